@@ -1,7 +1,7 @@
 public import GatewayCore
 public import NIOCore
 
-/// The compiled configuration of a gateway.
+/// The configuration of a gateway, checked and prepared for the request pipeline.
 public struct CompiledConfiguration: Sendable {
     /// The rules that make names canonical.
     public var names: NameRules
@@ -9,7 +9,7 @@ public struct CompiledConfiguration: Sendable {
     public var handles: HandleRules
     /// The formats of clients and of the backend.
     public var profile: BackendProfile
-    /// The way in which the text of a message is read from a request.
+    /// The rule for reading the text of a message from a request.
     public var messages: MessageExtraction
     /// The authenticators.
     public var authenticators: AuthenticatorChain
@@ -17,7 +17,7 @@ public struct CompiledConfiguration: Sendable {
     public var authentication: AuthenticationRules
     /// The policy for sends and tags.
     public var policy: Policy
-    /// The limits.
+    /// The rate limiter with its configured limits.
     public var limiter: Limiter
     /// The rate limit of failed logins; nil to create one.
     public var throttle: LoginThrottle?
@@ -25,16 +25,16 @@ public struct CompiledConfiguration: Sendable {
     public var passwordCache: PasswordCache?
     /// The idempotency store; nil to create one.
     public var sends: IdempotencyStore?
-    /// The maximum number of calls in flight of one user and of one address.
+    /// The maximum numbers of calls in flight for each user and each client address.
     public var callsInFlight: CallerConcurrencyLimit.Bounds
-    /// The credential by which the backend learns the user.
+    /// The credential that identifies the user to the backend.
     public var credential: UpstreamCredential
     /// The value of the `Host` field of requests to the backend.
     public var backendHost: String
-    /// The maximum time of the backend for one call.
+    /// The time limit for all backend requests of one call.
     public var backendDeadline: TimeAmount
 
-    /// Creates rules.
+    /// Creates a configuration.
     public init(
         names: NameRules, handles: HandleRules = HandleRules(), profile: BackendProfile,
         messages: MessageExtraction = .auto, authenticators: AuthenticatorChain,

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-// The deciding phases, created from the rules. `Gateway` and the dry run share them.
+// The phases of `Gateway` that the dry run also uses, created from the configuration.
 
 extension Parsing {
     init(_ rules: CompiledConfiguration) {

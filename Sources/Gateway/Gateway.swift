@@ -199,7 +199,8 @@ public struct Gateway: RequestResponder {
     /// Records and logs the coalesced rejections that are due. Called once a second, and with `all` at the end.
     public func flushRejections(all: Bool = false) { rejectionResponder.flush(all: all) }
 
-    /// Returns whether the path belongs to a call that needs the backend. Called only if no place is free.
+    /// Returns whether the path belongs to a call that needs the backend. Called only while such calls occupy all
+    /// places of the in-flight limit.
     public func needsBackend(_ path: ByteBuffer) -> Bool { parsing.routes.needsBackend(path) }
 
     /// Returns the response to a request that could not be framed.

@@ -1,21 +1,21 @@
 public import GatewayCore
 public import Logging
 
-/// The external dependencies of a gateway: stores, backend, clocks.
+/// The external dependencies of a gateway: stores, backend, clocks and timers.
 public struct GatewayDependencies: Sendable {
-    /// The ownership of registrations.
+    /// The ledger of registrations and their owners.
     public var ledger: any RegistrationLedger
     /// The sessions and revocations.
     public var sessions: any SessionStore
     /// The audit journal.
     public var journal: any Journal
-    /// The notifications of a recipient.
+    /// The notifications that recipients received, for queries.
     public var history: any NotificationHistory
     /// The backend.
     public var backend: any Backend
     /// The clocks.
     public var clocks: Clocks
-    /// The timers and tasks that calls wait with.
+    /// The scheduler of timers and tasks on the event loop of a call.
     public var scheduler: any CallScheduler
     /// The keyed digester of message texts, by which the journal identifies them.
     public var digester: KeyedDigester
@@ -26,7 +26,7 @@ public struct GatewayDependencies: Sendable {
     /// The metrics of calls.
     public var metrics: CallMetrics
 
-    /// Creates ports.
+    /// Creates dependencies.
     public init(
         ledger: any RegistrationLedger, sessions: any SessionStore, journal: any Journal,
         history: any NotificationHistory, backend: any Backend,

@@ -56,7 +56,7 @@ struct ExplanationText {
         }
         if unknown.isEmpty, undecided.isEmpty { return nil }
         let strangers = "unknown to \(unknown.joined(separator: ", "))"
-        if undecided.isEmpty { return "none: \(strangers); a login would be refused" }
+        if undecided.isEmpty { return "none: \(strangers); a login would be rejected" }
         return "cannot be told: " + ((unknown.isEmpty ? [] : [strangers]) + undecided).joined(separator: "; ")
     }
 

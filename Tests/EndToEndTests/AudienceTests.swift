@@ -13,7 +13,9 @@ struct AudienceTests {
         String(repeating: "0", count: 64 - user.count * 2) + Data(user.utf8).map { String(format: "%02X", $0) }.joined()
     }
 
-    @Test("Each member's devices receive it once, and each member has an outcome", arguments: BackendFlavor.allCases)
+    @Test(
+        "A send to an audience reaches each device of each member once and reports one outcome per member",
+        arguments: BackendFlavor.allCases)
     func delivery(flavor: BackendFlavor) async throws {
         try await GatewayUnderTest.run(flavor, policy: Self.policy) { gateway in
             let client = gateway.client

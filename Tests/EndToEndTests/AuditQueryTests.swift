@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("Asking the journal by every option", .timeLimit(.minutes(10)))
+@Suite("Audit queries by option", .timeLimit(.minutes(10)))
 struct AuditQueryTests {
     private let directory: TestFiles
 
@@ -15,7 +15,8 @@ struct AuditQueryTests {
             """)
     }
 
-    /// Sends by the rules, one that only a trial lets through, and one too many.
+    /// Sends three messages that the policy allows, one of them above a limit, and one that only the shadow policy
+    /// allows.
     private func fill() async throws {
         let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
             func send(_ user: String, _ recipient: String) async throws -> Int {
@@ -39,7 +40,7 @@ struct AuditQueryTests {
         return outcome.output.split(separator: "\n").dropFirst().map(String.init)
     }
 
-    @Test("A trial shows what it would refuse, by rule and by limit, and each option keeps what it says")
+    @Test("`audit list` selects records by each option, including shadow rejections by rule and by limit")
     func options() async throws {
         try await fill()
         let trial = try await rows("--result", "would-refuse", "--since", "1d")
@@ -65,7 +66,7 @@ struct AuditQueryTests {
         for word in ["accepted", "rate-limited", "would-refuse", "would-limit", "login-failed", "send-not-allowed"] {
             #expect(wrong.errors.contains(word))
         }
-        // Whatever the journal itself says is taken.
+        // Each result that the journal contains is a valid argument of `--result`.
         let all = try await directory.command("audit", "export", "--json")
         let words = Set(all.output.matches(of: /"result":"([^"]+)"/).map { String($0.1) })
         #expect(words == ["accepted", "rate-limited"])
@@ -74,7 +75,7 @@ struct AuditQueryTests {
         #expect(json.output.contains(#""results":{"accepted":1}"#) && json.output.contains(#""rule":"would-refuse""#))
     }
 
-    @Test("Times are told as RFC 3339, as a day, and as spans of several units")
+    @Test("`audit list` accepts times as RFC 3339, as a date and as a duration of several units")
     func times() async throws {
         try await fill()
         let count = try await rows().count
@@ -89,7 +90,7 @@ struct AuditQueryTests {
         }
     }
 
-    @Test("Every command says where there is nothing to show")
+    @Test("Each audit command reports that no record matches")
     func nothing() async throws {
         try await fill()
         for arguments in [
@@ -107,11 +108,11 @@ struct AuditQueryTests {
         #expect(tail.status == 0 && tail.errors.contains("empty"))
     }
 
-    @Test("A reader that leaves early is no failure")
+    @Test("An audit command exits with 0 if its reader closes the pipe early")
     func leavingReader() async throws {
         try await fill()
         for command in ["tail -n 10000", "list --records", "export --json"] {
-            // Nobody reads from the beginning on.
+            // The reader exits immediately and reads nothing.
             let outcome = try await Program.execute(
                 "/bin/sh",
                 [
@@ -119,12 +120,12 @@ struct AuditQueryTests {
                     "exec 3>&1; { \(Program.path) audit \(command) --config gateway.yaml; echo $? >&3; } | exec true",
                 ], in: directory.path)
             #expect(outcome.output == "0\n", "\(command): \(outcome)")
-            // What the configuration is warned of, and nothing else.
+            // Warnings about the configuration are the only expected output.
             #expect(outcome.errors.split(separator: "\n").allSatisfy { $0.contains("warning:") }, "\(outcome.errors)")
         }
     }
 
-    @Test("Every query of the README, the documentation and the help runs")
+    @Test("Each audit query in the README, the documentation and the help runs")
     func documented() async throws {
         try await fill()
         let call = try #require(try await rows("--user", "eve").last?.split(separator: " ").last.map(String.init))
@@ -143,7 +144,7 @@ struct AuditQueryTests {
         var queries: Set<String> = []
         for text in texts {
             for match in text.matches(of: /notify-gateway audit ([a-z-]+[^`\n|>\\]*)/) {
-                // The usage that the parser prints is none.
+                // Usage lines of the argument parser are not queries.
                 let query = String(match.1).trimmingCharacters(in: .whitespaces)
                 if !query.contains("<"), !query.contains(" [") { queries.insert(query) }
             }
@@ -152,7 +153,7 @@ struct AuditQueryTests {
         #expect(queries.contains { $0.contains("would-refuse") })
         for query in queries {
             var arguments = query.split(separator: " ").map(String.init)
-            // Examples name a place and a call of somebody else's, and one does not end.
+            // The examples name a directory and a call that do not exist here, and `tail -f` does not exit.
             if let place = arguments.firstIndex(of: "--copy") { arguments[place + 1] = "checkpoints" }
             if arguments.first == "show" { arguments[1] = call }
             arguments.removeAll { $0 == "-f" }

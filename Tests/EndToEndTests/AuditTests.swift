@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("Asking the journal")
+@Suite("Audit commands")
 struct AuditTests {
     private let directory: TestFiles
 
@@ -20,7 +20,7 @@ struct AuditTests {
         ).status
     }
 
-    /// Three notifications and a refusal, by a gateway that has stopped since.
+    /// Records three accepted sends and one rejected send with a gateway that then stops.
     private func fill() async throws {
         let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
             #expect(try await send(gateway, from: "alice", to: "bob") == 200)
@@ -31,7 +31,7 @@ struct AuditTests {
         #expect(status == 0)
     }
 
-    @Test("Who notified whom is listed, counted, exported and followed; in a table, as JSON and as CSV")
+    @Test("The audit commands list, count, export and follow sends, as a table, as JSON and as CSV")
     func asking() async throws {
         try await fill()
         let table = try await directory.command("audit", "who-notified", "BOB")
@@ -84,24 +84,24 @@ struct AuditTests {
                 2
             )
             .joined(separator: "\n") + "\n")
-        // Thrown away, the index is made anew.
+        // A deleted index is rebuilt.
         try FileManager.default.removeItem(atPath: directory.path + "/journal/index.sqlite")
         #expect(try await directory.command("audit", "who-notified", "BOB").output == table.output)
     }
 
-    @Test("A recipient learns who notified them, and nothing else")
+    @Test("A recipient can read who notified them, and nothing else")
     func received() async throws {
         let (_, _) = try await ServedProgram.run(in: directory) { gateway async throws in
             #expect(try await send(gateway, from: "alice", to: "bob") == 200)
             #expect(try await send(gateway, from: "alice", to: "carol") == 200)
-            // Outcomes are written behind the answer.
+            // The gateway writes an outcome after it has sent the response.
             for recipient in ["bob", "carol"] {
                 while try await directory.command("audit", "list", "--to", recipient, "--result", "accepted").output
                     .isEmpty
                 {}
             }
             var answer = try await gateway.client.call("GET", "/auth/notifications-received", as: "bob")
-            // While the journal is read for the first time; ten questions are the limit of a minute.
+            // The gateway responds with 503 while it first indexes the journal. The limit is ten requests a minute.
             while answer.status == 503 {
                 _ = try await directory.command("audit", "key")
                 answer = try await gateway.client.call("GET", "/auth/notifications-received", as: "bob")
@@ -113,7 +113,7 @@ struct AuditTests {
         }
     }
 
-    @Test("A gateway starts with its index in any state, and tells recipients the same as before")
+    @Test("A gateway starts with an index in any state and returns the same history to recipients")
     func damagedIndex() async throws {
         try await fill()
         let path = directory.path + "/journal/index.sqlite"
@@ -145,7 +145,7 @@ struct AuditTests {
         }
     }
 
-    @Test("A journal is verified while the gateway runs and afterwards; what was changed or cut is named, and exits 1")
+    @Test("`audit verify` works during and after a run, and exits with 1 and the line if a line is changed or missing")
     func verify() async throws {
         #expect(try await directory.command("audit", "key").status == 69)
         let (_, _) = try await ServedProgram.run(in: directory) { gateway async throws in
@@ -154,11 +154,11 @@ struct AuditTests {
         }
         let key = try await directory.command("audit", "key")
         #expect(key.output.count == 45)
-        // The gateway closes the index before it writes its last lines.
+        // The gateway closes the index before it writes the last lines of the journal.
         #expect(try await directory.command("audit", "list").status == 0)
         let good = try await directory.command("audit", "verify", "--copy", "checkpoints")
         #expect(good.status == 0, "\(good.errors)")
-        // start, intent, outcome, stop, checkpoint
+        // The five lines: start, intent, outcome, stop, checkpoint.
         let lines = good.output.split(separator: "\n").map(String.init)
         #expect(
             lines.filter { !$0.hasPrefix("times") } == [
@@ -190,7 +190,7 @@ struct AuditTests {
         #expect(known.status == 1)
         #expect(known.errors.contains("lines are missing at the end: the ledger has a checkpoint of line 5"))
         try FileManager.default.removeItem(atPath: directory.path + "/ledger.sqlite")
-        // Without the ledger's checkpoint the index still knows of more lines, until it is discarded.
+        // Without the checkpoint in the ledger, the index still records more lines until it is discarded.
         for more in [[], [], ["--discard-index"]] {
             let indexed = try await Program.run(
                 ["audit", "verify", "--config", "gateway.yaml"] + more, in: directory.path)

@@ -2,10 +2,10 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("The clients' bytes")
+@Suite("Client fixtures")
 struct ClientFixtureTests {
-    /// `NOTIFY_GATEWAY_WRITE_FIXTURES=1` writes the files anew.
-    @Test("The files are what the generator makes")
+    /// `NOTIFY_GATEWAY_WRITE_FIXTURES=1` regenerates the files.
+    @Test("The fixture files are identical to the output of the generator")
     func filesAreGenerated() throws {
         let writes = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_WRITE_FIXTURES"] == "1"
         for fixture in ClientFixtures.own {
@@ -18,7 +18,7 @@ struct ClientFixtureTests {
     }
 
     @Test(
-        "The generator makes what real clients were recorded to send",
+        "The generator produces the requests that were recorded from real clients",
         .enabled(if: TestData.recordedClients != nil, "no recorded requests on this machine"))
     func generatorMatchesRecordings() throws {
         let folder = try #require(TestData.recordedClients)

@@ -1,17 +1,17 @@
 import Foundation
 import GatewayTesting
 
-/// The files under `Tests/Fixtures/clients`: what the project's own clients send, one file a request.
+/// The files in `Tests/Fixtures/clients`: the requests of the three client applications, one request per file.
 struct ClientFixtures {
     let name: String
     let requests: ClientRequests
-    /// The message as it must arrive.
+    /// The message text that the recipient must receive.
     var message: String { requests.message }
     var pns: String { ["ios": "apns", "windows": "wns", "android": "gcm"][name] ?? name }
 
     static let id = "6150337204881239465-7700236381151834022-3"
 
-    /// The project's own.
+    /// The fixtures of this project, as opposed to recorded requests.
     static let own = [
         client(
             .ios, handle: "5F1C0E9B8A7D6E5F4C3B2A190817263544536271809FAEBDCCDBEAF908172635",
@@ -31,7 +31,7 @@ struct ClientFixtures {
                 kind: kind, host: "notify.example", user: "alice", handle: handle, recipient: "bob", message: message))
     }
 
-    /// File names and bytes, in the order of a client's life.
+    /// The file names and their bytes, in the order in which a client sends them.
     var files: [(name: String, bytes: [UInt8])] {
         [
             ("\(name)-1-reserve.http", requests.reservation),

@@ -4,12 +4,12 @@ import NotifyBackend
 import Synchronization
 import Testing
 
-@Suite("Rules that hold for clients, whatever the backend") struct ClientRuleTests {
+@Suite("Client rules for each backend profile") struct ClientRuleTests {
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
     private static let accepted = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
     @Test(
-        "A send is made once, whatever becomes of it, and a redirect goes nowhere", .shows(.rule7),
+        "The gateway forwards a send once, whatever the backend responds, and follows no redirect", .shows(.rule7),
         arguments: BackendFlavor.allCases)
     func onceOnly(flavor: BackendFlavor) async throws {
         let reactions: [ScriptedServer.Reaction] = [
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "A backend that takes too long is 504, and the end is not known", .shows(.rule9),
+        "A backend timeout is a 504 response, and the journal records it", .shows(.rule9),
         arguments: BackendFlavor.allCases)
     func deadline(flavor: BackendFlavor) async throws {
         try await ScriptedServer.run { _ in
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "Only JSON in a known charset is read, and no other coding", .shows(.rule8, .v25),
+        "The gateway reads only JSON in a known charset and without a content coding", .shows(.rule8, .v25),
         arguments: BackendFlavor.allCases)
     func mediaTypes(flavor: BackendFlavor) async throws {
         try await GatewayUnderTest.run(flavor) { gateway async throws in
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(
-        "Nobody sends more than the limits allow, nor makes the hub work more", .shows(.v20, .v21),
+        "Rate limits bound the sends of a user and the requests to the hub", .shows(.v20, .v21),
         arguments: BackendFlavor.allCases)
     func limits(flavor: BackendFlavor) async throws {
         let limits = "limits: [{ name: sends, per: sender, rate: 3/d }, { name: calls, per: user, rate: 6/d }]"
@@ -116,10 +116,10 @@ import Testing
     }
 
     @Test(
-        "A credential that others could read on its way is refused unjudged", .shows(.v22),
+        "The gateway rejects credentials over a plaintext connection without verifying them", .shows(.v22),
         arguments: BackendFlavor.allCases)
     func plaintext(flavor: BackendFlavor) async throws {
-        // All addresses of this machine are asked for, so that the listener is none of this machine's own.
+        // The wildcard address makes the listener reachable from other hosts.
         try await GatewayUnderTest.run(flavor, listen: "0.0.0.0:0") { gateway in
             for user in ["alice", "nobody"] {
                 let answer = try await gateway.client.call("POST", Self.send, as: user, body: #""x""#)

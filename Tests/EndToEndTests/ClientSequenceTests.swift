@@ -3,10 +3,10 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("Unmodified clients in front of unmodified backends")
+@Suite("Unmodified clients and unmodified backends")
 struct ClientSequenceTests {
     @Test(
-        "A client's whole life: an id, a registration, a message that arrives whole",
+        "A client obtains an id, registers, and its message arrives unchanged",
         .shows(.rule1, .rule2, .rule5), arguments: BackendFlavor.allCases, ClientRequests.Kind.allCases)
     func sequence(flavor: BackendFlavor, kind: ClientRequests.Kind) async throws {
         let fixture = try #require(ClientFixtures.own.first { $0.requests.kind == kind })
@@ -16,7 +16,7 @@ struct ClientSequenceTests {
     }
 
     @Test(
-        "The same with the requests that were recorded",
+        "The recorded requests of a client obtain an id, register and deliver a message",
         .enabled(if: TestData.recordedClients != nil, "no recorded requests on this machine"),
         arguments: BackendFlavor.allCases, ClientRequests.Kind.allCases)
     func recordedSequence(flavor: BackendFlavor, kind: ClientRequests.Kind) async throws {
@@ -36,7 +36,7 @@ struct ClientSequenceTests {
         _ flavor: BackendFlavor, _ client: ClientRequests, _ requests: [[UInt8]], id placeholder: String
     ) async throws {
         try await GatewayUnderTest.run(flavor) { gateway in
-            // The recipient's phone is of the same make.
+            // The device of the recipient has the same platform.
             let platform = ["ios": "apns", "windows": "wns", "android": "gcm"][client.kind.rawValue] ?? ""
             let bobs = Self.handles[platform] ?? ""
             #expect((200...202).contains(try await gateway.client.register("bob", platform, bobs).status))
@@ -44,7 +44,7 @@ struct ClientSequenceTests {
             let reserved = try await gateway.client.send(requests[0])
             #expect(reserved.status == 200)
             #expect(reserved.field("Content-Type") == "application/json")
-            // Clients drop the first and the last character, whatever they are.
+            // Clients remove the first and the last character without looking at them.
             let id = String(reserved.text.dropFirst().dropLast())
             #expect(reserved.text == "\"\(id)\"")
             #expect(id.wholeMatch(of: /[0-9]{1,20}-[0-9]{1,20}-[0-9]{1,3}/) != nil)

@@ -2,9 +2,9 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("The commands")
+@Suite("Commands")
 struct CommandTests {
-    @Test("check prints each of five mistakes with line and column, and exits 1")
+    @Test("`check` prints each of five errors with its line and column, and exits with 1")
     func checkFindsAll() async throws {
         let directory = try TestFiles()
         try directory.write(
@@ -30,14 +30,14 @@ struct CommandTests {
         #expect(outcome.errors == "5 errors.\n")
     }
 
-    @Test("A result that cannot be written is a failure, and no crash")
+    @Test("A command whose output cannot be written reports an error and exits with 1")
     func fullDisk() async throws {
         let outcome = try await Program.execute("/bin/sh", ["-c", #"exec "$0" version > /dev/full"#, Program.path])
         #expect(outcome.status == 1)
         #expect(outcome.errors == "The result cannot be written to standard output.\n")
     }
 
-    @Test("Users are added, listed, changed and removed; check then likes the file")
+    @Test("The `users` commands add, list, change and remove users, and `check` accepts the file")
     func users() async throws {
         let directory = try TestFiles()
         try directory.write(
@@ -65,7 +65,7 @@ struct CommandTests {
         #expect(try await run("users", "remove", "alice").status == 1)
     }
 
-    @Test("A token that was issued is taken, and one from before a rotation too")
+    @Test("The gateway accepts an issued token, also after a key rotation")
     func tokens() async throws {
         let directory = try TestFiles()
         try directory.write(
@@ -97,7 +97,7 @@ struct CommandTests {
         #expect(try await run("tokens", "issue", "--user", "a b").status == 1)
     }
 
-    @Test("Help and version are results; a mistake in usage is 2")
+    @Test("Help and version exit with 0, and a usage error exits with 2")
     func usage() async throws {
         let version = try await Program.run(["version"])
         #expect(version.status == 0)
@@ -114,7 +114,7 @@ struct CommandTests {
         #expect(try await Program.run(["demo", "--listen", "0.0.0.0:80"]).status == 2)
     }
 
-    /// The commands of the program, however deep, by what it says of itself.
+    /// Returns the path of each leaf command, from the help dump of the program.
     private func commands() async throws -> [[String]] {
         let outcome = try await Program.run(["--experimental-dump-help"])
         let dump = try JSONSerialization.jsonObject(with: Data(outcome.output.utf8)) as? [String: Any]
@@ -128,7 +128,7 @@ struct CommandTests {
         return leaves(dump?["command"] as? [String: Any], [])
     }
 
-    @Test("Every command's help is its own, and has an example")
+    @Test("The help of each command names the command and contains an example")
     func helpOfEach() async throws {
         let commands = try await commands()
         #expect(commands.count > 20)

@@ -15,14 +15,15 @@ struct ControlTests {
         ).status
     }
 
-    /// What somebody at the socket did; the gateway takes back by itself what was granted to users who are gone.
+    /// The operator records with an operator's uid. The gateway also writes operator records without one when it
+    /// deletes the grants of removed users.
     private func operatorRecords() throws -> [[String: Any]] {
         try GatewayUnderTest.journal(in: directory).filter {
             $0["kind"] as? String == "operator" && $0["operator"] != nil
         }
     }
 
-    @Test("Wrong passwords lead to a ban that is seen, lifted with a record, and over at once")
+    @Test("An operator can list and lift a ban after failed logins, and the lift is recorded and effective immediately")
     func bans() async throws {
         let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
             let none = try await gateway.command("bans", "list")
@@ -43,7 +44,7 @@ struct ControlTests {
             let json = try await gateway.command("bans", "list", "--json")
             #expect(json.output.hasPrefix(#"{"user":"alice","address":"127.0.0.1","seconds":"#))
 
-            // Of somebody else's, and then the right one.
+            // A lift for another user has no effect on the ban.
             #expect(try await gateway.command("bans", "lift", "--user", "bob").status == 0)
             #expect(try await login("alice", "alice", at: gateway) == 429)
             let lifted = try await gateway.command("bans", "lift", "--user", "ALICE")
@@ -68,7 +69,7 @@ struct ControlTests {
         #expect(status == 0)
     }
 
-    @Test("reload prints what is wrong with a users file, and changes nothing then")
+    @Test("`reload` prints the errors of a users file and then changes nothing")
     func reload() async throws {
         _ = try await ServedProgram.run(in: directory) { gateway async throws in
             #expect(try await login("carol", "carol", at: gateway) == 200)
@@ -90,7 +91,7 @@ struct ControlTests {
             let fewer = GatewayUnderTest.users.split(separator: "\n").filter { !$0.contains("carol") }
             try directory.write(fewer.joined(separator: "\n"), to: "users.yaml")
             #expect(try await gateway.command("reload").status == 0)
-            // What was remembered of carol's password went with the reload.
+            // The reload cleared the cached password of carol.
             #expect(try await login("carol", "carol", at: gateway) == 401)
 
             let records = try operatorRecords()
@@ -102,7 +103,7 @@ struct ControlTests {
         }
     }
 
-    @Test("The socket is its user's alone, and goes with the gateway; a killed one's is replaced")
+    @Test("The control socket has mode 0600, is removed at shutdown, and replaces the socket of a killed gateway")
     func socketFile() async throws {
         let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
             #expect(try directory.mode(of: "control.sock") == 0o600)
@@ -122,7 +123,7 @@ struct ControlTests {
         }
     }
 
-    @Test("Without a gateway the commands exit 69, without a configuration 1, and say why")
+    @Test("Commands exit with 69 without a gateway and with 1 without a configuration, and print the reason")
     func noGateway() async throws {
         for command in [["bans", "list"], ["bans", "lift", "--all"], ["reload"]] {
             let outcome = try await Program.run(command + ["--config", "gateway.yaml"], in: directory.path)
@@ -135,7 +136,7 @@ struct ControlTests {
         #expect(try await Program.run(["reload", "--config", "broken.yaml"], in: directory.path).status == 1)
     }
 
-    @Test("A gateway does not start where others could replace its socket, and check says so")
+    @Test("A gateway refuses to start if others can replace its control socket, and `check` reports it")
     func openDirectory() async throws {
         try FileManager.default.createDirectory(atPath: "\(directory.path)/shared", withIntermediateDirectories: false)
         try FileManager.default.setAttributes([.posixPermissions: 0o777], ofItemAtPath: "\(directory.path)/shared")
@@ -150,12 +151,12 @@ struct ControlTests {
     }
 
     @Test(
-        "Another user is kept out by the file, and by the gateway where the file lets them in",
+        "The file mode and the peer's uid keep other users from the control socket",
         .enabled(
             if: geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/bin/setpriv"),
-            "only root, with setpriv, can be somebody else"))
+            "needs root and setpriv"))
     func anotherUser() async throws {
-        // A stranger must be able to come as far as the socket, and to run a program.
+        // The other user needs access to the directory of the socket.
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory.path)
         _ = try await ServedProgram.run(in: directory) { gateway async throws in
             let socket = "\(directory.path)/control.sock"
@@ -177,7 +178,7 @@ struct ControlTests {
         }
     }
 
-    /// Asks for all bans to be lifted, with nothing but what every system has.
+    /// A Perl script that requests the lift of all bans. Perl is present on each Debian system.
     private static let asking = """
         socket(my $s, PF_UNIX, SOCK_STREAM, 0) or die;
         connect($s, sockaddr_un($ARGV[0])) or do { print "connect: $!\\n"; exit };

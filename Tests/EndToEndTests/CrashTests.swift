@@ -3,8 +3,8 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("A gateway that is killed in the middle of a registration") struct CrashTests {
-    /// What the phone is about when the gateway dies.
+@Suite("A gateway that is killed during a registration") struct CrashTests {
+    /// The registration request that is in progress when the gateway is killed.
     enum Step: String, CaseIterable, Sendable {
         case create
         case firstRegistration = "first-registration"
@@ -12,7 +12,7 @@ import Testing
         case rotation
         case delete
 
-        /// How many requests it is to the backend.
+        /// The number of requests to the backend.
         var requests: Int { self == .firstRegistration ? 2 : 1 }
     }
 
@@ -30,7 +30,7 @@ import Testing
     private static let bystander = String(repeating: "CA", count: 32)
 
     @Test(
-        "Started again, ledger and backend agree after one more try of the phone, and the record says what was in doubt",
+        "Ledger and backend agree after a restart and a retry, and the journal records the unknown outcome",
         arguments: cases)
     func killed(flavor: BackendFlavor, step: Step, request: Int, point: KillingProxy.Point) async throws {
         let hub = NotificationHub()
@@ -42,7 +42,7 @@ import Testing
                     #expect(try await gateway.client.register("carol", "apns", Self.bystander).status == 200)
                     label = try await Self.prepare(step, at: gateway.client)
                     proxy.kill(gateway.processIdentifier, at: point, after: request)
-                    // Nobody answers any more, unless the answer was faster than the kill.
+                    // The request fails, unless the response was faster than the kill.
                     _ = try? await Self.perform(step, label: label, at: gateway.client)
                     let deadline = ContinuousClock.now + .seconds(20)
                     while !proxy.hasKilled, ContinuousClock.now < deadline { await Task.yield() }
@@ -65,12 +65,12 @@ import Testing
         try .ofGateway("backend: { url: \"http://127.0.0.1:\(port)\", profile: \(flavor.rawValue) }")
     }
 
-    /// What was there before, and the id that the phone remembers of it.
+    /// Creates the registration that the step starts from and returns its id.
     private static func prepare(_ step: Step, at client: RawClient) async throws -> String {
         switch step {
         case .create: return ""
         case .firstRegistration:
-            // As Windows clients ask: the id has nothing to do with the device.
+            // A Windows client requests an id without a device handle.
             return String(try await client.call("POST", "/api/register", as: "alice").text.dropFirst().dropLast())
         case .ownershipTransfer, .rotation, .delete:
             let reserved = try await client.call("POST", "/api/register?handle=\(old)", as: "alice")
@@ -91,10 +91,10 @@ import Testing
         }
     }
 
-    /// What a phone does that had no answer: the same once more, and a new one goes on.
+    /// Repeats the request that got no response, and completes a new registration.
     private static func tryAgain(_ step: Step, label: String, at client: RawClient) async throws {
         let answer = try await perform(step, label: label, at: client)
-        // One who has had the registration deleted without hearing of it has nothing to delete any more.
+        // A registration that was already deleted is not found by the second delete request.
         let good = step == .delete ? [200, 403] : [200]
         #expect(good.contains(answer.status), "\(answer.text)")
         if step == .create {
@@ -116,7 +116,7 @@ import Testing
         try await update(label, handle, as: user, at: client).status
     }
 
-    /// The backend has one registration of the device, the ledger the same one, and both have the same owner.
+    /// Expects one registration of the device at the backend, the same one in the ledger, and the same owner in both.
     private static func expectConsistent(
         _ step: Step, _ gateway: ServedProgram, _ hub: NotificationHub
     ) async throws {
@@ -144,14 +144,14 @@ import Testing
         #expect(items.map { $0["state"] as? String } == ["live"])
     }
 
-    /// Every intent has one outcome, and that of the call that was cut off says so.
+    /// Expects one outcome for each intent, and the result `unknown-after-crash` for the interrupted call.
     private static func expectSettled(_ directory: TestFiles, _ step: Step, _ point: KillingProxy.Point) throws {
         let records = try GatewayUnderTest.journal(in: directory)
         let intents = records.filter { $0["kind"] as? String == "intent" }.compactMap { $0["call"] as? String }
         let outcomes = records.filter { $0["kind"] as? String == "outcome" }.compactMap { $0["call"] as? String }
         #expect(intents.sorted() == outcomes.sorted())
         let doubtful = records.filter { $0["result"] as? String == "unknown-after-crash" }
-        // Where the answer was sent, the gateway may have been quick enough to write its end down.
+        // If the response was sent, the gateway may have written the outcome before it was killed.
         #expect(doubtful.count == 1 || (point == .answered && doubtful.isEmpty), "\(step) \(doubtful)")
     }
 }

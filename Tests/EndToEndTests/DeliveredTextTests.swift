@@ -6,9 +6,9 @@ import Testing
 
 @testable import NotifyBackend
 
-/// The way of a call in front of the embedded backend, as values and without sockets: for any sender, text and platform, the payload
-/// that the backend builds parses, and holds the text as it was typed.
-@Suite("What devices read", .timeLimit(.minutes(5)))
+/// The request pipeline in front of the embedded backend, without sockets. For any sender, text and platform, the
+/// payload that the backend builds parses and contains the text unchanged.
+@Suite("Delivered text", .timeLimit(.minutes(5)))
 struct DeliveredTextTests {
     private static let names = NameRules(escaping: .hex)
     private static let handles = [
@@ -53,7 +53,9 @@ struct DeliveredTextTests {
         }
     }
 
-    @Test("Any text, whole and nothing else", arguments: BackendFlavor.allCases)
+    @Test(
+        "A device receives any text unchanged, within a payload that contains nothing else",
+        arguments: BackendFlavor.allCases)
     func anyText(flavor: BackendFlavor) async throws {
         var random = SplitMix(seed: 50)
         var delivered = 0
@@ -67,11 +69,11 @@ struct DeliveredTextTests {
                     "PUT /api/register/1-2-3",
                     Array(#"{"Platform":"\#(pns)","Handle":"\#(handle)","Tags":["username:\#(recipient)"]}"#.utf8)))
             #expect(registered.status == (pns == "wns" ? 202 : 200))
-            // One tag of the owner's, however often it was asked for.
+            // The registration has exactly one tag of the owner, although the request contains it as well.
             #expect(hub.registrations().map(\.tags) == [["username:\(recipient)"]])
 
             var text = random.text(upTo: 50)
-            // Every tenth is about as long as the payload may be.
+            // Every tenth text is close to the maximum payload size.
             if number.isMultiple(of: 10), !text.isEmpty {
                 let frame = try #require(PayloadTemplate.payload(pns: Self.word(pns, flavor), user: "", message: ""))
                 let room = (pns == "wns" ? 5120 : 4096) - frame.utf8.count - sender.text.utf8.count
@@ -80,7 +82,8 @@ struct DeliveredTextTests {
                 text += String(repeating: "x", count: max(0, wanted - Self.escaped(text, pns).utf8.count))
             }
             let body = try JSONSerialization.data(withJSONObject: text, options: .fragmentsAllowed)
-            // As somebody types it: what stands for an escape in a name would be escaped once more.
+            // The recipient is named as a person types it. An escape sequence within a canonical name would be escaped
+            // twice.
             let spelling = try #require(Self.names.spellings(of: recipient).first)
             let answer = await (try gateway(flavor, hub, sender)).serve(
                 call("POST /api/notifications?pns=\(pns)&to_tag=\(Self.percentEncoded(spelling))", Array(body)))
@@ -104,7 +107,7 @@ struct DeliveredTextTests {
         #expect(delivered > 300)
     }
 
-    /// Foundation's JSON takes a byte order mark in the middle of a text for one at its beginning, and drops it.
+    /// Returns the scalars without byte order marks, because Foundation's JSON parser drops those within a text.
     private static func scalars(_ text: String) -> [UInt32] {
         text.unicodeScalars.map(\.value).filter { $0 != 0xFEFF }
     }
@@ -113,7 +116,7 @@ struct DeliveredTextTests {
         pns != "gcm" ? pns : flavor == .classic ? "gcm" : flavor == .core ? "fcm" : "fcmv1"
     }
 
-    /// What a payload must hold for the text, written down here once more.
+    /// Escapes the text as the payload requires it. This implementation is independent of the gateway's.
     private static func escaped(_ text: String, _ pns: String) -> String {
         text.unicodeScalars.map { scalar in
             if pns == "wns" {

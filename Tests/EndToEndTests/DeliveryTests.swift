@@ -2,14 +2,15 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("Who receives what")
+@Suite("Delivery")
 struct DeliveryTests {
     private static let alices = String(repeating: "A1", count: 32)
     private static let bobs = String(repeating: "B0", count: 32)
     private static let bobsOther = "bobs-android-token-0001"
     private static let eves = String(repeating: "EE", count: 32)
 
-    @Test("A send reaches the recipient's devices and no others", .shows(.rule6), arguments: BackendFlavor.allCases)
+    @Test(
+        "A send reaches the devices of the recipient and no others", .shows(.rule6), arguments: BackendFlavor.allCases)
     func reachesRecipientOnly(flavor: BackendFlavor) async throws {
         try await GatewayUnderTest.run(flavor) { gateway in
             let client = gateway.client
@@ -30,7 +31,8 @@ struct DeliveryTests {
     }
 
     @Test(
-        "Tags by which one would receive another's notifications are refused", arguments: BackendFlavor.allCases,
+        "The gateway rejects a tag that would subscribe to the notifications of another user",
+        arguments: BackendFlavor.allCases,
         ["from:alice", "username:bob", "x,username:bob", "$UserId:{bob}", "FROM:alice", "Username:Bob"])
     func hostileTags(flavor: BackendFlavor, tag: String) async throws {
         try await GatewayUnderTest.run(flavor) { gateway in
@@ -46,7 +48,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A device that changes hands receives its new owner's notifications only")
+    @Test("A device that changes its owner receives only notifications of the new owner")
     func ownershipTransfer() async throws {
         try await GatewayUnderTest.run { gateway in
             let client = gateway.client
@@ -63,7 +65,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A registration of somebody else's is neither overwritten nor deleted")
+    @Test("A user can neither overwrite nor delete a registration of another user")
     func foreignRegistration() async throws {
         try await GatewayUnderTest.run { gateway in
             let client = gateway.client
@@ -72,7 +74,7 @@ struct DeliveryTests {
             let taken = try await client.call(
                 "PUT", "/api/register/\(bobs.id)", as: "eve",
                 body: #"{"Platform":"apns","Handle":"\#(Self.eves)","Tags":[]}"#)
-            // The phone is registered, but not under what it named.
+            // The device is registered, but under an id other than the requested one.
             #expect(taken.status == 200)
             #expect(gateway.hub.registrations().contains { $0.id == bobs.id && $0.handle == Self.bobs })
             let deleted = try await client.call("DELETE", "/api/register/\(bobs.id)", as: "carol")
@@ -87,7 +89,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("A registration that the backend lost is made anew", arguments: BackendFlavor.allCases)
+    @Test("The gateway recreates a registration that the backend has lost", arguments: BackendFlavor.allCases)
     func healing(flavor: BackendFlavor) async throws {
         try await GatewayUnderTest.run(flavor) { gateway in
             let client = gateway.client
@@ -98,7 +100,7 @@ struct DeliveryTests {
                 "PUT", "/api/register/\(lost.id)", as: "bob",
                 body: #"{"Platform":"apns","Handle":"\#(Self.bobs)","Tags":[]}"#)
             #expect(again.status == 200)
-            // A backend that says 200 whether or not it registered cannot be healed: nothing tells.
+            // The net6 backend returns 200 for each registration, so the gateway cannot detect the loss.
             if flavor != .net6 {
                 #expect(gateway.hub.registrations().map(\.handle) == [Self.bobs])
                 try await gateway.record { $0["result"] as? String == "healed" }

@@ -3,7 +3,9 @@ import Testing
 
 @Suite("The demo")
 struct DemoTests {
-    @Test("Its three lines work when they are pasted, and it cleans up", arguments: ["classic", "core", "net6"])
+    @Test(
+        "The three printed commands of the demo work in a shell, and the demo deletes its files at exit",
+        arguments: ["classic", "core", "net6"])
     func pastedLines(profile: String) async throws {
         let process = Process()
         process.executableURL = URL(filePath: Program.path)
@@ -33,9 +35,9 @@ struct DemoTests {
         #expect(!FileManager.default.fileExists(atPath: String(directory)))
     }
 
-    /// What the demo prints once it serves.
+    /// Returns the text that the demo prints when it is ready.
     private static func guide(from handle: FileHandle) async throws -> String {
-        // Reading blocks, and a test's thread may not.
+        // The read blocks, so it runs on its own thread.
         try await withCheckedThrowingContinuation { continuation in
             let thread = Thread {
                 var text = ""

@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("explain")
+@Suite("The explain command")
 struct ExplainTests {
     private let directory: TestFiles
 
@@ -26,7 +26,7 @@ struct ExplainTests {
         return (outcome.status, try #require(item, "\(outcome)"))
     }
 
-    /// How many records there are that are on disk before anything comes of them; outcomes follow when they may.
+    /// Returns the number of records that are on disk before the gateway acts. Outcome records may follow later.
     private func decided() throws -> Int {
         try GatewayUnderTest.journal(in: directory).count {
             ["intent", "refusal", "operator"].contains($0["kind"] as? String)
@@ -37,7 +37,7 @@ struct ExplainTests {
         (item["limits"] as? [[String: Any]])?.first { $0["limit"] as? String == "pair" }?["left"] as? Int
     }
 
-    @Test("A running gateway explains by its limits as they stand, and neither records, sends nor charges anything")
+    @Test("`explain` uses the current limits of a running gateway and neither records, sends nor consumes anything")
     func running() async throws {
         let handle = String(repeating: "B0", count: 32)
         let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
@@ -49,7 +49,8 @@ struct ExplainTests {
             #expect(sent.status == 200)
             let (status, item) = try await explain("alice", Self.send)
             #expect(status == 0 && left(item) == 1)
-            // bob's account has the group that may; eve's has none, and her group is said.
+            // The account of bob has the group that the policy allows. The account of eve has no group, so the test
+            // names one.
             let byAccount = try await explain("bob", Self.send.replacing("bob", with: "carol"))
             #expect(byAccount.status == 0 && byAccount.item["rule"] as? String == "send[1]")
             #expect(byAccount.item["groups"] as? [String] == ["staff"])
@@ -67,13 +68,13 @@ struct ExplainTests {
             let member = try await explain("eve", Self.send, ["--group", "staff", "--body", #""hi""#])
             #expect(member.status == 0 && member.item["rule"] as? String == "send[1]")
 
-            // bob's own device, and the same in eve's hands.
+            // The device of bob, requested by bob and by eve.
             let put = "PUT /api/register/1-2-3"
             let body = ["--body", #"{"Platform":"apns","Handle":"\#(handle)","Tags":[]}"#]
             #expect(try await explain("bob", put, body).item["action"] as? String == "register-update")
             #expect(try await explain("eve", put, body).item["action"] as? String == "hand-over")
             #expect(try await explain("bob", put, body).item["action"] as? String == "register-update")
-            // The one send.
+            // Only the send wrote a record.
             #expect(try decided() == before + 1)
 
             let table = try await gateway.command("explain", "--user", "alice", "--body", #""hi""#, Self.send)
@@ -83,7 +84,7 @@ struct ExplainTests {
         #expect(status == 0)
     }
 
-    @Test("Without a gateway it goes by the configuration and the ledger on disk, and leaves nothing behind")
+    @Test("Without a gateway, `explain` uses the configuration and the ledger on disk and writes no file")
     func stopped() async throws {
         let (status, item) = try await explain("alice", Self.send)
         #expect(status == 0 && left(item) == 2 && item["rule"] as? String == "send[0]")
@@ -105,7 +106,7 @@ struct ExplainTests {
         (item["undecided"] as? [[String: String]] ?? []).map { [$0["authenticator"] ?? "", $0["reason"] ?? ""] }
     }
 
-    @Test("An unknown user is said to be one, with a gateway and without", arguments: [true, false])
+    @Test("`explain` reports an unknown user, with and without a running gateway", arguments: [true, false])
     func unknownUser(isRunning: Bool) async throws {
         func look() async throws {
             let unknown = try await explain("mallory", Self.send).item
@@ -114,13 +115,13 @@ struct ExplainTests {
             #expect(known["unknown_to"] == nil && known["undecided"] == nil)
             #expect(known["groups"] as? [String] == ["staff"] && known["rule"] as? String == "send[1]")
             let table = try await directory.command("explain", "--user", "mallory", "--body", #""hi""#, Self.send)
-            #expect(table.output.contains("account    none: unknown to static-users; a login would be refused\n"))
+            #expect(table.output.contains("account    none: unknown to static-users; a login would be rejected\n"))
         }
         guard isRunning else { return try await look() }
         _ = try await ServedProgram.run(in: directory) { _ async throws in try await look() }
     }
 
-    @Test("Where an authenticator tells only at a login, no user is called unknown", arguments: [true, false])
+    @Test("`explain` calls no user unknown if an authenticator can decide only at a login", arguments: [true, false])
     func loginsOnly(isRunning: Bool) async throws {
         try directory.configure(
             """
@@ -140,7 +141,7 @@ struct ExplainTests {
         _ = try await ServedProgram.run(in: directory) { _ async throws in try await look() }
     }
 
-    @Test("A stopped gateway's users file that cannot be used is said, and is no unknown user")
+    @Test("Without a gateway, `explain` reports an unusable users file instead of an unknown user")
     func unusableFile() async throws {
         try directory.write(GatewayUnderTest.users, to: "users.yaml", mode: 0o644)
         let outcome = try await directory.command("explain", "--user", "alice", "--body", #""hi""#, Self.send)
@@ -149,7 +150,7 @@ struct ExplainTests {
     }
 
     @Test(
-        "Without a gateway PAM is asked for the account all the same",
+        "Without a gateway, `explain` looks the account up through PAM",
         .enabled(if: PAMModules.matrix != nil, "needs pam_matrix"))
     func stoppedPAM() async throws {
         let stack = try PAMStack()
@@ -161,7 +162,7 @@ struct ExplainTests {
         #expect(known["unknown_to"] == nil && known["undecided"] == nil, "\(known)")
     }
 
-    @Test("Without a gateway it is known that tokens are issued")
+    @Test("Without a gateway, `explain` accepts a token request if the configuration issues tokens")
     func stoppedIssuer() async throws {
         try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
         try directory.configure(
@@ -171,7 +172,7 @@ struct ExplainTests {
     }
 
     @Test(
-        "What is no call is said to be none",
+        "`explain` rejects a call that is not a valid request",
         arguments: ["POST", "POST  /x", "post /api/register", "POST x", "POST /api/register?handle=ä", "POST /#x"])
     func malformed(call: String) async throws {
         let outcome = try await Program.run(

@@ -12,7 +12,7 @@ import Testing
 struct IdentityTests {
     private static let catalog = PluginCatalog([StaticUsersPlugin.self])
 
-    /// Serves from the directory until the body returns.
+    /// Runs a gateway with the files in the directory until the body returns.
     private func serve(
         _ directory: TestFiles, strip: String, accepting: Bool = false, _ body: (RawClient) async throws -> Void
     ) async throws {
@@ -42,7 +42,7 @@ struct IdentityTests {
         }
     }
 
-    @Test("With another identity the gateway does not start unless told to, and check says whose names would change")
+    @Test("A gateway with changed identity rules starts only with the option, and `check` reports the change")
     func identityChange() async throws {
         let directory = try TestFiles()
         try directory.write(GatewayUnderTest.users, to: "users.yaml")
@@ -51,7 +51,7 @@ struct IdentityTests {
             let bobs = try await client.register("bob", "apns", String(repeating: "B0", count: 32))
             #expect(alices.status == 200 && bobs.status == 200)
         }
-        // The same rules, however they are written, are no change.
+        // The same rules are not a change.
         try await serve(directory, strip: "") { _ in }
 
         let strip = #""@example.com", 'AL\'"#
@@ -69,14 +69,14 @@ struct IdentityTests {
             let who = try await client.call("GET", "/auth/whoami", as: "alice")
             #expect(who.status == 200)
         }
-        // It is accepted once and for all.
+        // The gateway stores the accepted rules, so the next start needs no option.
         try await serve(directory, strip: strip) { _ in }
         #expect(try await Program.run(["check", "--config", "gateway.yaml"], in: directory.path).status == 0)
         _ = await #expect(throws: ConfigurationError.self) { try await serve(directory, strip: "") { _ in } }
     }
 
-    /// Two names that are not one name by the rules never share a tag, as the hub sees tags.
-    @Test("What is sent to one canonical name reaches no device of another", .timeLimit(.minutes(2)))
+    /// Two users with different canonical names never share a tag at the hub.
+    @Test("A send to one canonical name reaches no device of another user", .timeLimit(.minutes(2)))
     func noTwoNamesShareATag() throws {
         var random = SplitMix(seed: 31)
         let hub = NotificationHub()
@@ -85,7 +85,7 @@ struct IdentityTests {
             let rules = NameRules(
                 prefixes: ["example\\"], suffixes: ["@example.com"],
                 escaping: Bool.random(using: &random) ? .hex : .refuse)
-            // Spellings of a few names, and names from all over Unicode.
+            // The names are spellings of a few names, and random Unicode names.
             let base =
                 Bool.random(using: &random)
                 ? [

@@ -3,12 +3,12 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("registrations import") struct ImportTests {
+@Suite("The registrations import command") struct ImportTests {
     private static let alices = String(repeating: "A1", count: 32)
     private static let bobs = String(repeating: "B0", count: 32)
     private static let eves = String(repeating: "EE", count: 32)
 
-    /// What the hub has, as it exports it.
+    /// Returns the registrations of the hub in the format of its export.
     private func export(_ hub: NotificationHub) -> String {
         hub.registrations().map { registration in
             "<entry xmlns=\"http://www.w3.org/2005/Atom\"><content type=\"application/xml\"><AppleRegistrationDescription>"
@@ -17,7 +17,7 @@ import Testing
         }.joined(separator: "\n")
     }
 
-    /// Runs the command against the gateway, and gives what it listed by registration.
+    /// Runs the command against the gateway and returns its listed results by registration id.
     private func run(_ gateway: GatewayUnderTest, _ more: String...) async throws -> (Program.Outcome, [String: String])
     {
         try gateway.directory.write("control: control.sock\n", to: "control.yaml")
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(
-        "Devices from before the gateway keep their registrations, and what claims others' tags is deleted and recorded",
+        "Registrations from before the gateway survive an import, and those with foreign tags are deleted",
         .shows(.v5, .v6),
         arguments: BackendFlavor.allCases)
     func migration(flavor: BackendFlavor) async throws {
@@ -77,18 +77,18 @@ import Testing
 
             try await send()
             #expect(hub.inbox(ofHandle: Self.eves).count == 1 && hub.inbox(ofHandle: Self.bobs).count == 2)
-            // bob's device is bob's, under the id that it had: a hand-over is one, and is recorded.
+            // The registration of bob keeps its id and now has an owner, so a transfer to eve is recorded.
             #expect(try await gateway.client.register("bob", "apns", Self.bobs).status == 200)
             #expect(try await gateway.client.register("eve", "apns", Self.bobs).status == 200)
             #expect(hub.registrations().first { $0.handle == Self.bobs }?.id == "2-2-2")
             #expect(try gateway.journal().contains { $0["action"] as? String == "hand-over" })
-            // eve's own device comes back as nothing but eve's.
+            // The device of eve returns with the tag of eve only.
             #expect(try await gateway.client.register("eve", "apns", Self.eves).status == 200)
             #expect(hub.registrations().first { $0.handle == Self.eves }?.tags == ["username:eve"])
         }
     }
 
-    @Test("Without a gateway the stores are worked on, the next start deletes, and check says how it stands")
+    @Test("Without a gateway the import changes the stores, the next start deletes, and `check` reports the state")
     func stopped() async throws {
         let hub = NotificationHub()
         try await GatewayUnderTest.runBackend(.classic, hub: hub) { port async throws in
@@ -103,10 +103,10 @@ import Testing
             #expect(try await directory.command("registrations", "import", "export.xml").status == 0)
             #expect(
                 try await directory.command("check").output.contains(
-                    "1 registration from before the gateway is unsound"))
+                    "1 registration from before the gateway is invalid"))
             let purge = try await directory.command("registrations", "import", "export.xml", "--purge")
             #expect(purge.status == 0 && purge.output.contains("several-users"), "\(purge)")
-            // alice's may be forged as well: nothing but her device can tell.
+            // The registration of alice may be forged too. Only a registration by her device confirms it.
             let unconfirmed = try await directory.command("check").output
             #expect(!unconfirmed.contains("V5") && unconfirmed.contains("1 imported registration is unconfirmed"))
             let list = try await directory.command("registrations", "list", "--json").output
@@ -125,7 +125,9 @@ import Testing
         }
     }
 
-    @Test("A file that is none is refused, and nothing is noted", arguments: ["missing.xml", "/dev/zero", "."])
+    @Test(
+        "The import rejects a path that is not a regular file and records nothing",
+        arguments: ["missing.xml", "/dev/zero", "."])
     func noFile(file: String) async throws {
         try await GatewayUnderTest.run { gateway in
             try gateway.directory.write("control: control.sock\n", to: "control.yaml")

@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("A journal that is deleted under a running gateway")
+@Suite("A journal that is deleted while the gateway runs")
 struct JournalDamageTests {
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
@@ -10,14 +10,16 @@ struct JournalDamageTests {
         try await RawClient(port: port).send("GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
     }
 
-    @Test("Readiness and the next send notice it, later sends are on record, and the admin listener says what is lost")
+    @Test(
+        "Readiness and the next send detect a deleted journal, later sends are recorded, and readiness reports the loss"
+    )
     func deleted() async throws {
         try await GatewayUnderTest.run { gateway in
             #expect(try await gateway.client.call("POST", Self.send, as: "alice", body: #""a""#).status == 200)
             #expect(try await Self.readiness(gateway.adminPort).status == 200)
             try FileManager.default.removeItem(
                 atPath: "\(gateway.directory.path)/journal/journal-00000000000000000001.jsonl")
-            // The gateway may have noticed by itself a moment ago.
+            // The gateway may already have detected the deletion.
             let first = try await Self.readiness(gateway.adminPort)
             #expect(first.text.contains("was deleted while it was written") || first.text.contains("are missing"))
             var answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""b""#)

@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("limits")
+@Suite("The limits command")
 struct LimitCommandTests {
     private let directory: TestFiles
 
@@ -17,7 +17,9 @@ struct LimitCommandTests {
 
     private static let send = "/api/notifications?pns=apns&to_tag=carol"
 
-    @Test("Who is slowed down is seen, is let go on by a reset with a record, and what is on trial is recorded")
+    @Test(
+        "`limits show` lists limited callers, `limits reset` frees them, and shadow rejections are recorded"
+    )
     func showAndReset() async throws {
         let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
             func send(_ user: String) async throws -> Int {
@@ -26,7 +28,7 @@ struct LimitCommandTests {
             #expect(try await gateway.command("limits", "show").output.isEmpty)
             #expect(try await send("alice") == 200)
             #expect(try await send("alice") == 429)
-            // bob is of the staff, whom the limit does not count; the one on trial counts everybody and refuses nobody.
+            // The limit exempts bob as a member of staff. The shadow limit counts each user and rejects nobody.
             for _ in 0..<3 { #expect(try await send("bob") == 200) }
 
             let table = try await gateway.command("limits", "show", "--limit", "pair")

@@ -1,8 +1,8 @@
 import GatewayTesting
 import Testing
 
-/// Health and metrics are asked on the admin listener, calls on the public ones; the listener decides, never a header.
-@Suite("What is answered where", .timeLimit(.minutes(1)))
+/// The admin listener serves health and metrics, the public listeners serve calls. No request field changes this.
+@Suite("Roles of listeners", .timeLimit(.minutes(1)))
 struct ListenerRoleTests {
     private static let roles = [
         "", "Host: admin\r\n", "Host: 127.0.0.1:9090\r\n", "X-Forwarded-Host: admin\r\n", "X-Forwarded-Port: 9090\r\n",
@@ -14,7 +14,7 @@ struct ListenerRoleTests {
         return "GET \(target) HTTP/1.1\r\n\(host)\(fields)Authorization: Basic YWxpY2U6YWxpY2U=\r\n\r\n"
     }
 
-    @Test("Nothing of the admin listener is on the public one, whatever a client says")
+    @Test("The public listener serves nothing of the admin listener, whatever fields a client sends")
     func publicListener() async throws {
         try await GatewayUnderTest.run { gateway in
             for target in ["/health/live", "/health/ready", "/metrics", "/health", "/admin", "/debug/pprof"] {
@@ -27,7 +27,7 @@ struct ListenerRoleTests {
         }
     }
 
-    @Test("No call is on the admin listener, whatever a client says")
+    @Test("The admin listener serves no call, whatever fields a client sends")
     func adminListener() async throws {
         try await GatewayUnderTest.run { gateway in
             let admin = try RawClient(port: gateway.adminPort)

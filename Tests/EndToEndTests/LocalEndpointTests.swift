@@ -2,9 +2,9 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("The gateway's own endpoints")
+@Suite("Local endpoints")
 struct LocalEndpointTests {
-    @Test("whoami says who the caller is, and asks nobody")
+    @Test("`whoami` returns the identity of the caller without a request to the backend")
     func whoami() async throws {
         try await GatewayUnderTest.run { gateway in
             let answer = try await gateway.client.call("GET", "/auth/whoami", as: "bob")
@@ -16,7 +16,7 @@ struct LocalEndpointTests {
         }
     }
 
-    @Test("Health is asked on the admin listener")
+    @Test("The admin listener serves liveness and readiness")
     func health() async throws {
         try await GatewayUnderTest.run { gateway in
             let admin = try RawClient(port: gateway.adminPort)

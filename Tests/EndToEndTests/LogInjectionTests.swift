@@ -2,10 +2,10 @@ import Foundation
 import GatewayTesting
 import Testing
 
-/// A gateway as a process, and everything that it writes while hostile callers and faithful ones call it.
-@Suite("What is written down of hostile and of secret texts")
+/// A gateway process under hostile and valid calls. The tests read all that it writes: journal, log and metrics.
+@Suite("Secrets and hostile text in journal, log and metrics")
 struct LogInjectionTests {
-    /// Each stands for a kind of secret, and occurs nowhere else.
+    /// Texts that each stand for a kind of secret and occur nowhere else.
     private enum Canary {
         static let password = "c4nary:pass word"
         static let key = GatewayUnderTest.secret()
@@ -22,7 +22,7 @@ struct LogInjectionTests {
 
         """
 
-    @Test("Secrets that calls carry, good and bad ones, are neither in the journal nor in the log nor in the metrics")
+    @Test("Journal, log and metrics contain no secret of a valid or an invalid call")
     func canaries() async throws {
         let written = try await Self.run { gateway in
             let client = gateway.client
@@ -35,7 +35,7 @@ struct LogInjectionTests {
             return [
                 Canary.password, Canary.key, Canary.message, Canary.handle, Canary.handle.lowercased(),
                 Canary.idempotencyKey, Canary.wrongPassword, Canary.wrongToken, token,
-                // The parts of a token, and credentials as they come in the field.
+                // The signature of the token, and the credentials in their encoded form.
                 String(token.split(separator: ".")[2]), Data("alice:\(Canary.password)".utf8).base64EncodedString(),
                 String(decoding: Data(base64Encoded: Canary.key) ?? Data(), as: UTF8.self),
             ]
@@ -48,7 +48,7 @@ struct LogInjectionTests {
         Self.expectWellFormed(written)
     }
 
-    /// Calls that are carried out, and some that the backend refuses while it repeats them.
+    /// Sends valid calls. The backend rejects some of them with a response that repeats the request.
     private static func useService(_ client: RawClient, _ token: String) async throws {
         let registered = try await client.call("POST", "/api/register?handle=\(Canary.handle)", token: token)
         #expect(registered.status == 200)
@@ -70,7 +70,7 @@ struct LogInjectionTests {
         }
     }
 
-    /// Secrets in places where they are of no use.
+    /// Sends secrets in the wrong places of calls.
     private static func misuseService(_ client: RawClient, _ token: String) async throws {
         let whoami = "/auth/whoami"
         #expect(try await client.call("GET", whoami, as: "alice", password: Canary.wrongPassword).status == 401)
@@ -101,8 +101,8 @@ struct LogInjectionTests {
     }
 
     @Test(
-        "Strings that break naive programs, with line ends, NUL, ESC and bytes that are no UTF-8, in every place of a call",
-        .enabled(if: !TestData.naughtyStrings.isEmpty, "no corpora here"))
+        "Control characters and invalid UTF-8 in any part of a call neither crash the gateway nor break a journal line",
+        .enabled(if: !TestData.naughtyStrings.isEmpty, "the corpora are not installed"))
     func naughtyStrings() async throws {
         let written = try await Self.run { gateway in
             let client = gateway.client
@@ -127,7 +127,7 @@ struct LogInjectionTests {
         Array("\r\n{\"seq\":1,\"kind\":\"intent\"}\n\u{0}\u{1B}]0;x\u{7}\u{85}\u{2028}".utf8),
     ]
 
-    /// The bytes in each place of a call that may be written down.
+    /// Returns requests that contain the bytes in each place that the gateway may write to journal or log.
     private static func requests(_ bytes: [UInt8], _ token: String) -> [[UInt8]] {
         let encoded = bytes.map { byte in "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
         let visible = bytes.filter { $0 > 0x20 && $0 != 0x7F }
@@ -159,8 +159,6 @@ struct LogInjectionTests {
         ]
     }
 
-    // MARK: The gateway and what it writes
-
     private struct Written<Result: Sendable>: Sendable {
         let result: Result
         let places: [(name: String, bytes: [UInt8])]
@@ -172,7 +170,7 @@ struct LogInjectionTests {
         try await ScriptedServer.run { request in
             if request.hasPrefix("POST /api/register") { return .answer(ok("\"7260-42-1\"")) }
             guard request.contains("to_tag=fails") else { return .answer(ok("")) }
-            // Repeats all that it was told.
+            // The response repeats the request.
             return .answer("HTTP/1.1 500 Oops\r\nContent-Length: \(request.utf8.count)\r\n\r\n\(request)")
         } _: { port in
             let directory = try TestFiles()
@@ -220,7 +218,7 @@ struct LogInjectionTests {
         """
     }
 
-    /// Each line of journal and log is JSON, and holds nothing that a terminal or another program would take for more than text.
+    /// Expects that each line of journal and log is JSON, without control characters that a terminal interprets.
     private static func expectWellFormed(_ written: Written<some Sendable>) {
         for (place, bytes) in written.places where place == "log" || place.hasSuffix(".jsonl") {
             #expect(!bytes.contains { ($0 < 0x20 && $0 != 0x0A) || $0 == 0x7F }, "\(place)")

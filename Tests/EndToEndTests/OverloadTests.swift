@@ -4,11 +4,11 @@ import NIOPosix
 import Synchronization
 import Testing
 
-/// More calls than there is room for, in front of a backend that answers nobody until the test says so.
+/// More calls than the limits admit, in front of a backend that holds its responses until the test releases them.
 @Suite("Overload", .serialized, .timeLimit(.minutes(5)))
 struct OverloadTests {
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
-    /// How many calls one loop has room for: as many on a connection to the backend as waiting for one.
+    /// The number of calls that the backend connections admit: half of them in flight, half of them waiting.
     private static let room = 4 * System.coreCount
 
     private static func configuration(calls: Int) -> String {
@@ -26,7 +26,7 @@ struct OverloadTests {
 
     private static let call = bytes("POST", send, body: #""x""#)
 
-    @Test("What the backend has no room for is told so at once, and what it has room for is carried out")
+    @Test("The gateway rejects calls beyond the backend limits immediately and completes the others")
     func backend() async throws {
         let backend = try await HeldBackend.start()
         try await GatewayUnderTest.run(
@@ -34,18 +34,18 @@ struct OverloadTests {
             backendKeys: ", connections: \(Self.room / 2), waiting: \(Self.room / 2)",
             more: Self.configuration(calls: 10_000)
         ) { gateway in
-            // From here on the password is known, and costs no wait.
+            // The password is cached from here on, so that verification takes no time.
             #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
             let (client, start) = (gateway.client, ContinuousClock.now)
             try await withThrowingTaskGroup(of: (RawClient.Response, Duration).self) { calls in
                 for _ in 0..<2 * Self.room {
                     calls.addTask { (try await client.send(Self.call), ContinuousClock.now - start) }
                 }
-                // The backend answers nothing yet, so whatever comes is the gateway's own.
+                // The backend does not respond yet, so each response is a rejection.
                 for _ in 0..<Self.room { Self.expectOverloaded(try await calls.next()?.0) }
                 let written = try gateway.journal().count { $0["kind"] as? String == "intent" }
 
-                // While all is full: nothing is asked, written or waited for.
+                // A rejection during overload sends, writes and awaits nothing.
                 let port = try #require(gateway.client.port)
                 let latencies = try await Blocking.run {
                     let connection = try KeptConnection(port: port)
@@ -57,13 +57,13 @@ struct OverloadTests {
                 }
                 #expect(Latencies(latencies).percentile(50) < .milliseconds(10), "\(Latencies(latencies))")
                 #expect(try gateway.journal().count { $0["kind"] as? String == "intent" } == written)
-                // What needs no backend is answered as ever.
+                // A call without the backend is served as before.
                 #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
 
                 backend.open()
                 for _ in 0..<Self.room { #expect(try await calls.next()?.0.status == 200) }
             }
-            // And with room there is an answer again.
+            // When capacity is free, sends succeed again.
             #expect(try await gateway.client.send(Self.call).status == 200)
             #expect(backend.requests == Self.room + 1)
         }
@@ -71,7 +71,7 @@ struct OverloadTests {
     }
 
     @Test(
-        "Where no call ends, one more than there may be is told so, soon at once; what needs no backend is answered all the same"
+        "The gateway rejects calls beyond the limit of calls in flight and serves calls that need no backend"
     )
     func callsInFlight() async throws {
         let backend = try await HeldBackend.start()
@@ -82,7 +82,7 @@ struct OverloadTests {
             let client = gateway.client
             try await withThrowingTaskGroup(of: RawClient.Response.self) { calls in
                 for _ in 0..<10 { calls.addTask { try await client.send(Self.call) } }
-                // These waited in vain. Nobody waits after them.
+                // These calls waited until a timeout. Later calls do not wait.
                 for _ in 0..<5 { Self.expectOverloaded(try await calls.next()) }
                 let port = try #require(gateway.client.port)
                 let latencies = try await Blocking.run {
@@ -112,7 +112,7 @@ struct OverloadTests {
     }
 }
 
-/// A backend that takes requests and answers none before it is opened, and then all of them.
+/// A backend that holds each request until the test opens it, and then responds to all.
 private final class HeldBackend: Sendable {
     private struct State {
         var held: [any Channel] = []
@@ -169,7 +169,7 @@ private final class HeldBackend: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
-            // The message is the body's last byte but one; nothing else of a send ends with a quotation mark.
+            // A complete body ends with a quotation mark. No other part of a send request does.
             guard String(buffer: received).hasSuffix("\"") else { return }
             received.clear()
             backend.take(context.channel)

@@ -3,14 +3,15 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-/// What phones do over the years, against each backend: after each of it the honest phone registers again without being
-/// reinstalled, no registration of another handle has changed at the backend, and nobody receives what was meant for another.
-@Suite("Phones and their registrations") struct PhoneTests {
+/// Situations in the life of a device, for each backend. After each of them the device registers again without a
+/// reinstallation, no other registration at the backend has changed, and nobody receives a notification of another
+/// user.
+@Suite("Devices and their registrations") struct PhoneTests {
     private static let first = String(repeating: "A1", count: 32)
     private static let second = String(repeating: "A2", count: 32)
     private static let bobs = String(repeating: "B0", count: 32)
 
-    /// A gateway, with bob's phone registered as a bystander.
+    /// Runs the body with a gateway at which carol has registered an uninvolved device.
     private func run(
         _ flavor: BackendFlavor, _ body: (GatewayUnderTest, RawClient, NotificationHub) async throws -> Void
     ) async throws {
@@ -25,8 +26,8 @@ import Testing
         }
     }
 
-    /// Ledger and backend have the same registrations for the same users, a handle has one at the most, and each intent in the
-    /// journal has its outcome.
+    /// Expects that ledger and backend have the same registrations for the same users, with at most one for each device
+    /// handle, and that each intent in the journal has an outcome.
     private func expectConsistent(_ gateway: GatewayUnderTest, _ hub: NotificationHub) async throws {
         try gateway.directory.write("control: control.sock\n", to: "control.yaml")
         let listed = try await Program.run(
@@ -45,14 +46,14 @@ import Testing
             let outcomes = records.filter { $0["kind"] as? String == "outcome" }.compactMap { $0["call"] as? String }
             if intents.sorted() == outcomes.sorted() { break }
             guard ContinuousClock.now < deadline else {
-                Issue.record("an intent without outcome")
+                Issue.record("an intent has no outcome")
                 break
             }
             await Task.yield()
         }
     }
 
-    /// Sends to each user, and says who received what since.
+    /// Sends to each user and returns the users whose notifications each device handle received.
     private func received(
         _ gateway: GatewayUnderTest, _ hub: NotificationHub, _ handles: [String]
     ) async throws -> [[String]] {
@@ -69,12 +70,12 @@ import Testing
         }
     }
 
-    @Test("A phone changes hands", .shows(.rule3), arguments: BackendFlavor.allCases)
+    @Test("A device changes its owner", .shows(.rule3), arguments: BackendFlavor.allCases)
     func changesHands(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             var phone = try await Phone.new("alice", Self.first, at: gateway)
             #expect(try await received(gateway, hub, [Self.first]) == [["alice"]])
-            // An iOS phone keeps its id whoever logs in.
+            // An iOS device keeps its id when another user logs in.
             phone.user = "bob"
             #expect(try await phone.register(at: gateway) == 200)
             #expect(try await received(gateway, hub, [Self.first]) == [["bob"]])
@@ -89,14 +90,15 @@ import Testing
         }
     }
 
-    @Test("A shared phone gets another token", .shows(.rule3), arguments: BackendFlavor.allCases)
+    @Test("A shared device gets another push token", .shows(.rule3), arguments: BackendFlavor.allCases)
     func sharedPhoneWithRotatedToken(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             var phone = try await Phone.new("alice", Self.first, at: gateway)
             phone.user = "bob"
             #expect(try await phone.register(at: gateway) == 200)
             let bobs = hub.registrations().first { $0.handle == Self.first }
-            // The phone's id means bob's registration by now, and alice is the first to come with the new token.
+            // The id of the device now belongs to bob's registration, and alice is the first to register the new push
+            // token.
             phone.user = "alice"
             phone.handle = Self.second
             #expect(try await phone.register(at: gateway) == 200)
@@ -106,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("A token is rotated", .shows(.rule3), arguments: BackendFlavor.allCases)
+    @Test("A push token changes, and the registration keeps its id", .shows(.rule3), arguments: BackendFlavor.allCases)
     func rotated(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             var phone = try await Phone.new("alice", Self.first, at: gateway)
@@ -118,7 +120,9 @@ import Testing
         }
     }
 
-    @Test("A phone is restored from another's backup", .shows(.rule3), arguments: BackendFlavor.allCases)
+    @Test(
+        "A device that is restored from the backup of another gets a registration of its own", .shows(.rule3),
+        arguments: BackendFlavor.allCases)
     func restored(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             let old = try await Phone.new("alice", Self.first, at: gateway)
@@ -127,13 +131,15 @@ import Testing
             #expect(try await restored.register(at: gateway) == 200)
             #expect(hub.registrations().first { $0.handle == Self.first } == alices)
             #expect(try await received(gateway, hub, [Self.first, Self.second]) == [["alice"], ["bob"]])
-            // Both go on, with one id.
+            // Both devices continue with the same id.
             for phone in [old, restored, old] { #expect(try await phone.register(at: gateway) == 200) }
             #expect(try await received(gateway, hub, [Self.first, Self.second]) == [["alice"], ["bob"]])
         }
     }
 
-    @Test("A handle is stolen", .shows(.rule3, .v11), arguments: BackendFlavor.allCases)
+    @Test(
+        "A user who registers a stolen device handle receives no notification of its owner", .shows(.rule3, .v11),
+        arguments: BackendFlavor.allCases)
     func stolenHandle(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             let phone = try await Phone.new("bob", Self.bobs, at: gateway)
@@ -141,7 +147,8 @@ import Testing
             let asked = try await gateway.client.call("POST", "/api/register?handle=\(Self.bobs)", as: "eve")
             #expect(asked.status == 200 && !asked.text.contains(bobs.id))
             #expect(hub.registrations().first { $0.handle == Self.bobs } == bobs)
-            // eve says that the device is hers now: then it is, and receives nothing of bob's; and there is a record of it.
+            // The device belongs to eve after her registration. She receives nothing for bob, and the journal records
+            // the transfer.
             let label = String(asked.text.dropFirst().dropLast())
             #expect(try await Phone(user: "eve", handle: Self.bobs, label: label).register(at: gateway) == 200)
             #expect(try await received(gateway, hub, [Self.bobs]) == [["eve"]])
@@ -152,7 +159,9 @@ import Testing
         }
     }
 
-    @Test("A foreign id is presented", .shows(.rule3, .v9), arguments: BackendFlavor.allCases)
+    @Test(
+        "A registration under the id of another user leaves that registration unchanged", .shows(.rule3, .v9),
+        arguments: BackendFlavor.allCases)
     func foreignID(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             let phone = try await Phone.new("bob", Self.bobs, at: gateway)
@@ -167,7 +176,9 @@ import Testing
         }
     }
 
-    @Test("An id that once was another's is guessed", .shows(.rule3, .v10), arguments: BackendFlavor.allCases)
+    @Test(
+        "A user who guesses a former id of another user gets a registration of their own", .shows(.rule3, .v10),
+        arguments: BackendFlavor.allCases)
     func guessedOldID(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             let phone = try await Phone.new("bob", Self.bobs, at: gateway)
@@ -184,12 +195,14 @@ import Testing
         }
     }
 
-    @Test("A fresh id comes with a handle that is known", .shows(.rule3), arguments: BackendFlavor.allCases)
+    @Test(
+        "A new id with a known device handle updates the existing registration", .shows(.rule3),
+        arguments: BackendFlavor.allCases)
     func freshIDWithKnownHandle(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             _ = try await Phone.new("bob", Self.bobs, at: gateway)
             let id = hub.registrations().first { $0.handle == Self.bobs }?.id
-            // A Windows client asks without a handle each time.
+            // A Windows client requests each id without a device handle.
             let fresh = try await gateway.client.call("POST", "/api/register", as: "bob")
             let reinstalled = Phone(user: "bob", handle: Self.bobs, label: String(fresh.text.dropFirst().dropLast()))
             #expect(reinstalled.label != id)
@@ -201,12 +214,13 @@ import Testing
     }
 
     @Test(
-        "The backend loses a registration, or will not delete one", .shows(.rule4, .v17),
+        "The gateway recreates a lost registration and handles a deletion that the backend rejects",
+        .shows(.rule4, .v17),
         arguments: BackendFlavor.allCases)
     func lostRegistration(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, _, hub in
             let phone = try await Phone.new("bob", Self.bobs, at: gateway)
-            // This port says 200 whether or not the hub took it, and nothing in front of it can tell.
+            // The net6 backend returns 200 for each registration, so the gateway cannot detect the loss.
             if flavor != .net6 {
                 let lost = try #require(hub.registrations().first { $0.handle == Self.bobs })
                 #expect(hub.expire(registration: lost.id))
@@ -216,7 +230,8 @@ import Testing
                 #expect(try await received(gateway, hub, [Self.bobs]) == [["bob"]])
             }
             hub.inject(.deleteFails)
-            // Where the word for the overwriting proves nothing, the deletion is repeated until the backend confirms it.
+            // If the response to the overwriting request proves nothing, the gateway retries the deletion until the
+            // backend confirms it.
             let status = flavor == .net6 ? 502 : 200
             #expect(
                 try await gateway.client.call("DELETE", "/api/register/\(phone.label)", as: "bob").status == status)
@@ -229,12 +244,12 @@ import Testing
         }
     }
 
-    @Test("A device comes from before the gateway", .shows(.rule3), arguments: BackendFlavor.allCases)
+    @Test("A device from before the gateway keeps its registration", .shows(.rule3), arguments: BackendFlavor.allCases)
     func fromBefore(flavor: BackendFlavor) async throws {
         try await run(flavor) { gateway, direct, hub in
             #expect(try await direct.registerDirectly("bob", flavor, Self.bobs, id: "7-7-7").status == 200)
             let phone = Phone(user: "bob", handle: Self.bobs, label: "7-7-7")
-            // It knows its id and never asks for one again.
+            // The device knows its id and requests no other.
             #expect(try await phone.register(at: gateway) == 200)
             let record = try await gateway.record { $0["result"] as? String == "adopted" }
             #expect(record["registration"] as? String == "7-7-7" && record["user"] as? String == "bob")
@@ -245,13 +260,13 @@ import Testing
     }
 }
 
-/// A phone with an app of the tutorial's: it remembers one id for ever, whoever logs in.
+/// A device with the tutorial's app, which stores one id permanently, whichever user logs in.
 private struct Phone {
     var user: String
     var handle: String
     let label: String
 
-    /// A phone on which the app is started for the first time.
+    /// Returns a device after the first start of the app.
     static func new(_ user: String, _ handle: String, at gateway: GatewayUnderTest) async throws -> Phone {
         let answer = try await gateway.client.call("POST", "/api/register?handle=\(handle)", as: user)
         #expect(answer.status == 200)
@@ -260,7 +275,7 @@ private struct Phone {
         return phone
     }
 
-    /// The app is started again.
+    /// Registers the device, as the app does at each start.
     func register(at gateway: GatewayUnderTest) async throws -> Int {
         try await gateway.client.call(
             "PUT", "/api/register/\(label)", as: user, body: #"{"Platform":"apns","Handle":"\#(handle)","Tags":[]}"#

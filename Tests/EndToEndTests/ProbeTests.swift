@@ -10,7 +10,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("probe") struct ProbeTests {
+@Suite("The probe command") struct ProbeTests {
     private static func profile(_ flavor: BackendFlavor) -> BackendProfile {
         switch flavor {
         case .classic: BackendProfile(.classic)
@@ -19,11 +19,11 @@ import Testing
         }
     }
 
-    /// What is never tried at a backend that may be in use.
+    /// The vulnerabilities that the probe does not test at a backend that may be in use.
     private static let untried: Set<ProbeVulnerability> = [.v10, .v12, .v13, .v20, .v21]
 
     @Test(
-        "A backend's holes are found, and nothing is asked of it that could touch others",
+        "The probe finds the vulnerabilities of a backend without affecting other users",
         arguments: BackendFlavor.allCases)
     func harmless(flavor: BackendFlavor) async throws {
         let hub = NotificationHub()
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Holds every request against what the probe may ask.
+    /// Compares each request with the requests that the probe is allowed to send.
     private static func expectHarmless(
         _ exchanges: [(request: ProbeClient.Request, answer: BackendResponse?)], profile: BackendProfile.BackendSide
     ) {
@@ -67,14 +67,14 @@ import Testing
             ) { first, _ in first }
             switch request.method {
             case "POST" where parts[0] == profile.registerPath:
-                // No handle, or one of the probe's own: 256 random bits, and no quotation mark.
+                // The device handle is absent or one of the probe's own: 256 random bits without a quotation mark.
                 #expect(query["handle"].map(Self.isOwnHandle) ?? true, "\(request)")
                 if let answer, answer.status == 200 {
                     given.insert(String(buffer: answer.body).filter { $0.isNumber || $0 == "-" })
                 }
             case "POST":
                 #expect(parts[0] == profile.notificationsPath)
-                // Nobody but the own user, however often it is named.
+                // The only recipient is the probe's own user, even if it is named several times.
                 let names = (query["to_tag"] ?? "probe-own").components(separatedBy: "||username:")
                 #expect(names.allSatisfy { $0 == "probe-own" }, "\(request)")
             case "PUT", "DELETE":
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "Of all that is tried, and of what is tried at no other backend, nothing is open behind the gateway",
+        "The gateway mitigates each vulnerability that the probe tests",
         arguments: BackendFlavor.allCases)
     func closed(flavor: BackendFlavor) async throws {
         try await GatewayUnderTest.run(flavor) { gateway in
@@ -152,7 +152,7 @@ import Testing
         return (outcome, Dictionary(items.map { ($0["hole"] ?? "", $0) }) { first, _ in first })
     }
 
-    @Test("At the embedded backend everything is tried", arguments: BackendFlavor.allCases)
+    @Test("The probe tests each vulnerability at the embedded backend", arguments: BackendFlavor.allCases)
     func embedded(flavor: BackendFlavor) async throws {
         let (outcome, items) = try await probe(configuration("url: embedded, profile: \(flavor.rawValue)"))
         #expect(outcome.status == 0, "\(outcome)")
@@ -165,7 +165,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: outcome.output + "/ledger.sqlite"))
     }
 
-    @Test("At any other, what could harm is not; and what the gateway does not close is said")
+    @Test("The probe skips harmful tests at other backends and reports what the gateway does not mitigate")
     func configured() async throws {
         let hub = NotificationHub()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -4,17 +4,19 @@ import NotifyBackend
 import Synchronization
 import Testing
 
-@Suite("What is recorded")
+@Suite("Journal records of calls")
 struct RecordTests {
     private static let accepted = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
-    @Test("The intent is on disk before the backend sees a send, its outcome after; a refusal of a known user too")
+    @Test(
+        "The journal contains a send's intent before the backend receives it, and its outcome afterwards"
+    )
     func intentBeforeEffect() async throws {
         let directory = Mutex<TestFiles?>(nil)
         let atBackend = Mutex<[[String: String]]>([])
         try await ScriptedServer.run { _ in
-            // What the journal's file holds at the moment at which the backend is asked.
+            // The content of the journal file when the backend receives the request.
             let records = directory.withLock { $0 }.flatMap { try? GatewayUnderTest.journal(in: $0) } ?? []
             atBackend.withLock { $0 = records.map { $0.compactMapValues { $0 as? String } } }
             return .answer(Self.accepted)
@@ -50,7 +52,8 @@ struct RecordTests {
         }
     }
 
-    @Test("A backend that is cut off in its answer is 502 and an outcome; one that never answers is 504")
+    @Test(
+        "A truncated response of the backend is a 502 response, a missing one a 504 response, and both have an outcome")
     func brokenBackends() async throws {
         let reactions = Mutex<[ScriptedServer.Reaction]>([
             .breakOff("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), .silence, .answer(Self.accepted),
@@ -67,7 +70,7 @@ struct RecordTests {
                 let silent = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
                 #expect(silent.status == 504)
                 #expect(silent.problem == "backend-timed-out")
-                // It serves on, and has sent nothing twice.
+                // The gateway serves the next call, and has sent no request twice.
                 #expect(try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#).status == 200)
                 #expect(seen.withLock { $0 } == 3)
                 let outcomes = try await Self.completed(gateway, count: 6).filter { $0["kind"] as? String == "outcome" }
@@ -77,9 +80,9 @@ struct RecordTests {
         }
     }
 
-    @Test("A backend that is not there is 502")
+    @Test("An unreachable backend is a 502 response")
     func unreachableBackend() async throws {
-        // A port that was free a moment ago.
+        // The port was free a moment ago.
         let port = try await ScriptedServer.run({ _ in .silence }, { $0 })
         try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(port)") { gateway in
             let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
@@ -94,7 +97,8 @@ struct RecordTests {
             .map { "\(folder)/\($0)" }
     }
 
-    /// The records of calls, once there are so many: outcomes are written without anybody waiting for the disk.
+    /// Returns the records of calls when the count is reached. Waits, because the gateway writes outcomes
+    /// asynchronously.
     private static func completed(_ gateway: GatewayUnderTest, count: Int) async throws -> [[String: Any]] {
         let deadline = ContinuousClock.now + .seconds(10)
         while true {

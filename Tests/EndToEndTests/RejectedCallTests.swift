@@ -2,7 +2,7 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("What is refused never reaches the backend")
+@Suite("Calls that the gateway rejects")
 struct RejectedCallTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let method: String
@@ -60,7 +60,7 @@ struct RejectedCallTests {
     static let registration =
         #"{"Platform":"apns","Handle":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","Tags":[]}"#
 
-    @Test("Exactly the code, and the backend sees nothing")
+    @Test("An invalid call gets its rejection code, and the backend receives nothing")
     func rejections() async throws {
         try await GatewayUnderTest.run { gateway in
             for refused in Self.cases {
@@ -74,7 +74,7 @@ struct RejectedCallTests {
         }
     }
 
-    @Test("Without a good credential nothing passes, and both schemes are offered")
+    @Test("A call without valid credentials is rejected with a challenge for both schemes")
     func credentials() async throws {
         try await GatewayUnderTest.run { gateway in
             let target = "/api/notifications?pns=apns&to_tag=bob"
@@ -82,7 +82,7 @@ struct RejectedCallTests {
             #expect(none.problem == "credentials-missing")
             let challenges = none.fields.filter { $0.name.lowercased() == "www-authenticate" }.map(\.value)
             #expect(challenges == [#"Basic realm="notify", charset="UTF-8""#, "Bearer"])
-            // mallory is nobody; in front of a tutorial's backend the same pair is a good login.
+            // The user mallory does not exist. A tutorial backend accepts equal name and password.
             let unknown = try await gateway.client.call("POST", target, as: "mallory", body: #""x""#)
             #expect(unknown.status == 401)
             let wrong = try await gateway.client.send(
@@ -96,7 +96,7 @@ struct RejectedCallTests {
         }
     }
 
-    @Test("A sender over its limit waits")
+    @Test("A sender above a rate limit gets 429 with `Retry-After`")
     func limits() async throws {
         let limits = "limits: [{ name: pair, per: [sender, recipient], rate: 2/h }]"
         try await GatewayUnderTest.run(more: limits) { gateway in

@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("A backend with paths and words of its own")
+@Suite("A backend with its own paths and platform names")
 struct SingleFilePortTests {
     private static let profile = """
         { from: net6, client: { id-in: [path, query], update-status: { apns: 202 } }, backend: { \
@@ -23,7 +23,7 @@ struct SingleFilePortTests {
         }
     }
 
-    @Test("Unmodified clients register, notify and unregister")
+    @Test("Unmodified clients register, send and unregister")
     func theFourCalls() async throws {
         try await run { port, gateway in
             let client = gateway.client
@@ -59,7 +59,7 @@ struct SingleFilePortTests {
         }
     }
 
-    @Test("Clients may use the backend's own words, and none that it does not have")
+    @Test("Clients may use the platform names of the backend, and the gateway rejects unsupported ones")
     func words() async throws {
         try await run { port, gateway in
             let client = gateway.client
@@ -77,7 +77,7 @@ struct SingleFilePortTests {
         }
     }
 
-    @Test("What counts as gone is healed, and the longest text is as long as its own payload allows")
+    @Test("The gateway recreates a registration on status 404, and the payload frames bound the message length")
     func goneAndLimits() async throws {
         try await run { port, gateway in
             let client = gateway.client

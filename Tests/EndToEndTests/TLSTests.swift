@@ -8,9 +8,9 @@ import NIOSSL
 import StaticUsers
 import Testing
 
-@Suite("A gateway behind TLS", .timeLimit(.minutes(2)))
+@Suite("A gateway with TLS", .timeLimit(.minutes(2)))
 struct TLSTests {
-    /// Runs the body with a gateway that listens through TLS by the certificate `one`.
+    /// Runs the body with a gateway whose TLS listener uses the certificate `one`.
     private func run(_ body: (RawClient, TestFiles) async throws -> Void) async throws {
         let directory = try TestFiles()
         try directory.write(GatewayUnderTest.users, to: "users.yaml")
@@ -29,7 +29,7 @@ struct TLSTests {
         }
     }
 
-    /// Replaces both files, each at once; between the two they are no pair.
+    /// Replaces both files, each atomically. Between the two replacements, key and certificate do not match.
     private static func write(_ certificate: TestCertificate, to directory: TestFiles) throws {
         for (name, text) in [("cert.pem", certificate.certificate), ("key.pem", certificate.key)] {
             try directory.write(text, to: "\(name).new")
@@ -39,7 +39,7 @@ struct TLSTests {
         }
     }
 
-    @Test("Credentials are judged on any address")
+    @Test("The gateway verifies credentials over TLS on any address")
     func credentials() async throws {
         try await run { client, _ in
             let good = try await client.call("GET", "/auth/whoami", as: "alice")
@@ -48,7 +48,7 @@ struct TLSTests {
         }
     }
 
-    @Test("A changed pair counts for new connections, one that is no pair for none, and no handshake fails meanwhile")
+    @Test("New connections use a replaced certificate, an invalid pair is ignored, and no handshake fails meanwhile")
     func swaps() async throws {
         try await run { client, directory in
             let done = Flag()
@@ -63,7 +63,7 @@ struct TLSTests {
                     try await waitUntil(client, presents: certificate)
                 }
                 let current = swaps % 2 == 1 ? TestCertificate.two : .one
-                // The key of another, and no key at all: the pair that was there serves on.
+                // With the key of another certificate or an invalid key, the gateway keeps the previous pair.
                 for key in [TestCertificate.elsewhere.key, "broken"] {
                     try directory.write(key, to: "key.pem")
                     let said = try await reload(directory)
@@ -110,7 +110,7 @@ extension TestCertificate {
 }
 
 extension RawClient {
-    /// The certificate that a new connection is shown, once a call on it was answered.
+    /// Returns the certificate of a new connection after one call on it.
     fileprivate func certificate() async throws -> NIOSSLCertificate? {
         let (certificates, shown) = AsyncStream<NIOSSLCertificate?>.makeStream()
         _ = try await send(Array(Self.request("GET", "/auth/whoami").utf8)) { channel in

@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("Commands that look at keys and tokens")
+@Suite("Commands that show keys and tokens")
 struct TokenCommandTests {
     private let directory: TestFiles
 
@@ -20,7 +20,7 @@ struct TokenCommandTests {
         try await Program.run(arguments + ["--config", "gateway.yaml"], input: input, in: directory.path)
     }
 
-    @Test("keys list shows which key signs, and no secret")
+    @Test("`keys list` shows the state of each key and no secret")
     func keys() async throws {
         #expect(try await run("keys", "list").status == 1)
         try directory.write(
@@ -55,7 +55,7 @@ struct TokenCommandTests {
         #expect(try await run("keys", "list").status == 1)
     }
 
-    @Test("tokens inspect shows what is in a token, and says why one is not good")
+    @Test("`tokens inspect` shows the content of a token and the reason why one is invalid")
     func inspect() async throws {
         #expect(try await run("keys", "rotate", "--id", "k1").status == 0)
         let issued = try await run("tokens", "issue", "--user", "alice", "--group", "staff")
@@ -81,14 +81,14 @@ struct TokenCommandTests {
         for nonsense in ["", "\n", "x", "\u{0}", String(repeating: ".", count: 100_000)] {
             #expect(try await run("tokens", "inspect", input: nonsense).status == 1)
         }
-        // Other keys, and the same token is nobody's.
+        // With other keys the same token is invalid.
         try FileManager.default.removeItem(atPath: directory.path + "/token-keys.yaml")
         #expect(try await run("tokens", "inspect", input: issued.output).status == 1)
         #expect(try await run("keys", "rotate", "--id", "k1").status == 0)
         let other = try await run("tokens", "inspect", input: issued.output)
         #expect(other.status == 1)
         #expect(other.errors == "The token is not valid: the key \"k1\" did not sign this.\n")
-        // What a token says moves no terminal's cursor.
+        // The output contains no escape sequence from a token.
         let header = Data(#"{"alg":"\u001b[2J","kid":"\u001b]0;x\u0007"}"#.utf8).base64EncodedString()
             .replacing("=", with: "").replacing("+", with: "-").replacing("/", with: "_")
         let escapes = try await run("tokens", "inspect", input: "\(header).e30.AA")
@@ -98,6 +98,6 @@ struct TokenCommandTests {
 
     private static let random = (0..<64).map { _ in UInt8.random(in: .min ... .max) }
 
-    /// The same for the same count.
+    /// Returns the same secret for the same count.
     private static func secret(_ count: Int) -> String { Data(random[..<count]).base64EncodedString() }
 }

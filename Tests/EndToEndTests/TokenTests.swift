@@ -4,9 +4,9 @@ import NotifyBackend
 import Synchronization
 import Testing
 
-@Suite("Tokens, sessions and what takes them back", .timeLimit(.minutes(5)))
+@Suite("Tokens, sessions and revocation", .timeLimit(.minutes(5)))
 struct TokenTests {
-    /// A fresh token and its session.
+    /// Requests a token and returns it with its session.
     private func login(
         _ gateway: GatewayUnderTest, _ user: String, device: String = "phone"
     ) async throws -> (token: String, session: String) {
@@ -16,7 +16,7 @@ struct TokenTests {
         return (try #require(object["access_token"] as? String), try #require(object["session"] as? String))
     }
 
-    @Test("A phone logs in once, keeps its token, renews it, registers and sends with it, and logs out")
+    @Test("A client obtains a token, renews it, registers and sends with it, and revokes it")
     func phone() async throws {
         try await GatewayUnderTest.run { gateway in
             let (token, session) = try await login(gateway, "alice")
@@ -41,7 +41,7 @@ struct TokenTests {
         }
     }
 
-    /// What takes everything back from alice: an edit of the users file.
+    /// An edit of the users file that revokes all grants of alice.
     enum Edit: String, CaseIterable, CustomTestStringConvertible {
         case removed, disabled, expired, otherPassword
 
@@ -55,7 +55,7 @@ struct TokenTests {
                 case .removed: return nil
                 case .disabled: return line.replacing(" }", with: ", disabled: true }")
                 case .expired: return line.replacing(" }", with: ", expires: 2026-01-01T00:00:00Z }")
-                // Bob's hash: alice's password is bob's name now.
+                // With the hash of bob's password, alice has a different password.
                 case .otherPassword:
                     return
                         #"  alice: { hash: "$5$rounds=1000$bob$cr6R9EWEuhFKkx1neuJY8.iqd.V7.VzOb7/ApSr1wV0" }"#
@@ -65,16 +65,16 @@ struct TokenTests {
     }
 
     @Test(
-        "Under load, an account that ends loses tokens, remembered password and registrations within a second",
+        "An account that ends under load loses tokens, cached password and registrations within a second",
         arguments: Edit.allCases)
     func accountEnds(edit: Edit) async throws {
-        // The refusal of a wrong password itself takes up to 385 ms, and two cores are shared with the load.
+        // The rejection of a wrong password takes up to 385 ms, and the load shares two cores.
         let latest = try await TestRun.measure(below: .milliseconds(1400)) { try await end(by: edit) }
         #expect(latest < .milliseconds(1400))
     }
 
-    /// Ends the account of somebody with a token, a remembered password and a registration, and answers after what time the last of
-    /// them counted for nothing.
+    /// Ends an account with a token, a cached password and a registration, and returns the time until the last of them
+    /// is revoked.
     private func end(by edit: Edit) async throws -> Duration {
         try await GatewayUnderTest.run { gateway in
             let handle = String(repeating: "AC", count: 32)
@@ -105,8 +105,8 @@ struct TokenTests {
                 try await tasks.waitForAll()
                 return [byToken, byPassword, atBackend]
             }
-            print("\(edit): refused by token after \(times[0]), by password \(times[1]), swept after \(times[2])")
-            // On disk a moment later than at the backend.
+            print("\(edit): token rejected after \(times[0]), password \(times[1]), devices deleted \(times[2])")
+            // The journal record follows the deletion at the backend.
             _ = try await gateway.record { $0["rule"] as? String == "revoked" && $0["kind"] as? String == "outcome" }
             let records = try gateway.journal()
             let revoked = records.filter { $0["action"] as? String == "operator-revoke" }
@@ -121,7 +121,7 @@ struct TokenTests {
         }
     }
 
-    @Test("Operators list and revoke sessions, users and registrations, with a gateway and without one")
+    @Test("Operators list and revoke sessions, users and registrations, with and without a running gateway")
     func operators() async throws {
         let directory = try TestFiles.ofGateway(
             """
@@ -148,18 +148,18 @@ struct TokenTests {
             #expect(list.contains(alice.session) && list.contains(bob.session))
             let owned = try await directory.command("registrations", "list", "--user", "alice", "--json")
             #expect(owned.status == 0 && owned.output.contains(#""state":"live""#))
-            // One token of no session.
+            // A token without a session.
             #expect(try await status(orphan) == 200)
             #expect(try await directory.command("tokens", "revoke", input: String(orphan)).status == 0)
             #expect(try await status(orphan) == 401)
-            // A session, by a token of it.
+            // A session, selected by one of its tokens.
             #expect(try await directory.command("tokens", "revoke", input: bob.token).status == 0)
             #expect(try await status(bob.token) == 401)
-            // No such session any more, and none of an id that looks like an option.
+            // A session that was revoked, and a session id that looks like an option.
             for id in [bob.session, "-\(bob.session.dropFirst())"] {
                 #expect(try await directory.command("tokens", "revoke", "--session", id).status == 1)
             }
-            // All of a user.
+            // All grants of a user.
             #expect(try await status(alice.token) == 200)
             let clock = ContinuousClock()
             let took = try await clock.measure {
@@ -167,11 +167,11 @@ struct TokenTests {
                 #expect(try await status(alice.token) == 401)
                 while try await directory.command("registrations", "list", "--user", "alice").output.contains("apns") {}
             }
-            print("revoked by an operator, with its registration, after \(took)")
+            print("an operator revoked a user with a registration after \(took)")
             #expect(took < .seconds(3))
             #expect(try await directory.command("tokens", "revoke", "--user", "no/name").status == 1)
             #expect(try await directory.command("tokens", "revoke", input: "x").status == 1)
-            // The password is good as before.
+            // The password remains valid.
             #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
             let records = try GatewayUnderTest.journal(in: directory).filter { $0["kind"] as? String == "operator" }
             #expect(records.map { $0["action"] as? String } == Array(repeating: "operator-revoke", count: 3))
@@ -180,7 +180,7 @@ struct TokenTests {
             _ = try await login("bob")
             #expect(try await gateway.client.register("bob", "apns", String(repeating: "AF", count: 32)).status == 200)
         }
-        // Nobody runs: the commands work on the stores.
+        // Without a running gateway the commands use the stores directly.
         let list = try await directory.command("tokens", "list", "--json").output
         #expect(list.contains(#""user":"bob""#))
         let owned = try await directory.command("registrations", "list", "--json")
@@ -193,7 +193,7 @@ struct TokenTests {
         #expect(try await directory.command("registrations", "list").output.contains("deleting"))
     }
 
-    /// Calls of others, until it is stopped.
+    /// Calls of other users that continue until `stop()`.
     private final class Load: Sendable {
         private let client: RawClient
         private let isOver = Atomic(false)
@@ -210,7 +210,7 @@ struct TokenTests {
         }
     }
 
-    @Test("A name that comes back has no session, no registration and no token of its predecessor")
+    @Test("A user who is removed and added again has no session, registration or token from before")
     func comesBack() async throws {
         try await GatewayUnderTest.run { gateway in
             let (token, session) = try await login(gateway, "alice")

@@ -3,9 +3,9 @@ import Logging
 import NotifyBackend
 import Testing
 
-@Suite("Unix sockets on both sides")
+@Suite("Unix sockets to clients and to the backend")
 struct UnixSocketTests {
-    @Test("A send goes the whole way without a port")
+    @Test("A send passes through Unix sockets only")
     func wholeWay() async throws {
         let sockets = try TestFiles()
         let hub = NotificationHub()

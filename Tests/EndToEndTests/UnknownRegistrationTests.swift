@@ -3,19 +3,19 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("Registrations that a backend carried out without saying so")
+@Suite("Registrations with an unknown outcome")
 struct UnknownRegistrationTests {
     private static let old = String(repeating: "A1", count: 32)
     private static let new = String(repeating: "A2", count: 32)
 
-    /// What the device does when its registration is cut off.
+    /// The registration request that is interrupted.
     enum Step: String, CaseIterable, Sendable {
         case first, ownershipTransfer = "hand-over", rotation, renewal
 
-        /// Whose device it may be then.
+        /// The user who may own the device afterwards.
         var user: String { self == .ownershipTransfer ? "bob" : "alice" }
 
-        /// How many requests the gateway makes for it.
+        /// The number of requests from the gateway to the backend.
         var requests: Int { self == .first ? 2 : 1 }
     }
 
@@ -44,7 +44,7 @@ struct UnknownRegistrationTests {
         hub.registrations().filter { $0.tags.contains("username:\(user)") }
     }
 
-    /// Returns when nothing of the user's is left at the backend.
+    /// Returns when the user has no registration at the backend.
     private static func untilGone(_ user: String, from hub: NotificationHub) async {
         let deadline = ContinuousClock.now + .seconds(20)
         while !devices(of: user, in: hub).isEmpty, ContinuousClock.now < deadline { await Task.yield() }
@@ -52,7 +52,7 @@ struct UnknownRegistrationTests {
     }
 
     @Test(
-        "A connection that breaks leaves the registration unknown, and revoking its user deletes it at the backend",
+        "A broken connection leaves the registration unknown, and a revocation of its user deletes it at the backend",
         arguments: Step.allCases)
     func brokenOff(step: Step) async throws {
         let hub = NotificationHub()
@@ -74,7 +74,7 @@ struct UnknownRegistrationTests {
         }
     }
 
-    @Test("The same registration once more, with an answer, is known again")
+    @Test("A repeated registration with a response makes the registration known again")
     func knownAgain() async throws {
         let hub = NotificationHub()
         try await GatewayUnderTest.runBackend(.classic, hub: hub) { backend in
@@ -93,7 +93,7 @@ struct UnknownRegistrationTests {
         }
     }
 
-    /// Three points of each request; the full count does each of them again and again, and at other backends.
+    /// The three points of each request. The full run repeats each of them and covers all profiles.
     private static let kills: [(BackendFlavor, Step, Int, KillingProxy.Point, Int)] =
         (TestRun.isFull ? BackendFlavor.allCases : [.classic]).flatMap { flavor in
             Step.allCases.flatMap { step in
@@ -106,7 +106,7 @@ struct UnknownRegistrationTests {
         }
 
     @Test(
-        "Whenever a gateway is killed in the midst of a registration, revoking the user afterwards deletes the device",
+        "A revocation deletes the device after the gateway was killed at any point of a registration",
         arguments: kills)
     func killed(
         flavor: BackendFlavor, step: Step, request: Int, point: KillingProxy.Point, round: Int
@@ -135,7 +135,7 @@ struct UnknownRegistrationTests {
     }
 
     @Test(
-        "A device that is given up while the hub is down is deleted when it is back, though net6 answers 200 meanwhile")
+        "A registration that is deleted during an outage of the hub is deleted when the hub is back")
     func hubOutage() async throws {
         try await GatewayUnderTest.run(.net6) { gateway in
             let label = try await Self.prepare(.renewal, at: gateway.client)

@@ -8,11 +8,13 @@ import Testing
         Base64.decode(Array(text.utf8).span, variant)
     }
 
-    /// RFC 4648, section 10.
-    @Test(arguments: [
-        ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
-        ("foobar", "Zm9vYmFy"),
-    ])
+    /// The vectors are those of RFC 4648, section 10.
+    @Test(
+        "The vectors of RFC 4648 are encoded and decoded",
+        arguments: [
+            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("fooba", "Zm9vYmE="),
+            ("foobar", "Zm9vYmFy"),
+        ])
     func knownVectors(_ plain: String, _ encoded: String) {
         #expect(decode(encoded) == Array(plain.utf8))
         #expect(Base64.encode(Array(plain.utf8), .standard) == Array(encoded.utf8))
@@ -21,22 +23,26 @@ import Testing
         #expect(Base64.encode(Array(plain.utf8), .url) == Array(bare.utf8))
     }
 
-    @Test(arguments: [
-        "=", "==", "====", "Z", "Zg", "Zg=", "Zg===", "Z===", "Zg==Zg==", "Zm9v=", "Zm9v====", " Zg==", "Zg==\n",
-        "Zg = =",
-        "Zh==", "Zm9=", "Z-==", "Z_==", "Zg\u{0}=", "Zé==",
-    ])
-    func refusesWhatIsNotCanonical(_ text: String) {
+    @Test(
+        "Base64 that is not canonical is rejected",
+        arguments: [
+            "=", "==", "====", "Z", "Zg", "Zg=", "Zg===", "Z===", "Zg==Zg==", "Zm9v=", "Zm9v====", " Zg==", "Zg==\n",
+            "Zg = =",
+            "Zh==", "Zm9=", "Z-==", "Z_==", "Zg\u{0}=", "Zé==",
+        ])
+    func base64ThatIsNotCanonicalIsRejected(_ text: String) {
         #expect(decode(text) == nil)
     }
 
-    @Test(arguments: ["=", "Z", "Zg==", "Zm9v=", "Zh", "Zm9", "Zm+v", "Zm/v", "Zm9vZ", "Zm9v\n"])
-    func refusesWhatIsNotCanonicalForTokens(_ text: String) {
+    @Test(
+        "Base64url that is not canonical is rejected",
+        arguments: ["=", "Z", "Zg==", "Zm9v=", "Zh", "Zm9", "Zm+v", "Zm/v", "Zm9vZ", "Zm9v\n"])
+    func base64urlThatIsNotCanonicalIsRejected(_ text: String) {
         #expect(decode(text, .url) == nil)
     }
 
-    /// Whatever decodes is what encoding gives back: no two texts are one value.
-    @Test func decodingIsTheInverseOfEncoding() {
+    /// No two texts decode to one value.
+    @Test("Decoding is the inverse of encoding") func decodingIsTheInverseOfEncoding() {
         var random = SplitMix(seed: 3)
         for _ in 0..<3000 {
             let bytes = (0..<Int.random(in: 0...40, using: &random)).map { _ in

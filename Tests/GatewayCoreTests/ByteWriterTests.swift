@@ -7,7 +7,8 @@ import Testing
         String(decoding: [UInt8](expecting: length, write), as: UTF8.self)
     }
 
-    @Test("pieces of each kind, whatever room there was at first", arguments: [0, 1, 7, 40, 41, 42, 43, 44, 200])
+    @Test(
+        "A writer writes every kind of value for any initial capacity", arguments: [0, 1, 7, 40, 41, 42, 43, 44, 200])
     func pieces(length: Int) {
         let text = text(expecting: length) {
             $0.append("one, ")
@@ -24,7 +25,7 @@ import Testing
         #expect(text == "one, zwölf, 🙂, 123 -120 fedcba9876543210")
     }
 
-    @Test("text, whatever room there was at first", arguments: [0, 1, 15, 16, 22, 23, 24, 200])
+    @Test("A string is written for any initial capacity", arguments: [0, 1, 15, 16, 22, 23, 24, 200])
     func text(length: Int) {
         var runs = 0
         let text = String(expecting: length) {
@@ -38,7 +39,9 @@ import Testing
         #expect(String(expecting: length) { _ in } == "")
     }
 
-    @Test("numbers of any length", arguments: [0, 9, 10, 99, 100, 1_000_000, UInt64(Int64.max), .max])
+    @Test(
+        "Numbers of any length are written in decimal and hexadecimal",
+        arguments: [0, 9, 10, 99, 100, 1_000_000, UInt64(Int64.max), .max])
     func numbers(number: UInt64) {
         #expect(text(expecting: 20) { $0.append(decimal: number) } == String(number))
         let digits = String(number, radix: 16)
@@ -47,7 +50,7 @@ import Testing
                 + digits)
     }
 
-    @Test("every digit at every place")
+    @Test("Every hexadecimal digit is written at every position")
     func digits() {
         for place in 0..<16 {
             for digit in 0..<16 as Range<UInt64> {
@@ -58,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("nothing is written beyond the room, and how much is missing is known")
+    @Test("A full writer writes nothing more and counts the missing bytes")
     func noRoom() {
         var memory: [UInt8] = Array("........".utf8)
         memory.withUnsafeMutableBufferPointer { memory in

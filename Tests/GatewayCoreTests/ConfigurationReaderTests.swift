@@ -15,7 +15,7 @@ import Testing
         return problems.all.map(\.description)
     }
 
-    @Test func readsEveryKindOfValue() throws {
+    @Test("The reader reads every kind of value") func theReaderReadsEveryKindOfValue() throws {
         let problems = ConfigurationProblems()
         let reader = try reader(
             """
@@ -52,7 +52,7 @@ import Testing
         #expect(problems.all.isEmpty)
     }
 
-    @Test func saysWhatIsWrongAndWhere() throws {
+    @Test("A problem has a message and a location") func aProblemHasAMessageAndALocation() throws {
         let problems = try problems(
             """
             list: 12
@@ -107,7 +107,7 @@ import Testing
             ])
     }
 
-    @Test func warningsSayThatTheyAre() throws {
+    @Test("A warning is marked as a warning") func aWarningIsMarkedAsAWarning() throws {
         let problems = try problems("a: 1\nb: 2") { reader in
             reader.report("b", "is brave", severity: .warning)
             reader.report("all of it")
@@ -115,7 +115,7 @@ import Testing
         #expect(problems == ["gateway.yaml:2:4: warning: b: is brave", "gateway.yaml:1:1: all of it"])
     }
 
-    @Test func mappingsWithNamesOfTheOperatorsOwnKeepTheirOrder() throws {
+    @Test("A mapping with free names keeps its order") func aMappingWithFreeNamesKeepsItsOrder() throws {
         let problems = ConfigurationProblems()
         let reader = try reader("{ zoe: 1, adam: 2,\n eve: 3 }", problems)
         #expect(reader.allEntries().map(\.name) == ["zoe", "adam", "eve"])
@@ -123,7 +123,7 @@ import Testing
         #expect(problems.all.isEmpty)
     }
 
-    @Test func anEmptyFileIsAnEmptyMapping() throws {
+    @Test("An empty file is an empty mapping") func anEmptyFileIsAnEmptyMapping() throws {
         for text in ["", "# nothing\n", "~", "---\n"] {
             let problems = ConfigurationProblems()
             let reader = try reader(text, problems)
@@ -134,21 +134,25 @@ import Testing
         #expect(try problems("[a]") { $0.finish() } == ["gateway.yaml:1:1: must be a mapping of names to values"])
     }
 
-    @Test(arguments: [
-        ("0s", Duration.zero, "0d"), ("250ms", .milliseconds(250), "250ms"), ("1000ms", .seconds(1), "1s"),
-        ("90s", .seconds(90), "90s"), ("2m", .seconds(120), "2min"), ("2min", .seconds(120), "2min"),
-        ("60min", .seconds(3600), "1h"), ("36h", .seconds(129_600), "36h"), ("30d", .seconds(2_592_000), "30d"),
-    ])
+    @Test(
+        "A duration is parsed and formatted",
+        arguments: [
+            ("0s", Duration.zero, "0d"), ("250ms", .milliseconds(250), "250ms"), ("1000ms", .seconds(1), "1s"),
+            ("90s", .seconds(90), "90s"), ("2m", .seconds(120), "2min"), ("2min", .seconds(120), "2min"),
+            ("60min", .seconds(3600), "1h"), ("36h", .seconds(129_600), "36h"), ("30d", .seconds(2_592_000), "30d"),
+        ])
     func durations(_ text: String, _ duration: Duration, _ configured: String) {
         #expect(Duration(configured: text) == duration)
         #expect(duration.configured == configured)
     }
 
-    @Test(arguments: [
-        "", "s", "5", "-5s", "+5s", "5 s", "5.5s", "5S", "5sec", "5s ", "٥s", "99999999999999999999s",
-        "9223372036854775807d", "1e3s", "5\u{301}s",
-    ])
-    func whatIsNoDuration(_ text: String) {
+    @Test(
+        "An invalid duration is rejected",
+        arguments: [
+            "", "s", "5", "-5s", "+5s", "5 s", "5.5s", "5S", "5sec", "5s ", "٥s", "99999999999999999999s",
+            "9223372036854775807d", "1e3s", "5\u{301}s",
+        ])
+    func anInvalidDurationIsRejected(_ text: String) {
         #expect(Duration(configured: text) == nil)
     }
 }

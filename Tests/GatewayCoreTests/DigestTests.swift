@@ -10,8 +10,8 @@ import Testing
         }
     }
 
-    /// FIPS 180-4's examples.
-    @Test func sha256() {
+    /// The vectors are the examples of FIPS 180-4.
+    @Test("SHA-256 digests agree with FIPS 180-4") func sha256() {
         #expect(
             SHA256.digest([])
                 == hex("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"))
@@ -23,7 +23,7 @@ import Testing
                 == hex("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"))
     }
 
-    @Test("a digest is written as the digits of its bytes")
+    @Test("A digest is formatted as hexadecimal digits")
     func digits() throws {
         let digest = try #require(([1, 2, 3] as [UInt8]).withUnsafeBytes { SHA256.Digest(of: $0) })
         #expect(
@@ -32,8 +32,9 @@ import Testing
         #expect(SHA256.Digest.zero.hexDigits == [UInt8](repeating: 0x30, count: 64))
     }
 
-    /// RFC 4231, test cases 1, 2, 6 and 7: a short key, one shorter than the tag, one longer than the block.
-    @Test func hmac() throws {
+    /// The vectors are test cases 1, 2, 6 and 7 of RFC 4231: a short key, a key shorter than the tag, and one longer
+    /// than the block.
+    @Test("HMAC tags agree with RFC 4231") func hmac() throws {
         let long = [UInt8](repeating: 0xAA, count: 131)
         let cases: [([UInt8], [UInt8], String, String, String)] = [
             (
@@ -61,7 +62,7 @@ import Testing
         for (key, message, sha256, sha384, sha512) in cases {
             for (algorithm, expected) in [(HMAC.Algorithm.sha256, sha256), (.sha384, sha384), (.sha512, sha512)] {
                 let hmac = try #require(HMAC(algorithm, key: Secret(key)))
-                // Twice, and in parts: the context starts anew each time.
+                // The second tag is over parts. It shows that the context restarts for each tag.
                 #expect(hmac.tag(over: message) == hex(expected))
                 #expect(hmac.tag(over: Array(message.prefix(3)), Array(message.dropFirst(3)), []) == hex(expected))
                 #expect(hex(expected).count == algorithm.byteCount)
@@ -69,7 +70,8 @@ import Testing
         }
     }
 
-    @Test func keyedDigestsAreTheFirstHalfOfAnHMACOverLengthsAndParts() throws {
+    @Test("A keyed digest is the first half of an HMAC over the lengths and the parts")
+    func keyedDigestsAreHalvesOfHMACs() throws {
         let key = Secret([UInt8](repeating: 7, count: 32))
         let digester = KeyedDigester(key: key)
         let hmac = try #require(HMAC(.sha256, key: key))
@@ -77,7 +79,7 @@ import Testing
         let digest = try #require(digester.digest([1, 2], [3]))
         #expect(digest.bytes == Array(expected.prefix(16)))
         #expect(digest.hex.utf8.count == 32)
-        // However the same bytes are cut, the digest is another.
+        // Another split of the same bytes gives another digest.
         let others = [digester.digest([1], [2, 3]), digester.digest([1, 2, 3]), digester.digest([1, 2], [3], [])]
         #expect(!others.contains(digest))
         #expect(Set(others).count == 3)
@@ -86,19 +88,19 @@ import Testing
         #expect(KeyedDigester(key: Secret([UInt8](repeating: 8, count: 32))).digest([1, 2], [3]) != digest)
     }
 
-    @Test func aSecretIsDigestedLikeAnyPart() {
+    @Test("A secret is digested like any other part") func aSecretIsDigestedLikeAnyOtherPart() {
         let digester = KeyedDigester(key: Secret([UInt8](repeating: 7, count: 32)))
         for secret in [[], [9], [UInt8](repeating: 3, count: 5000)] as [[UInt8]] {
             #expect(digester.digest([1, 2], [3], secret: Secret(secret)) == digester.digest([1, 2], [3], secret))
         }
     }
 
-    @Test func anEmptyKeyIsAKey() throws {
+    @Test("An empty key is a valid key") func anEmptyKeyIsAValidKey() throws {
         let hmac = try #require(HMAC(.sha256, key: Secret([])))
         #expect(hmac.tag() == hex("b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad"))
     }
 
-    @Test func comparison() {
+    @Test("Byte sequences are compared for content and length") func comparison() {
         #expect(ConstantTime.equal([], []))
         #expect(ConstantTime.equal([1, 2], [1, 2]))
         #expect(!ConstantTime.equal([1, 2], [1, 3]))
@@ -107,7 +109,7 @@ import Testing
     }
 }
 
-/// Wycheproof's vectors (C2SP, Apache-2.0), where they are present.
+/// The vectors of Wycheproof (C2SP, Apache-2.0). The suite needs the corpus beside the package.
 @Suite(.enabled(if: TestData.wycheproof != nil, "Wycheproof's vectors are not beside the package"))
 struct WycheproofTests {
     private struct File: Decodable {
@@ -125,7 +127,7 @@ struct WycheproofTests {
         var testGroups: [Group]
     }
 
-    @Test func hmacSHA256() throws {
+    @Test("HMAC-SHA-256 agrees with Wycheproof") func hmacSHA256() throws {
         let file = try JSONDecoder().decode(File.self, from: try #require(TestData.wycheproof))
         func bytes(_ hex: String) -> [UInt8] {
             stride(from: 0, to: hex.utf8.count, by: 2).map { UInt8(hex.dropFirst($0).prefix(2), radix: 16)! }
@@ -145,7 +147,8 @@ struct WycheproofTests {
 }
 
 @Suite struct SharedHMACTests {
-    @Test func manyThreadsAtOnceEachWithItsOwnAnswer() async throws {
+    @Test("Many threads share one HMAC and get correct tags")
+    func manyThreadsShareOneHMACAndGetCorrectTags() async throws {
         let key = Secret((0..<32).map { UInt8($0) })
         let shared = try #require(SharedHMAC(.sha256, key: key))
         let alone = try #require(HMAC(.sha256, key: key))

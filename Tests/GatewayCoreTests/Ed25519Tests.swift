@@ -7,7 +7,7 @@ struct Ed25519Tests {
         stride(from: 0, to: hex.utf8.count, by: 2).compactMap { UInt8(hex.dropFirst($0).prefix(2), radix: 16) }
     }
 
-    /// RFC 8032, section 7.1, tests 1 to 3.
+    /// The vectors are tests 1 to 3 of RFC 8032, section 7.1.
     private static let vectors = [
         (
             "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -29,7 +29,7 @@ struct Ed25519Tests {
         ),
     ]
 
-    @Test("The examples of RFC 8032", arguments: [0, 1, 2])
+    @Test("Signatures agree with RFC 8032", arguments: [0, 1, 2])
     func examples(index: Int) throws {
         let (seed, publicKey, message, signature) = Self.vectors[index]
         let key = try #require(Ed25519.PrivateKey(seed: Secret(Self.bytes(seed))))
@@ -38,7 +38,7 @@ struct Ed25519Tests {
         #expect(key.publicKey.verifies(Self.bytes(signature), of: Self.bytes(message)))
     }
 
-    @Test("Another message, another key, a changed or a cut signature check nothing")
+    @Test("A signature is rejected for another message or key, and after a change or truncation")
     func rejections() throws {
         let key = try #require(Ed25519.PrivateKey(seed: Secret([UInt8](repeating: 1, count: 32))))
         let other = try #require(Ed25519.PrivateKey(seed: Secret([UInt8](repeating: 2, count: 32))))
@@ -56,7 +56,7 @@ struct Ed25519Tests {
             try #require(Ed25519.PublicKey([UInt8](repeating: 0xFF, count: 32))).verifies(signature, of: []) == false)
     }
 
-    @Test("Keys of another length are none; text comes back the same")
+    @Test("A key of another length is rejected, and a public key's text is parsed back")
     func keys() throws {
         for length in [0, 31, 33, 64] {
             #expect(Ed25519.PrivateKey(seed: Secret([UInt8](repeating: 1, count: length))) == nil)

@@ -11,7 +11,7 @@ import Testing
         try parser.parse(bytes.span)
     }
 
-    @Test func readsEveryShape() throws {
+    @Test("The parser reads every kind of value") func theParserReadsEveryKindOfValue() throws {
         let value = try parse(" {\"a\" : [1, -2.5e+3, \"x\", true, false, null, {}, []]} \r\n\t")
         #expect(
             value
@@ -31,28 +31,33 @@ import Testing
         #expect(try parse("99999999999999999999").integer == nil)
     }
 
-    @Test(arguments: [
-        ("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\u{8}\u{C}\n\r\t"), ("\"\\u00e9\\u0000\"", "\u{E9}\u{0}"),
-        ("\"\\uD83D\\uDE00\"", "\u{1F600}"), ("\"\u{7F}\u{1F600}\"", "\u{7F}\u{1F600}"), ("\"\"", ""),
-        ("\"\u{FFFF}\\uFFFF\"", "\u{FFFF}\u{FFFF}"),
-    ])
+    @Test(
+        "The parser decodes escapes in strings",
+        arguments: [
+            ("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\/\u{8}\u{C}\n\r\t"), ("\"\\u00e9\\u0000\"", "\u{E9}\u{0}"),
+            ("\"\\uD83D\\uDE00\"", "\u{1F600}"), ("\"\u{7F}\u{1F600}\"", "\u{7F}\u{1F600}"), ("\"\"", ""),
+            ("\"\u{FFFF}\\uFFFF\"", "\u{FFFF}\u{FFFF}"),
+        ])
     func decodesStrings(_ text: String, _ decoded: String) throws {
         let string = try #require(try parse(text).string)
         #expect(Array(string.utf8) == Array(decoded.utf8))
     }
 
-    @Test(arguments: [
-        "", " ", "{", "}", "[", "\"", "\"\\", "\"\\u", "\"\\u12", "\"\\u123", "\"\\u123g\"", "\"\\x41\"", "\"\n\"",
-        "\"\u{0}\"",
-        "'a'", "tru", "True", "nul", "NaN", "-", "+1", ".5", "1.", "01", "1e", "1e+", "0x1", "1 2", "[1,]", "[,1]",
-        "[1 2]",
-        "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{1:1}", "{\"a\":1 \"b\":2}", "// x\n1", "1 // x", "/* x */ 1",
-        "\u{FEFF}1", "\"a\"\"b\"", "\"a\" b", "\u{A0}1", "\u{2028}1",
-    ])
-    func refusesWhatIsNotJSON(_ text: String) {
+    @Test(
+        "Invalid JSON is rejected with its offset",
+        arguments: [
+            "", " ", "{", "}", "[", "\"", "\"\\", "\"\\u", "\"\\u12", "\"\\u123", "\"\\u123g\"", "\"\\x41\"", "\"\n\"",
+            "\"\u{0}\"",
+            "'a'", "tru", "True", "nul", "NaN", "-", "+1", ".5", "1.", "01", "1e", "1e+", "0x1", "1 2", "[1,]", "[,1]",
+            "[1 2]",
+            "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{a:1}", "{1:1}", "{\"a\":1 \"b\":2}", "// x\n1", "1 // x",
+            "/* x */ 1",
+            "\u{FEFF}1", "\"a\"\"b\"", "\"a\" b", "\u{A0}1", "\u{2028}1",
+        ])
+    func invalidJSONIsRejectedWithItsOffset(_ text: String) {
         do throws(JSONParser.Fault) {
             _ = try parse(text)
-            Issue.record("accepted")
+            Issue.record("the text is accepted")
         } catch {
             guard case .malformed(let offset) = error else {
                 Issue.record("\(error)")
@@ -63,22 +68,25 @@ import Testing
     }
 
     @Test(
+        "Invalid UTF-8 is rejected",
         arguments: [
             [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xC3, 0x22],
             [0x22, 0xF5, 0x80, 0x80, 0x80, 0x22], [0xFF, 0xFE, 0x22, 0x00], [0x22, 0x00, 0x22],
         ] as [[UInt8]])
-    func refusesWhatIsNotUTF8(_ bytes: [UInt8]) {
+    func invalidUTF8IsRejected(_ bytes: [UInt8]) {
         #expect(throws: JSONParser.Fault.self) { try parse(bytes) }
     }
 
-    @Test(arguments: [
-        "\"\\uD800\"", "\"\\uDC00\"", "\"\\uD800x\"", "\"\\uD800\\n\"", "\"\\uD800\\uD800\"", "\"\\uD800\\u0041\"",
-        "{\"\\uDFFF\":1}",
-    ])
-    func halfASurrogatePairIsNoText(_ text: String) {
+    @Test(
+        "A lone surrogate is rejected",
+        arguments: [
+            "\"\\uD800\"", "\"\\uDC00\"", "\"\\uD800x\"", "\"\\uD800\\n\"", "\"\\uD800\\uD800\"", "\"\\uD800\\u0041\"",
+            "{\"\\uDFFF\":1}",
+        ])
+    func aLoneSurrogateIsRejected(_ text: String) {
         do throws(JSONParser.Fault) {
             _ = try parse(text)
-            Issue.record("accepted")
+            Issue.record("the text is accepted")
         } catch {
             guard case .loneSurrogate = error else {
                 Issue.record("\(error)")
@@ -87,15 +95,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "{\"a\":1,\"a\":1}", "{\"Tags\":1,\"tags\":2}", "{\"a\":1,\"b\":{},\"\\u0061\":2}", "{\"é\":1,\"É\":2}",
-        "{\"\":1,\"\":2}",
-        "[{\"x\":{\"a\":1,\"A\":1}}]",
-    ])
-    func namesStandOnce(_ text: String) {
+    @Test(
+        "A duplicate member name is rejected in any case",
+        arguments: [
+            "{\"a\":1,\"a\":1}", "{\"Tags\":1,\"tags\":2}", "{\"a\":1,\"b\":{},\"\\u0061\":2}", "{\"é\":1,\"É\":2}",
+            "{\"\":1,\"\":2}",
+            "[{\"x\":{\"a\":1,\"A\":1}}]",
+        ])
+    func aDuplicateMemberNameIsRejectedInAnyCase(_ text: String) {
         do throws(JSONParser.Fault) {
             _ = try parse(text)
-            Issue.record("accepted")
+            Issue.record("the text is accepted")
         } catch {
             guard case .duplicateName = error else {
                 Issue.record("\(error)")
@@ -104,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func depthIsBounded() throws {
+    @Test("The nesting depth is bounded") func theNestingDepthIsBounded() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
         }
@@ -119,7 +129,7 @@ import Testing
         #expect(throws: JSONParser.Fault.tooLarge) { try parse("[]", JSONParser(depthLimit: 0)) }
     }
 
-    @Test func membersAreBounded() throws {
+    @Test("The number of values is bounded") func theNumberOfValuesIsBounded() throws {
         func list(_ count: Int) -> String { "[" + Array(repeating: "1", count: count).joined(separator: ",") + "]" }
         func object(_ count: Int) -> String {
             "{" + (0..<count).map { "\"\($0)\":1" }.joined(separator: ",") + "}"
@@ -132,7 +142,7 @@ import Testing
         #expect(throws: JSONParser.Fault.tooLarge) { try parse("[\(list(31)),\(list(32))]") }
     }
 
-    @Test func writesTheShortestEscapes() {
+    @Test("The writer uses the shortest escapes") func theWriterUsesTheShortestEscapes() {
         let text = "\"\\/\u{0}\u{1F}\u{8}\t\n\u{C}\r\u{7F}é😀"
         var bytes: [UInt8] = []
         JSONWriter.write(string: text, to: &bytes)
@@ -143,8 +153,7 @@ import Testing
         #expect(JSONWriter.bytes(of: value) == Array("{\"a\\\"\":[null,false,1e3,\"\"]}".utf8))
     }
 
-    /// What is written reads as what was written, for values of any shape.
-    @Test func writingAndReadingAreInverse() throws {
+    @Test("Parsing is the inverse of writing") func parsingIsTheInverseOfWriting() throws {
         var random = SplitMix(seed: 4)
         let parser = JSONParser(depthLimit: 8, memberLimit: 10_000)
         for _ in 0..<3000 {
@@ -153,8 +162,8 @@ import Testing
         }
     }
 
-    /// Bytes from anybody: an answer or a fault, and never a trap; what is accepted survives being written anew.
-    @Test func randomBytesDoNotTrap() throws {
+    /// Each input gives a value or a fault. An accepted value stays the same when it is written and parsed again.
+    @Test("Random bytes do not trap") func randomBytesDoNotTrap() throws {
         var random = SplitMix(seed: 5)
         let alphabet = Array("{}[]\",:\\u0d8fe1.-+ tnrasl\u{0}é".utf8) + [0xFF, 0xC3]
         for _ in 0..<30_000 {

@@ -3,10 +3,10 @@ import GatewayCore
 import GatewayTesting
 import Testing
 
-/// The cases of JSONTestSuite (Nicolas Seriot, MIT), where they are present.
+/// The cases of JSONTestSuite (Nicolas Seriot, MIT). The suite needs the corpus beside the package.
 @Suite(.enabled(if: !TestData.jsonTestSuite.isEmpty, "JSONTestSuite is not beside the package"))
 struct JSONSuiteTests {
-    /// Valid JSON that our shape forbids: names that stand twice.
+    /// The valid cases that the parser rejects because a member name occurs twice.
     private static let forbiddenByShape: Set<String> = [
         "y_object_duplicated_key.json", "y_object_duplicated_key_and_value.json",
     ]
@@ -27,7 +27,8 @@ struct JSONSuiteTests {
         return (result, time)
     }
 
-    @Test func acceptsWhatMustBeAccepted() throws {
+    @Test("Every valid case is accepted, except those with duplicate names")
+    func everyValidCaseIsAcceptedExceptThoseWithDuplicateNames() throws {
         let files = files("y_")
         #expect(files.count == 95)
         for file in files {
@@ -42,7 +43,7 @@ struct JSONSuiteTests {
         }
     }
 
-    @Test func refusesWhatMustBeRefused() throws {
+    @Test("Every invalid case is rejected") func everyInvalidCaseIsRejected() throws {
         let files = files("n_")
         #expect(files.count == 188)
         for file in files {
@@ -55,7 +56,7 @@ struct JSONSuiteTests {
 
 @Suite(.enabled(if: !TestData.naughtyStrings.isEmpty, "the Big List of Naughty Strings is not beside the package"))
 struct NaughtyStringTests {
-    @Test func surviveBeingWrittenAndRead() throws {
+    @Test("Naughty strings survive writing and parsing") func naughtyStringsSurviveWritingAndParsing() throws {
         for text in TestData.naughtyStrings {
             let bytes = JSONWriter.bytes(of: .string(text))
             #expect(try JSONParser().parse(bytes.span) == .string(text))
@@ -63,7 +64,8 @@ struct NaughtyStringTests {
         }
     }
 
-    @Test func haveACanonicalNameWithinTheAlphabetOrNone() {
+    @Test("A naughty string has a valid canonical user name or none")
+    func aNaughtyStringHasAValidCanonicalUserNameOrNone() {
         for text in TestData.naughtyStrings {
             for rules in [NameRules(), NameRules(escaping: .hex)] {
                 if let user = rules.canonical(text) { #expect(UserName(canonical: user.text) == user) }

@@ -6,31 +6,36 @@ import Testing
 @Suite struct NameRulesTests {
     private func canonical(_ name: String, _ rules: NameRules = NameRules()) -> String? { rules.canonical(name)?.text }
 
-    @Test func plainNamesAreFolded() {
+    @Test("An ASCII name is converted to lower case") func anASCIINameIsConvertedToLowerCase() {
         #expect(canonical("alice") == "alice")
         #expect(canonical("ALICE@Example.COM") == "alice@example.com")
     }
 
-    @Test(arguments: [
-        "", " ", "a b", "bob||username:carol", "x||!y", "alice:alice", "a,b", "a$b", "a#b", "\u{0}", "a\n", "é",
-        "a\u{301}",
-        "\u{200D}a", "a\u{202E}b", "\u{FEFF}a", "ａlice", String(repeating: "x", count: 112),
-        String(repeating: "x", count: 5000),
-    ])
-    func namesOutsideTheAlphabetHaveNoCanonicalForm(_ name: String) {
+    @Test(
+        "A name with a character outside the grammar has no canonical form",
+        arguments: [
+            "", " ", "a b", "bob||username:carol", "x||!y", "alice:alice", "a,b", "a$b", "a#b", "\u{0}", "a\n", "é",
+            "a\u{301}",
+            "\u{200D}a", "a\u{202E}b", "\u{FEFF}a", "ａlice", String(repeating: "x", count: 112),
+            String(repeating: "x", count: 5000),
+        ])
+    func aNameWithACharacterOutsideTheGrammarHasNoCanonicalForm(_ name: String) {
         #expect(canonical(name) == nil)
     }
 
-    /// Spellings that Unicode says are one letter: the Kelvin sign is K by NFC, the long s folds to s, ß to ss in either case.
-    @Test(arguments: [
-        ("\u{212A}im", "kim"), ("\u{17F}am", "sam"), ("stra\u{DF}e", "strasse"), ("STRA\u{1E9E}E", "strasse"),
-        ("\u{FB01}ona", "fiona"),
-    ])
-    func lettersThatFoldToASCII(_ name: String, _ folded: String) {
+    /// Unicode treats these spellings as one letter. NFC maps the Kelvin sign to K; case folding maps the long s to s,
+    /// and ß to ss in both cases.
+    @Test(
+        "A letter that folds to ASCII becomes ASCII",
+        arguments: [
+            ("\u{212A}im", "kim"), ("\u{17F}am", "sam"), ("stra\u{DF}e", "strasse"), ("STRA\u{1E9E}E", "strasse"),
+            ("\u{FB01}ona", "fiona"),
+        ])
+    func aLetterThatFoldsToASCIIBecomesASCII(_ name: String, _ folded: String) {
         #expect(canonical(name) == folded)
     }
 
-    @Test func theDotlessAndTheDottedIAreNoPlainI() {
+    @Test("The dotless and the dotted I differ from the plain I") func theDotlessAndTheDottedIDifferFromThePlainI() {
         #expect(canonical("\u{131}da") == nil)
         #expect(canonical("\u{130}da") == nil)
         let hex = NameRules(escaping: .hex)
@@ -39,29 +44,30 @@ import Testing
         #expect(canonical("IDA", hex) == "ida")
     }
 
-    @Test func bothSmallSigmasAreOne() {
+    @Test("Both small sigmas are one letter") func bothSmallSigmasAreOneLetter() {
         let hex = NameRules(escaping: .hex)
         #expect(canonical("ΟΔΥΣΣΕΥΣ", hex) == canonical("Οδυσσεύς".replacing("ύ", with: "υ"), hex))
         #expect(canonical("ς", hex) == canonical("σ", hex))
         #expect(canonical("Σ", hex) == canonical("σ", hex))
     }
 
-    @Test func capitalsOfLettersThatFoldToSeveralMeetThem() {
+    @Test("A capital that folds to several letters equals its small letter")
+    func aCapitalThatFoldsToSeveralLettersEqualsItsSmallLetter() {
         let hex = NameRules(escaping: .hex)
-        // Greek with a subscript iota, Armenian ech yiwn, j with caron.
+        // The examples are two Greek letters with an iota subscript, and the sharp s.
         for (small, capital) in [("\u{1F80}", "\u{1F88}"), ("\u{1FB3}", "\u{1FBC}"), ("\u{DF}", "\u{1E9E}")] {
             #expect(canonical(small, hex) == canonical(capital, hex))
         }
     }
 
-    @Test func composedAndDecomposedAreOne() {
+    @Test("Composed and decomposed characters are one") func composedAndDecomposedCharactersAreOne() {
         let hex = NameRules(escaping: .hex)
         #expect(canonical("Ren\u{E9}", hex) == "ren_xc3_xa9")
         #expect(canonical("RENE\u{301}", hex) == "ren_xc3_xa9")
         #expect(canonical("\u{212B}", hex) == canonical("\u{E5}", hex))
     }
 
-    @Test func escapesAreEscaped() {
+    @Test("Escape sequences in a name are escaped") func escapeSequencesInANameAreEscaped() {
         let hex = NameRules(escaping: .hex)
         #expect(canonical("a b", hex) == "a_x20b")
         #expect(canonical("a_x20b", hex) == "a_x5fx20b")
@@ -72,7 +78,7 @@ import Testing
         #expect(canonical(String(repeating: " ", count: 28), hex) == nil)
     }
 
-    @Test func atMostOnePrefixAndOneSuffixAreStripped() {
+    @Test("At most one prefix and one suffix are removed") func atMostOnePrefixAndOneSuffixAreRemoved() {
         let rules = NameRules(prefixes: ["EXAMPLE\\", "ex\\"], suffixes: ["@Example.com", "@x"])
         #expect(canonical("EXAMPLE\\Alice", rules) == "alice")
         #expect(canonical("example\\alice@EXAMPLE.COM", rules) == "alice")
@@ -84,9 +90,11 @@ import Testing
         #expect(canonical("alice@example.com.evil", rules) == "alice@example.com.evil")
     }
 
-    /// A mark that joins the last letter of a prefix must not vanish with it.
-    @Test(arguments: ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}"])
-    func whatJoinsAPrefixIsNotStrippedWithIt(_ mark: String) {
+    /// A combining mark after a prefix must not be removed with it.
+    @Test(
+        "A character that joins a prefix is not removed with it",
+        arguments: ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}"])
+    func aCharacterThatJoinsAPrefixIsNotRemovedWithIt(_ mark: String) {
         let rules = NameRules(prefixes: ["example\\", "ex."], suffixes: ["@example.com"], escaping: .hex)
         for name in [
             "example\\\(mark)alice", "ex.\(mark)alice", "alice@example.com\(mark)", "alice\(mark)@example.com",
@@ -96,13 +104,14 @@ import Testing
         }
     }
 
-    @Test func loginsAreInLowerCaseUnlessTheStackNeedsThem() {
+    @Test("A login name is in lower case unless the authenticators need its case")
+    func aLoginNameIsInLowerCaseUnlessTheAuthenticatorsNeedItsCase() {
         #expect(NameRules().login(PresentedName("Ren\u{C9}")).text == "ren\u{E9}")
         #expect(NameRules(keepsLoginCase: true).login(PresentedName("RenÉ")).text == "RenÉ")
     }
 
-    /// Escaping is undone by one reading, so two folded names never share a canonical one.
-    @Test func hexEscapingIsInjective() throws {
+    /// Escaping is reversible, so two folded names never share a canonical name.
+    @Test("Hex escaping is injective") func hexEscapingIsInjective() throws {
         let hex = NameRules(escaping: .hex)
         var random = SplitMix(seed: 1)
         for _ in 0..<20_000 {
@@ -111,13 +120,13 @@ import Testing
             #expect(UserName(canonical: user.text) == user)
             let unescaped = try #require(Self.unescaped(user.text), "\(user.text)")
             #expect(hex.canonical(unescaped) == user, "\(name.unicodeScalars.map(\.value))")
-            // The plain reading has the same letters as the name, case and composition aside.
+            // The unescaped name equals the original up to case and composition.
             #expect(Self.loose(unescaped) == Self.loose(name), "\(name.unicodeScalars.map(\.value))")
         }
     }
 
-    /// Over random rules and names: one name has one tag, two names have two, each within the grammar and reserved for nobody else.
-    @Test func differentNamesHaveDifferentTags() throws {
+    /// Random rules and names give each name one valid tag, and different names different tags.
+    @Test("Different names have different tags") func differentNamesHaveDifferentTags() throws {
         var random = SplitMix(seed: 30)
         var names: [UserName: GatewayCore.Tag] = [:]
         for _ in 0..<20_000 {
@@ -134,11 +143,11 @@ import Testing
         }
         #expect(names.count > 3000)
         #expect(Set(names.values).count == names.count)
-        // Hubs compare without case: no two differ by that alone.
+        // A notification hub compares tags without case, so no two tags may differ only in case.
         #expect(Set(names.values.map { $0.text.uppercased() }).count == names.count)
     }
 
-    @Test func whyANameIsUnmapped() {
+    @Test("An unmapped name has its reason") func anUnmappedNameHasItsReason() {
         let strip = NameRules(prefixes: ["ex\\"], suffixes: ["@x"])
         #expect(strip.reasonUnmapped("alice") == nil && strip.reasonUnmapped("EX\\Alice@X") == nil)
         #expect(strip.reasonUnmapped("ex\\@x") == .empty && strip.reasonUnmapped("") == .empty)
@@ -158,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func rulesAreStoredAndReadBack() throws {
+    @Test("Name rules are stored and read back") func nameRulesAreStoredAndReadBack() throws {
         let rules = [
             NameRules(), NameRules(escaping: .hex), NameRules(prefixes: ["EX\\", "a\"\\"], suffixes: ["@É.com"]),
         ]
@@ -166,7 +175,7 @@ import Testing
             #expect(NameRules(storedForm: one.storedForm) == one)
             for other in rules { #expect((one.storedForm == other.storedForm) == (one == other)) }
         }
-        // How authenticators are asked makes no other names.
+        // The case of login names does not affect the canonical names.
         #expect(NameRules(keepsLoginCase: true).storedForm == NameRules().storedForm)
         #expect(NameRules(suffixes: ["@EXAMPLE.com"]).storedForm == NameRules(suffixes: ["@example.COM"]).storedForm)
         for text in ["", "{}", "[]", rules[0].storedForm + " ", rules[0].storedForm.replacing("1", with: "2"), "\u{0}"]
@@ -175,7 +184,8 @@ import Testing
         }
     }
 
-    @Test func spellingsLeadBackToTheirUser() throws {
+    @Test("Every spelling of a user name leads back to the user")
+    func everySpellingOfAUserNameLeadsBackToTheUser() throws {
         let rules = NameRules(prefixes: ["ex\\"], suffixes: ["@x", "@y"], escaping: .hex)
         let user = try #require(rules.canonical("EX\\al ice@x"))
         #expect(
@@ -188,14 +198,15 @@ import Testing
         }
     }
 
-    @Test func caseNeverMakesAnotherUser() {
+    @Test("The case of a name never makes another user") func theCaseOfANameNeverMakesAnotherUser() {
         let hex = NameRules(escaping: .hex)
         for value in UInt32(0)...0x1_FFFF {
             guard let scalar = Unicode.Scalar(value), scalar != "\u{131}", scalar != "\u{130}" else { continue }
             let name = String(scalar)
             guard let user = hex.canonical(name) else { continue }
             if hex.canonical(scalar.properties.lowercaseMapping) != user { Issue.record("lower case of \(value)") }
-            // U+0345 and its like change place with other marks when capital; a lone one has nothing to change with.
+            // U+0345 and similar characters change places with other marks when they are capitalized. A lone one has no
+            // mark to change places with.
             if hex.canonical(scalar.properties.uppercaseMapping) != user { Issue.record("upper case of \(value)") }
         }
     }

@@ -2,7 +2,7 @@ import GatewayCore
 import Testing
 
 @Suite struct RejectionTests {
-    @Test func theListOfCodesIsClosed() {
+    @Test("The rejection codes are a closed list") func theRejectionCodesAreAClosedList() {
         #expect(
             Set(RejectionCode.allCases.map(\.rawValue)) == [
                 "malformed-request", "malformed-message", "unknown-platform", "handle-unusable", "credentials-missing",
@@ -15,7 +15,7 @@ import Testing
             ])
     }
 
-    @Test func factsAreAddedOnce() {
+    @Test("Facts are added to a rejection once") func factsAreAddedToARejectionOnce() {
         var first = CallFacts(call: CallID(process: 1, number: 1), peer: Peer(address: .local, text: "unix"))
         first.action = .send
         let second = CallFacts(call: CallID(process: 1, number: 2), peer: first.peer)
@@ -24,7 +24,7 @@ import Testing
         #expect(rejection.side == .caller)
     }
 
-    @Test func sides() {
+    @Test("Each rejection code belongs to a side") func sides() {
         #expect(RejectionCode.internalError.side == .gateway)
         #expect(RejectionCode.backendTimedOut.side == .backend)
         #expect(RejectionCode.rateLimited.side == .caller)

@@ -2,10 +2,11 @@ import GatewayCore
 import Testing
 
 @Suite struct SecretTests {
-    // Not private: the name of a private type is printed with an address, whose digits may be any.
+    // The type is not private, because the name of a private type is printed with an address that may contain any
+    // digits.
     struct Holder { var secret: Secret }
 
-    @Test func printsNothing() {
+    @Test("A secret never appears in printed text") func printsNothing() {
         let secret = Secret("hunter2".utf8)
         var dumped = ""
         dump(secret, to: &dumped)
@@ -17,13 +18,14 @@ import Testing
         ]
         for text in texts {
             #expect(!text.contains("hunter2"))
-            // Nor the bytes as numbers.
+            // The bytes do not appear as numbers either.
             #expect(!text.contains("104") && !text.contains("117"))
         }
         #expect(Mirror(reflecting: secret).children.isEmpty)
     }
 
-    @Test func comparesAndLendsItsBytes() {
+    @Test("Secrets compare by their bytes and lend them")
+    func secretsCompareByTheirBytesAndLendThem() {
         let secret = Secret([1, 2, 3])
         #expect(secret.isEqual(to: Secret([1, 2, 3])))
         #expect(!secret.isEqual(to: Secret([1, 2, 4])))
@@ -35,7 +37,7 @@ import Testing
         #expect(Secret([]).isEqual(to: Secret([])))
     }
 
-    @Test func copiesShareTheBytesUntilTheLastIsGone() {
+    @Test("A copy of a secret keeps the bytes alive") func aCopyOfASecretKeepsTheBytesAlive() {
         var copy: Secret?
         do {
             let secret = Secret([9, 9])

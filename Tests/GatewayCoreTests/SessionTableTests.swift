@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Sessions and revocations in memory")
 struct SessionTableTests {
-    private static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
-    private static let bob = UserName(canonical: "bob")!  // In the alphabet of names.
+    private static let alice = UserName(canonical: "alice")!  // The text conforms to the grammar of user names.
+    private static let bob = UserName(canonical: "bob")!  // The text conforms to the grammar of user names.
     private static let noon = WallTime(seconds: 1_795_000_000)
 
     private static func session(_ number: UInt64, _ user: UserName = alice, at time: WallTime = noon) -> Session {
@@ -17,7 +17,7 @@ struct SessionTableTests {
         TokenReference(id: id, session: session, issued: issued, expires: WallTime(seconds: issued.seconds + 60))
     }
 
-    @Test("A token counts for its own user's session, as long as that is there")
+    @Test("A token is valid for its own user while its session exists")
     func tokens() {
         var table = SessionTable()
         let session = Self.session(1)
@@ -32,7 +32,7 @@ struct SessionTableTests {
         #expect(table.isRevoked(Self.token(session.id), of: Self.alice))
     }
 
-    @Test("What is being ended is of no worth, and good again where no call could write the end")
+    @Test("A session that is being ended is revoked, and valid again if no call could write the end")
     func ending() {
         var table = SessionTable()
         let id = Self.session(1).id
@@ -64,7 +64,7 @@ struct SessionTableTests {
         }
     }
 
-    @Test("One token is taken back, for its user alone")
+    @Test("A token is revoked for its own user only")
     func oneToken() {
         var table = SessionTable()
         table.revoke(token: "t", of: Self.alice, until: WallTime(seconds: 1_795_000_060))
@@ -75,7 +75,7 @@ struct SessionTableTests {
         #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
     }
 
-    @Test("A revoked user loses sessions and every token up to now, and later ones are good")
+    @Test("A revoked user loses all sessions and earlier tokens, and later tokens are valid")
     func user() {
         var table = SessionTable()
         _ = table.add(Self.session(1))
@@ -90,14 +90,14 @@ struct SessionTableTests {
         #expect(table.wasRevoked(Self.alice, since: before))
         #expect(!table.wasRevoked(Self.alice, since: table.epoch))
         #expect(!table.wasRevoked(Self.bob, since: before))
-        // A clock that was set back does not let older tokens in again.
+        // A clock that is set back does not make older tokens valid again.
         table.revoke(Self.alice, at: WallTime(seconds: 1_794_000_000))
         #expect(table.isRevoked(Self.token(nil), of: Self.alice))
         table.forget(before: WallTime(seconds: 1_795_000_000 + SessionTable.memory))
         #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
     }
 
-    @Test("For the 21st session the one goes that was renewed longest ago")
+    @Test("A 21st session evicts the session that was renewed longest ago")
     func most() {
         var table = SessionTable()
         for number in 1...20 {
@@ -111,12 +111,12 @@ struct SessionTableTests {
         #expect(table.sessions(of: Self.alice, at: late).count == 20)
         #expect(table.sessions(of: Self.alice, at: late).first?.id == Self.session(21).id)
         #expect(table.sessions(of: Self.alice, at: WallTime(seconds: 1_795_002_000)).isEmpty)
-        // Those whose time is over go first, and make room.
+        // Expired sessions are removed first.
         #expect(table.add(Self.session(22, at: WallTime(seconds: 1_795_002_000))).count == 20)
         #expect(table.count == 1)
     }
 
-    @Test("Ids of sessions are 22 characters of base64url and nothing else")
+    @Test("A session id is 22 characters of base64url")
     func ids() {
         let id = SessionID(random: (0x0123_4567_89AB_CDEF, .max))
         #expect(id.text.utf8.count == 22)
@@ -126,7 +126,7 @@ struct SessionTableTests {
         }
     }
 
-    @Test("Labels of devices are short and hold no control characters")
+    @Test("A device label is short and has no control characters")
     func labels() {
         #expect(DeviceLabel("Alice's phone 📱")?.text == "Alice's phone 📱")
         for wrong in ["", String(repeating: "x", count: 65), "a\nb", "\u{0}", "\u{1b}[31m", "\u{85}"] {

@@ -2,12 +2,12 @@ import Testing
 
 @testable import GatewayCore
 
-@Suite("Names that were misspelt")
+@Suite("Spelling suggestions and duplicate names")
 struct SpellingSuggestionTests {
     private let known = ["listen", "limits", "ledger", "journal", "backend", "policy", "rate", "url"]
 
     @Test(
-        "the nearest name is offered, and none where nothing is near",
+        "The nearest name is suggested, and none if no name is near",
         arguments: [
             ("lissen", "listen"), ("limit", "limits"), ("jounral", "journal"), ("polcy", "policy"), ("ulr", "url"),
             ("colour", nil), ("x", nil), ("journaling-keys", nil),
@@ -17,7 +17,7 @@ struct SpellingSuggestionTests {
     }
 
     @Test(
-        "a second equal name is reported where it stands",
+        "A duplicate name is reported with its location",
         arguments: [
             ("a: 1\nb: 2\n# a: 3\n\na: 4\n", 5, 1), ("x:\n  a: 1\n  b:\n    a: 2\n  a: 3\n", 5, 3),
             ("x: { a: 1, b: { c: 2 }, \"a\": 3 }\n", 1, 25), ("- { n: 1 }\n- { k: 1, k: 2 }\n", 2, 11),
@@ -25,7 +25,7 @@ struct SpellingSuggestionTests {
     func duplicates(text: String, line: Int, column: Int) {
         do {
             _ = try YAMLDocument.parse(text, file: "f.yaml")
-            Issue.record("it was read")
+            Issue.record("the document is accepted")
         } catch {
             #expect("\(error)".hasPrefix("f.yaml:\(line):\(column): duplicate name"), "\(error)")
         }

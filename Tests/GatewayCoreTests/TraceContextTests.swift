@@ -5,7 +5,7 @@ import Testing
     private static let trace = "0af7651916cd43dd8448eb211c80319c"
     private static let valid = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
-    @Test func aTraceIsPassedOnWithAnotherSpan() throws {
+    @Test("A trace continues with another span") func aTraceContinuesWithAnotherSpan() throws {
         let context = try #require(TraceContext(traceparent: Self.valid.utf8))
         #expect(context.id == Self.trace)
         #expect(context.traceparent(span: 0xAB) == "00-\(Self.trace)-00000000000000ab-01")
@@ -13,33 +13,37 @@ import Testing
         #expect(unsampled.traceparent(span: 0) == "00-\(Self.trace)-0000000000000001-00")
     }
 
-    @Test func whatBeginsHereHasTheIDOfTheCallAndIsValid() throws {
+    @Test("A new trace has the call's id and is valid") func aNewTraceHasTheCallsIDAndIsValid() throws {
         let call = CallID(process: 0xFEED, number: 7)
         let context = TraceContext(of: call)
         #expect(context.id == call.text)
         #expect(TraceContext(traceparent: context.traceparent(span: 1).utf8) == context)
     }
 
-    @Test(arguments: [
-        "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
-        // The version that never is, a version 00 with more behind it, no digits, capitals, zeros.
-        "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
-        "0g-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-        "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-        "00-00000000000000000000000000000000-b7ad6b7169203331-01",
-        "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
-        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0x",
-        "00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-        "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331_01",
-        "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01more",
-        " 0-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-    ])
-    func whatIsNoTraceIsIgnored(_ text: String) {
+    @Test(
+        "An invalid traceparent is ignored",
+        arguments: [
+            "", "00", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331",
+            // The next lines have the reserved version ff, version 00 with additional fields, other characters,
+            // upper case and zeros.
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-more",
+            "0g-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-0x",
+            "00_0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331_01",
+            "01-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01more",
+            " 0-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+        ])
+    func anInvalidTraceparentIsIgnored(_ text: String) {
         #expect(TraceContext(traceparent: text.utf8) == nil)
     }
 
-    @Test func laterVersionsMayHaveMoreAndGoOnAsTheFirst() throws {
+    @Test("A later version may have additional fields, and continues as version 00")
+    func aLaterVersionMayHaveAdditionalFieldsAndContinuesAsVersion00() throws {
         let text = "cc-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-ff-what-ever"
         let context = try #require(TraceContext(traceparent: text.utf8))
         #expect(context.traceparent(span: 2) == "00-\(Self.trace)-0000000000000002-01")

@@ -4,15 +4,15 @@ import GatewayTesting
 import Testing
 
 @Suite struct WallTimeTests {
-    @Test func theEpoch() {
+    @Test("Times around the epoch are formatted") func theEpoch() {
         #expect(WallTime(microseconds: 0).description == "1970-01-01T00:00:00.000000Z")
         #expect(WallTime(microseconds: -1).description == "1969-12-31T23:59:59.999999Z")
         #expect(WallTime(microseconds: -1).seconds == -1)
         #expect(WallTime(seconds: 1_795_000_000).microseconds == 1_795_000_000_000_000)
     }
 
-    /// From year 1 to 9999, against Foundation's calendar.
-    @Test func agreesWithFoundationBothWays() throws {
+    /// The times lie between the years 1 and 9999. The reference is Foundation's calendar.
+    @Test("Formatting and parsing agree with Foundation") func formattingAndParsingAgreeWithFoundation() throws {
         let formatter = DateFormatter()
         formatter.calendar = Calendar(identifier: .iso8601)
         formatter.locale = Locale(identifier: "en_US_POSIX")
@@ -20,7 +20,8 @@ import Testing
         formatter.dateFormat = "yyyy-MM-dd'T'HH:mm:ss"
         var random = SplitMix(seed: 2)
         for round in 0..<5000 {
-            // Foundation's calendar turns Julian before 1582, ours does not: half the rounds stay near today.
+            // Foundation's calendar is Julian before 1582 and WallTime's is not, so half of the rounds stay near the
+            // present.
             let range: ClosedRange<Int64> =
                 round.isMultiple(of: 2) ? 0...4_102_444_800 : -12_000_000_000...253_402_300_799
             let seconds = Int64.random(in: range, using: &random)
@@ -34,37 +35,42 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("2026-11-21T07:00:00Z", "2026-11-21T07:00:00.000000Z"),
-        ("2026-11-21t07:00:00z", "2026-11-21T07:00:00.000000Z"),
-        ("2026-11-21T07:00:00.5Z", "2026-11-21T07:00:00.500000Z"),
-        ("2026-11-21T07:00:00.1234567891Z", "2026-11-21T07:00:00.123456Z"),
-        ("2026-11-21T07:00:00+01:30", "2026-11-21T05:30:00.000000Z"),
-        ("2026-12-31T23:59:59-00:01", "2027-01-01T00:00:59.000000Z"),
-        ("2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000000Z"),
-        ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000000Z"),
-        ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z"),
-    ])
-    func readsRFC3339(_ text: String, _ canonical: String) {
+    @Test(
+        "A valid RFC 3339 time is parsed",
+        arguments: [
+            ("2026-11-21T07:00:00Z", "2026-11-21T07:00:00.000000Z"),
+            ("2026-11-21t07:00:00z", "2026-11-21T07:00:00.000000Z"),
+            ("2026-11-21T07:00:00.5Z", "2026-11-21T07:00:00.500000Z"),
+            ("2026-11-21T07:00:00.1234567891Z", "2026-11-21T07:00:00.123456Z"),
+            ("2026-11-21T07:00:00+01:30", "2026-11-21T05:30:00.000000Z"),
+            ("2026-12-31T23:59:59-00:01", "2027-01-01T00:00:59.000000Z"),
+            ("2024-02-29T00:00:00Z", "2024-02-29T00:00:00.000000Z"),
+            ("0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000000Z"),
+            ("9999-12-31T23:59:59Z", "9999-12-31T23:59:59.000000Z"),
+        ])
+    func aValidRFC3339TimeIsParsed(_ text: String, _ canonical: String) {
         #expect(WallTime(rfc3339: text)?.description == canonical)
     }
 
-    @Test(arguments: [
-        "", "2026", "2026-11-21", "2026-11-21T07:00Z", "2026-11-21 07:00:00Z", "2026-11-21T07:00:00",
-        "2026-13-01T00:00:00Z",
-        "2026-00-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-11-31T00:00:00Z", "2026-11-00T00:00:00Z",
-        "2026-11-99T00:00:00Z",
-        "2026-11-21T24:00:00Z", "2026-11-21T07:60:00Z", "2026-11-21T07:00:60Z", "2026-11-21T07:00:00.Z",
-        "2026-11-21T07:00:00Zx", "2026-11-21T07:00:00+0100", "2026-11-21T07:00:00+24:00", "2026-11-21T07:00:00+01:60",
-        " 2026-11-21T07:00:00Z", "+2026-11-21T07:00:00Z", "-2026-11-21T07:00:00Z", "２026-11-21T07:00:00Z",
-        "2026-1-21T07:00:00Z", "2026-11-21T07:00:00ZZ",
-    ])
-    func refusesWhatIsNot(_ text: String) {
+    @Test(
+        "An invalid RFC 3339 time is rejected",
+        arguments: [
+            "", "2026", "2026-11-21", "2026-11-21T07:00Z", "2026-11-21 07:00:00Z", "2026-11-21T07:00:00",
+            "2026-13-01T00:00:00Z",
+            "2026-00-01T00:00:00Z", "2026-02-29T00:00:00Z", "2026-11-31T00:00:00Z", "2026-11-00T00:00:00Z",
+            "2026-11-99T00:00:00Z",
+            "2026-11-21T24:00:00Z", "2026-11-21T07:60:00Z", "2026-11-21T07:00:60Z", "2026-11-21T07:00:00.Z",
+            "2026-11-21T07:00:00Zx", "2026-11-21T07:00:00+0100", "2026-11-21T07:00:00+24:00",
+            "2026-11-21T07:00:00+01:60",
+            " 2026-11-21T07:00:00Z", "+2026-11-21T07:00:00Z", "-2026-11-21T07:00:00Z", "２026-11-21T07:00:00Z",
+            "2026-1-21T07:00:00Z", "2026-11-21T07:00:00ZZ",
+        ])
+    func anInvalidRFC3339TimeIsRejected(_ text: String) {
         #expect(WallTime(rfc3339: text) == nil)
     }
 
-    /// A peer's token may say any number.
-    @Test func noNumberTraps() {
+    /// A peer's token may contain any number.
+    @Test("No number traps") func noNumberTraps() {
         for number in [Int64.min, .min + 1, -1_000_000_000_000, 1_000_000_000_000, .max - 1, .max] {
             #expect(WallTime(microseconds: number).description.hasSuffix("Z"))
             _ = WallTime(microseconds: number).seconds
@@ -72,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func secondsBeyondTheRangeAreTheEndOfIt() {
+    @Test("Seconds out of range are clamped") func secondsOutOfRangeAreClamped() {
         #expect(WallTime(seconds: .max) == WallTime(microseconds: .max))
         #expect(WallTime(seconds: .min) == WallTime(microseconds: .min))
         #expect(WallTime(seconds: .max) > WallTime(seconds: 1_795_000_000))

@@ -8,10 +8,10 @@ import Testing
 
 @testable import GatewayServer
 
-/// Stores on disk, and everything between them and a list of accounts.
+/// A ledger and sessions on disk, with an account monitor and a scripted list of accounts.
 final class AccountFixture: Sendable {
-    static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
-    static let bob = UserName(canonical: "bob")!  // In the alphabet of names.
+    static let alice = UserName(canonical: "alice")!  // A valid name.
+    static let bob = UserName(canonical: "bob")!  // A valid name.
 
     let files: TestFiles
     let clock = ManualClock()
@@ -48,7 +48,7 @@ final class AccountFixture: Sendable {
     }
 }
 
-/// A list that says what the test says.
+/// A list of accounts that the test sets.
 final class ScriptedAccountList: AccountList {
     private let state = Mutex<(hashes: [UserName: String], expiries: [UserName: WallTime])>(([:], [:]))
     private let groups = Mutex<[UserName: Set<GroupName>]>([:])

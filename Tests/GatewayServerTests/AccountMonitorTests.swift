@@ -8,9 +8,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Accounts that end")
+@Suite("Account monitor")
 struct AccountMonitorTests {
-    @Test("Removed, with another password, expired: each loses its session once, and is recorded")
+    @Test("An account that is removed, expires or gets another password loses its session once, with a record")
     func ends() async throws {
         let files = try TestFiles()
         let bench = try AccountFixture(files)
@@ -19,7 +19,7 @@ struct AccountMonitorTests {
             [AccountFixture.alice: "a", AccountFixture.bob: "b"], expiries: [AccountFixture.alice: soon])
         await bench.watch.compare()
         let (first, second) = (try await bench.login(AccountFixture.alice), try await bench.login(AccountFixture.bob))
-        // Nothing has changed, and nobody is asked.
+        // Nothing has changed, so the monitor does not read the list.
         await bench.watch.compare()
         #expect(bench.accounts.timesAsked.load(ordering: .relaxed) == 1)
         #expect(bench.journal.records.isEmpty)
@@ -42,7 +42,7 @@ struct AccountMonitorTests {
         #expect(bench.journal.records.count == 2)
     }
 
-    @Test("Who loses a group keeps the session, and tokens lose the group at the next look, before anything is written")
+    @Test("A user who loses a group keeps the session, and the tokens lose the group at the next comparison")
     func groups() async throws {
         let bench = try AccountFixture(TestFiles())
         let (dispatch, sales) = (GroupName("dispatch")!, GroupName("sales")!)
@@ -63,12 +63,12 @@ struct AccountMonitorTests {
         #expect(bench.sessions.session(session) != nil)
         #expect(bench.journal.records.map(\.result) == ["groups-lost"])
         #expect(bench.journal.records.map(\.facts?.user) == [AccountFixture.alice])
-        // A login was judged by the list before: what the list says now counts.
+        // A concurrent login used the previous list. The groups of the current list apply.
         bench.sessions.note(
             [dispatch, sales], of: Account(user: AccountFixture.alice, login: LoginName("alice"), authenticator: "list")
         )
         #expect(groups(session) == [sales])
-        // The ledger fails: in memory the group is lost all the same.
+        // The group is lost in memory although the ledger fails.
         try bench.ledger.close()
         bench.accounts.list([AccountFixture.alice: "other"])
         bench.accounts.put([:])
@@ -79,7 +79,7 @@ struct AccountMonitorTests {
         #expect(groups(nil) == nil)
     }
 
-    @Test("Who was removed while nothing ran has lost everything before the first call, and comes back with nothing")
+    @Test("A user who was removed while the gateway was stopped has lost all grants before the first call")
     func restart() async throws {
         let files = try TestFiles()
         do {
@@ -103,7 +103,7 @@ struct AccountMonitorTests {
         #expect(bench.journal.records.count == 1)
     }
 
-    @Test("What the ledger cannot write is tried again at the next look")
+    @Test("The monitor retries a revocation that the ledger could not write")
     func again() async throws {
         let files = try TestFiles()
         let bench = try AccountFixture(files)
@@ -114,14 +114,14 @@ struct AccountMonitorTests {
         bench.accounts.list([AccountFixture.bob: "b"])
         await bench.watch.listsHaveChanged()
         await bench.watch.compare()
-        // In memory it counts already.
+        // The revocation is already effective in memory.
         #expect(bench.sessions.session(session) == nil)
         let asked = bench.accounts.timesAsked.load(ordering: .relaxed)
         await bench.watch.compare()
         #expect(bench.accounts.timesAsked.load(ordering: .relaxed) == asked + 1)
     }
 
-    @Test("What cannot be swept is left alone for longer and longer, and what is marked anew is taken up at once")
+    @Test("The sweeper retries a failed deletion at growing intervals and sweeps a new one immediately")
     func sweeper() async throws {
         let ledger = ScriptedLedger()
         let ids = [RegistrationID("1-1-1")!, RegistrationID("2-2-2")!]
@@ -150,7 +150,7 @@ struct AccountMonitorTests {
     }
 
     @Test(
-        "A deletion that takes long keeps no other waiting, and one that went ahead of a call is due when that has ended"
+        "A slow deletion delays no other, and a deletion that a call blocks is due when the call ends"
     )
     func slowSweeps() async throws {
         let ledger = ScriptedLedger()
@@ -161,13 +161,13 @@ struct AccountMonitorTests {
         var waits = SweepBackoff()
         let now = ContinuousClock.now
         #expect(await sweeper.due(by: &waits, now) == Array(ids.prefix(2)))
-        // These two have not ended, and others go on, as many as may be under way.
+        // These two are still in progress. Others start, up to the limit.
         #expect(await sweeper.due(by: &waits, now).isEmpty)
         ledger.markForDeletion(ids)
         let more = await sweeper.due(by: &waits, now)
         #expect(more == Array(ids[2..<RegistrationSweeper.maximumInProgress]))
         #expect(await sweeper.due(by: &waits, now).isEmpty)
-        // A call holds the first one.
+        // A call holds the first registration.
         let claim = try await ledger.begin(
             .delete(user: AccountFixture.alice, label: ids[0]), now: WallTime(seconds: 0))
         waits.ended(ids[0], isDone: false, isClaimed: ledger.isClaimed(ids[0]), now)

@@ -8,11 +8,11 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Accounts that are looked at")
+@Suite("Account recheck")
 struct AccountRecheckTests {
     private typealias Bench = AccountFixture
 
-    /// Says how accounts stand as the test says.
+    /// An authenticator that returns the account statuses which the test sets.
     private final class Keeper: AccountAuthenticator {
         private let answers = Mutex<[String: [AccountStatus]]>([:])
 
@@ -20,7 +20,7 @@ struct AccountRecheckTests {
             for login in logins { self.answer([answer], for: login) }
         }
 
-        /// One after the other, and the last from then on.
+        /// Returns the statuses in order, and the last one from then on.
         func answer(_ list: [AccountStatus], for login: String) { answers.withLock { $0[login] = list } }
 
         func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
@@ -48,13 +48,13 @@ struct AccountRecheckTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Has a device registered, by an account of its user's name unless another is given, or by none.
+    /// Registers a device. The login name of the account equals the user name unless one is given; nil is no account.
     private func register(_ number: Int, _ user: UserName) async throws -> RegistrationID {
         try await register(number, user, login: user.text)
     }
 
     private func register(_ number: Int, _ user: UserName, login: String?) async throws -> RegistrationID {
-        let id = RegistrationID("\(number)-1-1")!  // In its grammar.
+        let id = RegistrationID("\(number)-1-1")!  // A valid id.
         let handle = try HandleRules().handle(String(repeating: "A", count: 30) + "\(10 + number)", of: .apns)
         let account = login.map { Account(user: user, login: LoginName($0), authenticator: "list") }
         let now = bench.clock.clocks.wall()
@@ -65,7 +65,7 @@ struct AccountRecheckTests {
     }
 
     @Test(
-        "A group that a reviewed account has lost is lost for its tokens, and whom nobody can judge keeps what is known"
+        "Tokens lose a group that the recheck no longer finds, and an unknown status changes nothing"
     )
     func lostGroups() async throws {
         let (dispatch, sales) = (GroupName("dispatch")!, GroupName("sales")!)
@@ -84,7 +84,7 @@ struct AccountRecheckTests {
         }
         #expect(bench.journal.records.map(\.result) == ["groups-lost", "groups-lost"])
         #expect(bench.sessions.session(session) != nil)
-        // Without a session and a device nothing is kept of it.
+        // Without a session and a device, no groups of the user are stored.
         _ = try await bench.sessions.end(session, of: Bench.alice)
         await review.review(&suspects)
         #expect(
@@ -92,7 +92,7 @@ struct AccountRecheckTests {
                 behind: TokenReference(id: "o", session: nil, issued: now, expires: now), of: Bench.alice) == nil)
     }
 
-    @Test("What accounts without status were granted ends with time, by both clocks, and nothing of others does")
+    @Test("Grants of accounts without a status expire by both clocks, and other grants do not")
     func oldGrants() async throws {
         chain.value = AuthenticatorChain([
             .init(name: "list", takes: [.password], authenticator: ScriptedAuthenticator(always: .notMine))
@@ -100,7 +100,7 @@ struct AccountRecheckTests {
         let old = try await bench.login(Bench.bob)
         let device = try await register(1, Bench.bob)
         let withoutAccount = try await register(2, Bench.bob, login: nil)
-        // Ahead by 60 days and back again: nothing has become older by that.
+        // The wall clock jumps forward by 60 days and back. No grant ages by that.
         let wall = bench.clock.clocks.wall()
         bench.clock.setWall(WallTime(seconds: wall.seconds + 60 * 86_400))
         await review.expireOldGrants()
@@ -125,7 +125,7 @@ struct AccountRecheckTests {
         }
         #expect(try await pendingDeletion() == [device])
         #expect(try await bench.ledger.registrations(of: Bench.bob).map(\.id).contains(withoutAccount))
-        // Another kind of authenticator of the same name, whose accounts are asked about.
+        // The authenticator of that name now reports the status of accounts.
         let kept = try await register(3, Bench.alice)
         chain.value = AuthenticatorChain([.init(name: "list", takes: [.password], authenticator: keeper)])
         bench.clock.advance(by: .seconds(40 * 86_400))
@@ -139,7 +139,7 @@ struct AccountRecheckTests {
         try await bench.ledger.pendingDeletion(limit: 100)
     }
 
-    @Test("Sessions of accounts that have ended end, and whom nobody can judge is left alone")
+    @Test("The recheck revokes sessions of ended accounts and leaves accounts with an unknown status unchanged")
     func sessions() async throws {
         let (status, gone) = (try await bench.login(Bench.alice), try await bench.login(Bench.bob))
         var suspects: Set<Account> = []
@@ -156,7 +156,7 @@ struct AccountRecheckTests {
         #expect(suspects.isEmpty)
     }
 
-    @Test("An authenticator that is configured no more vouches for nobody, however many there are, and devices stay")
+    @Test("Sessions of a removed authenticator end, however many there are, and registrations stay")
     func unconfigured() async throws {
         for number in 0..<30 { _ = try await bench.login(#require(UserName(canonical: "user-\(number)"))) }
         _ = try await bench.login(Bench.alice)
@@ -170,7 +170,7 @@ struct AccountRecheckTests {
         #expect(try await pendingDeletion().isEmpty)
     }
 
-    @Test("Devices of an account without a session are taken back after two looks that say the same")
+    @Test("The recheck deletes registrations of an ended account after two rechecks that agree")
     func devices() async throws {
         _ = try await register(1, Bench.alice)
         let bobs = try await register(2, Bench.bob)
@@ -190,7 +190,7 @@ struct AccountRecheckTests {
         #expect(revoked.count == 1)
     }
 
-    @Test("Who is only denied keeps devices, and so does who has another account that is good")
+    @Test("A disabled account keeps its registrations, and so does a user with another valid account")
     func keepsDevices() async throws {
         _ = try await register(1, Bench.alice)
         _ = try await register(2, Bench.bob)
@@ -204,7 +204,7 @@ struct AccountRecheckTests {
         #expect(bench.sessions.allSessions.isEmpty)
     }
 
-    @Test("What is said just before devices would go counts")
+    @Test("The recheck queries the account once more before it deletes registrations")
     func askedOnceMore() async throws {
         _ = try await register(1, Bench.bob)
         for last in [AccountStatus.ended(.disabled), .unknown(.busy), .good(groups: [])] {
@@ -216,7 +216,7 @@ struct AccountRecheckTests {
         #expect(revoked.isEmpty)
     }
 
-    @Test("A session that the ledger cannot end has ended in memory, and is recorded")
+    @Test("A session that the ledger cannot end has ended in memory, with a record")
     func ledgerFails() async throws {
         let session = try await bench.login(Bench.bob)
         keeper.answer(.ended(.expired), for: "bob")
@@ -227,7 +227,9 @@ struct AccountRecheckTests {
         #expect(bench.journal.records.map(\.facts?.session) == [session])
     }
 
-    @Test("Devices go at the second look also where there was a session, by whatever they were registered")
+    @Test(
+        "Registrations of an account with a session are deleted at the second recheck, whatever account registered them"
+    )
     func devicesOfASession() async throws {
         _ = try await bench.login(Bench.bob)
         let device = try await register(1, Bench.bob, login: nil)
@@ -240,7 +242,7 @@ struct AccountRecheckTests {
         #expect(try await pendingDeletion() == [device])
     }
 
-    @Test("Where more than ten and a tenth of all seem to have ended at once, nothing is taken back")
+    @Test("The recheck revokes nothing if more than ten accounts and a tenth of all seem to have ended")
     func manyAtOnce() async throws {
         let users = try (0..<12).map { try #require(UserName(canonical: "user-\($0)")) }
         for (number, user) in users.enumerated() {
@@ -251,14 +253,14 @@ struct AccountRecheckTests {
         for _ in 0..<3 { await review.review(&suspects) }
         #expect(revoked.isEmpty)
         #expect(bench.sessions.allSessions.count == 6)
-        // The directory is back, and two have ended in truth.
+        // The directory has recovered, and two accounts have ended.
         for user in users { keeper.answer(.good(groups: []), for: user.text) }
         keeper.answer(.ended(.wrong), for: "user-0", "user-1")
         for _ in 0..<2 { await review.review(&suspects) }
         #expect(Set(revoked) == [users[0], users[1]])
     }
 
-    @Test("Many who are denied hide nobody who has ended")
+    @Test("Many disabled accounts do not hide an account that has ended")
     func manyDenied() async throws {
         for number in 0..<12 {
             let user = try #require(UserName(canonical: "user-\(number)"))

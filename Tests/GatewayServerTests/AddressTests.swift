@@ -4,7 +4,7 @@ import Testing
 @Suite("Addresses")
 struct AddressTests {
     @Test(
-        "What a listener may be bound to",
+        "A listener accepts an IP address with a port or a Unix socket path",
         arguments: [
             ("127.0.0.1:8080", ListenAddress.tcp(host: "127.0.0.1", port: 8080)),
             ("[::1]:0", .tcp(host: "::1", port: 0)),
@@ -17,7 +17,7 @@ struct AddressTests {
         #expect(ListenAddress(text) == address)
     }
 
-    @Test("Local is what nobody else can reach")
+    @Test("An address is local if only this host can reach it")
     func local() {
         #expect(ListenAddress("127.8.0.1:80")?.isLocal == true)
         #expect(ListenAddress("[::1]:80")?.isLocal == true)
@@ -27,7 +27,7 @@ struct AddressTests {
     }
 
     @Test(
-        "What the backend's Host field says",
+        "The `Host` field of a backend contains its host, and its port if it is not the default",
         arguments: [
             ("http://backend:5000", "backend:5000"), ("http://backend", "backend"), ("http://[::1]:80", "[::1]"),
             ("https://backend", "backend"), ("https://backend:443", "backend"), ("https://backend:80", "backend:80"),
@@ -39,7 +39,7 @@ struct AddressTests {
     }
 
     @Test(
-        "What is no backend",
+        "An invalid backend address is rejected",
         arguments: [
             "https://", "https://backend:0", "https://user@backend", "http://user@backend", "http://backend/api",
             "ftp://a", "", "backend:5000",

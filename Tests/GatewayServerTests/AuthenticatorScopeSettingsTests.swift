@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("For whom authenticators may vouch, and for how long they may take")
+@Suite("Scope and deadline of authenticators")
 struct AuthenticatorScopeSettingsTests {
     private func read(_ authenticators: String, _ more: String = "") -> (ServerConfiguration?, [String]) {
         let (configuration, problems) = ConfigurationFile.read(
@@ -15,7 +15,7 @@ struct AuthenticatorScopeSettingsTests {
         return (configuration, problems.map(\.description))
     }
 
-    @Test("They stand among the settings of any authenticator")
+    @Test("Each authenticator accepts the settings `users` and `groups`")
     func bounds() throws {
         let (configuration, problems) = read(#"fixed: { users: ["svc-*", alice], groups: [staff] }"#)
         #expect(problems.isEmpty)
@@ -25,7 +25,7 @@ struct AuthenticatorScopeSettingsTests {
         #expect(read("fixed: {}").0?.authenticators.first?.bounds == AuthenticatorScope())
     }
 
-    @Test("What is no pattern, or no group, is a problem at its place")
+    @Test("An invalid name pattern or group is reported at its position")
     func mistakes() {
         #expect(
             read(#"fixed: { users: ["A?"], groups: ["a b"] }"#).1 == [
@@ -40,7 +40,7 @@ struct AuthenticatorScopeSettingsTests {
         #expect(read("fixed: { users: alice }").1.count == 1)
     }
 
-    @Test("Two that may vouch for the same names are warned of, whatever kinds of credential they take")
+    @Test("Two authenticators that may accept the same name cause a warning, whatever credential kinds they take")
     func overlaps() {
         for (pair, warnings) in [
             ("{ fixed: {} }, { fixed: {} }", 1),
@@ -60,7 +60,7 @@ struct AuthenticatorScopeSettingsTests {
         }
     }
 
-    @Test("The deadline is 10 s, or from 1 s to 60 s")
+    @Test("The authentication deadline defaults to 10 s and may be from 1 s to 60 s")
     func deadline() {
         #expect(read("fixed: {}").0?.authentication == AuthenticationRules())
         #expect(AuthenticationRules().deadline == .seconds(10))
@@ -74,7 +74,7 @@ struct AuthenticatorScopeSettingsTests {
     }
 }
 
-/// An authenticator of tokens, without settings.
+/// An authenticator of tokens without settings.
 private enum TokenPlugin: AuthenticatorPlugin {
     static let name: PluginName = "token"
     static let takes: Set<CredentialKind> = [.bearer]

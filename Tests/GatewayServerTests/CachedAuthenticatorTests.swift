@@ -6,9 +6,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("What is remembered ends with the files that it came from")
+@Suite("Password cache and reloads")
 struct CachedAuthenticatorTests {
-    @Test("A good reload forgets, a broken one does not")
+    @Test("A successful reload clears the password cache, and a failed one does not")
     func reloads() async {
         let clock = ManualClock()
         let authenticator = FileBound()
@@ -32,7 +32,7 @@ struct CachedAuthenticatorTests {
     }
 }
 
-/// Accepts alice until its file says otherwise.
+/// An authenticator that accepts alice until the test disables her.
 private final class FileBound: ReloadableAuthenticator {
     private let state = Mutex((isDisabled: false, isBroken: false))
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Kinds of credential that the configuration leaves to nobody")
+@Suite("Configured credential kinds")
 struct ConfiguredKindsTests {
     private func assembly(_ authenticators: String) throws -> AuthenticatorAssembly {
         let (configuration, problems) = ConfigurationFile.read(
@@ -20,7 +20,7 @@ struct ConfiguredKindsTests {
     }
 
     @Test(
-        "A 401 challenges for the kinds that are taken, and for no others",
+        "A 401 response has a challenge for each configured credential kind and no other",
         arguments: [
             ("{ kinds: {} }", ["Basic", "Bearer"]),
             ("{ kinds: { kinds: [bearer] } }", ["Bearer"]),
@@ -37,7 +37,7 @@ struct ConfiguredKindsTests {
     }
 
     @Test(
-        "Whoever comes later and is left without the kind is not waited for",
+        "An authenticator is the last of its kind if no later one is configured for that kind",
         arguments: [
             ("{ fixed: {} }, { kinds: { kinds: [bearer] } }", ["last: true"]),
             ("{ kinds: { kinds: [bearer] } }, { kinds: { kinds: [password] } }", ["last: true", "last: true"]),
@@ -49,7 +49,7 @@ struct ConfiguredKindsTests {
         #expect(try await assembly(authenticators).problems().map(\.message) == messages)
     }
 
-    @Test("Two that are left with different kinds may vouch for one name all the same")
+    @Test("Two authenticators with different credential kinds that accept the same name cause a warning")
     func overlap() {
         let text = """
             authenticators: [{ kinds: { kinds: [bearer] } }, { kinds: { kinds: [password] } }]
@@ -63,7 +63,7 @@ struct ConfiguredKindsTests {
     }
 }
 
-/// Takes what it is configured to take, and tells by a warning whether it is the last of its kind.
+/// An authenticator of the configured kinds. It reports by a warning whether it is the last of its kind.
 private enum KindsPlugin: AuthenticatorPlugin {
     static let name: PluginName = "kinds"
     static let takes: Set<CredentialKind> = [.password, .bearer]

@@ -4,9 +4,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Where the gateway will write")
+@Suite("Directory check")
 struct DirectoryCheckTests {
-    @Test("A directory that can be made is no problem, one under a file is")
+    @Test("A directory that can be created is no problem, and one below a file is reported")
     func nearestAncestor() throws {
         let root = NSTemporaryDirectory() + "notify-gateway-directories-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
@@ -21,7 +21,7 @@ struct DirectoryCheckTests {
     }
 
     @Test(
-        "A directory of somebody else's is a problem",
+        "A directory that is not writable is reported",
         .enabled(if: geteuid() != 0, "root can write everywhere"))
     func notWritable() {
         #expect(DirectoryCheck(file: "f").problem(with: "/proc/journal", under: "journal.directory") != nil)

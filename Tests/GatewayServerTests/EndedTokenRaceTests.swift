@@ -8,14 +8,14 @@ import Testing
 
 @testable import GatewayServer
 
-/// A device that registers while its token ends, with stores on disk and both calls on threads of their own.
-@Suite("A registration that races the end of its token", .timeLimit(.minutes(10)))
+/// A device that registers while its token is revoked, with stores on disk and concurrent calls.
+@Suite("Registration and revocation of its token", .timeLimit(.minutes(10)))
 struct EndedTokenRaceTests {
     private static let tries = TestRun.count(full: 1500, otherwise: 150)
 
-    /// Gives ids of registrations, each once, and tells how far the registration has come.
+    /// A backend that assigns unique registration ids and tracks the stage of the registration.
     private final class Backend: Sendable {
-        /// How far a registration has come, in order.
+        /// The stages of a registration in order.
         enum Stage: Int, CaseIterable { case begun, reserving, updating, ended }
 
         private let number = Atomic(0)
@@ -23,7 +23,7 @@ struct EndedTokenRaceTests {
 
         func enter(_ stage: Stage) { self.stage.store(stage.rawValue, ordering: .releasing) }
 
-        /// Returns when the registration has come so far.
+        /// Returns when the registration has reached the stage.
         func wait(for stage: Stage) async {
             while self.stage.load(ordering: .acquiring) < stage.rawValue { await Task.yield() }
         }
@@ -49,7 +49,7 @@ struct EndedTokenRaceTests {
         var rules = TestGateway.rules(clock: bench.clock)
         let passwords = FixedAuthenticator(
             passwords: Dictionary(uniqueKeysWithValues: users.map { ($0, TestGateway.password(of: $0)) }))
-        // It tells of accounts at logins alone, so that each registration must name its account.
+        // The authenticator reports accounts only at logins, so each registration must name its account.
         rules.authenticators = AuthenticatorChain([
             .init(name: FixedAuthenticator.name, takes: [.password], authenticator: passwords),
             .init(
@@ -63,7 +63,7 @@ struct EndedTokenRaceTests {
         return Gateway(rules: rules, ports: ports)
     }
 
-    @Test("registers nothing, or a device whose account is known, so that it ends with the account")
+    @Test("A registration during the revocation of its token fails or belongs to a known account")
     func race() async throws {
         let users = (0..<Self.tries).map { "user\($0)" }
         let bench = try AccountFixture(TestFiles())
@@ -77,7 +77,7 @@ struct EndedTokenRaceTests {
             let put = Self.request(
                 "PUT /api/register/1-2-3", token: token,
                 body: #"{"Platform":"apns","Handle":"\#(handle)","Tags":[]}"#)
-            // Which of the two is ahead, and by how much, is a matter of chance: the end begins at any stage of the registration.
+            // The order of the two calls is random: the revocation begins at any stage of the registration.
             let stage = try #require(Backend.Stage.allCases.randomElement())
             let pause = Int.random(in: 0..<40)
             backend.enter(.begun)
@@ -101,8 +101,8 @@ struct EndedTokenRaceTests {
         let accounts = try await bench.sessions.registeringAccounts()
         #expect(Set(accounts.map(\.user)) == registered)
         #expect(accounts.allSatisfy { $0.authenticator == FixedAuthenticator.name })
-        print("\(registered.count) of \(Self.tries) registrations were ahead of the end of their token")
-        // A race that one side always wins would show nothing.
+        print("\(registered.count) of \(Self.tries) registrations completed before the revocation of their token")
+        // A race that one call always wins would test nothing.
         #expect((1..<Self.tries).contains(registered.count))
     }
 }

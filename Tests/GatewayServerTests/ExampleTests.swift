@@ -10,7 +10,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("The examples that ship")
+@Suite("Shipped configuration examples")
 struct ExampleTests {
     private static let folder = TestData.package.appending(path: "deploy/examples")
 
@@ -30,19 +30,19 @@ struct ExampleTests {
         ).problems.filter { $0.severity == .error }
     }
 
-    @Test("Each loads")
+    @Test("Each valid example loads without an error")
     func valid() throws {
         let files = Self.files(Self.folder)
         #expect(files.count >= 3)
         for file in files { #expect(try Self.problems(in: file) == [], "\(file.lastPathComponent)") }
     }
 
-    @Test("Each that shows a mistake is refused")
+    @Test("Each invalid example is rejected with the problem that it names")
     func invalid() throws {
         let files = Self.files(Self.folder.appending(path: "invalid"))
         #expect(files.count >= 3)
         for file in files {
-            // `# problem at PATH: what`, where `root` is the file as a whole.
+            // The first line is `# problem at PATH: description`, where `root` is the entire file.
             let line = try String(contentsOf: file, encoding: .utf8).prefix { $0 != "\n" }
             let named = try #require(line.firstMatch(of: /^. problem at ([^ ]+):/)?.1, "\(file.lastPathComponent)")
             let paths = try Self.problems(in: file).map { $0.path.isEmpty ? "root" : $0.path }

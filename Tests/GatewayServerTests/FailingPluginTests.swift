@@ -2,7 +2,7 @@ import GatewayCore
 import GatewayTesting
 import Testing
 
-@Suite("the failing plug-in")
+@Suite("Plug-in that fails on purpose")
 struct FailingPluginTests {
     private func make(_ yaml: String) async throws -> any Authenticator {
         let problems = ConfigurationProblems()
@@ -16,34 +16,34 @@ struct FailingPluginTests {
     private let credential = Credential.password(user: LoginName("alice"), password: Secret("x".utf8))
     private let peer = Peer(address: .local, text: "unix")
 
-    @Test func throwing() async throws {
+    @Test("The mode `throws` fails the construction") func throwing() async throws {
         await #expect(throws: FailingPlugin.Broken.self) { _ = try await make("{ how: throws }") }
     }
-    @Test func another() async throws {
+    @Test("The mode `another-user` accepts a different user") func another() async throws {
         let outcome = await (try await make("{ how: another-user, user: mallory }")).authenticate(
             credential, from: peer)
         guard case .accepted(let identity) = outcome else {
-            Issue.record("no grant")
+            Issue.record("the credential is not accepted")
             return
         }
         #expect(identity.user.text == "mallory")
     }
-    @Test func late() async throws {
+    @Test("The mode `late` ignores cancellation") func late() async throws {
         let authenticator = try await make("{ how: late, after: 1ms }")
         let task = Task { await authenticator.authenticate(credential, from: peer) }
         task.cancel()
         guard case .accepted = await task.value else {
-            Issue.record("no grant")
+            Issue.record("the credential is not accepted")
             return
         }
     }
-    @Test func hangs() async throws {
+    @Test("The mode `hangs` does not return") func hangs() async throws {
         let authenticator = try await make("{ how: hangs }")
         let task = Task { _ = await authenticator.authenticate(credential, from: peer) }
         task.cancel()
         await Task.yield()
     }
-    @Test func mistakes() throws {
+    @Test("An invalid mode and an invalid user are reported") func mistakes() throws {
         let problems = ConfigurationProblems()
         let reader = ConfigurationReader(
             try YAMLDocument.parse("{ how: well, user: A B }", file: "g"), directory: "", problems: problems)

@@ -8,10 +8,10 @@ import Testing
 @testable import GatewayServer
 @testable import GatewayStore
 
-/// What ships for those who watch logs, compared with what the gateway writes.
-@Suite("Failed logins for those who watch")
+/// The shipped rules for log monitors, compared with the output of the gateway.
+@Suite("Failed logins in log and journal")
 struct LoginRecordTests {
-    /// Ten failures and a ban; with a name that tries to be a line of its own.
+    /// Returns the log and journal lines of four failed logins and a ban. Some names try to forge a line.
     private func written() throws -> (log: [String], journal: [String]) {
         let (journal, clock, pipe) = (MemoryJournal(), ManualClock(), Pipe())
         let writer = LogWriter(descriptor: pipe.fileHandleForWriting.fileDescriptor)
@@ -40,7 +40,7 @@ struct LoginRecordTests {
         return (log.split(separator: "\n").map(String.init), lines)
     }
 
-    @Test("The filter for fail2ban finds each failed login and each ban, and the address that it came from")
+    @Test("The fail2ban filter matches each failed login and each ban with the client address")
     func fail2ban() throws {
         let file = TestData.package.appending(path: "deploy/fail2ban/filter.d/notify-gateway.conf")
         let text = try String(contentsOf: file, encoding: .utf8)
@@ -50,7 +50,7 @@ struct LoginRecordTests {
         let log = try written().log
         #expect(log.count == 5)
         for line in log {
-            // fail2ban compares what is left without the date.
+            // fail2ban matches the line without its date.
             for line in [line, line.replacing(/"at":"[^"]*"/, with: "\"at\":\"\"")] {
                 let match = regex.firstMatch(in: line, range: NSRange(line.startIndex..., in: line))
                 let host = match.flatMap { Range($0.range(withName: "host"), in: line) }.map { String(line[$0]) }
@@ -61,7 +61,7 @@ struct LoginRecordTests {
         #expect(regex.firstMatch(in: other, range: NSRange(other.startIndex..., in: other)) == nil)
     }
 
-    @Test("The rule for a SIEM names members that the journal's records have")
+    @Test("The Sigma rule names members that the journal records contain")
     func sigma() throws {
         let file = TestData.package.appending(path: "deploy/sigma/failed-logins.yml")
         let root = try YAMLDocument.parse(try String(contentsOf: file, encoding: .utf8), file: file.lastPathComponent)
@@ -86,7 +86,7 @@ extension ConfigurationNode {
         return entries.first { $0.name == name }?.value
     }
 
-    /// The texts of a mapping of texts.
+    /// The scalar entries of a mapping.
     fileprivate var texts: [String: String]? {
         guard case .mapping(let entries) = shape else { return nil }
         return entries.reduce(into: [:]) { texts, entry in

@@ -3,9 +3,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("The program's pages")
+@Suite("Mapped executables")
 struct MappedExecutablesTests {
-    @Test("Released pages of code are no longer held, and those that are needed are there")
+    @Test("Released code pages leave the resident memory and are loaded again on access")
     func release() throws {
         try touchCode()
         let before = try codeHeld()
@@ -14,7 +14,7 @@ struct MappedExecutablesTests {
         #expect(after < before / 2)
     }
 
-    /// Reads a byte of every page of the program's own code.
+    /// Reads a byte of each page of the program's own code.
     private func touchCode() throws {
         let own = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         for line in try lines(of: "maps") where line.contains(" r-xp ") && line.hasSuffix(own) {
@@ -25,11 +25,11 @@ struct MappedExecutablesTests {
         }
     }
 
-    /// What of code in files the process holds, in KiB (proc(5), `smaps`).
+    /// Returns the resident memory of mapped code in KiB (proc(5), `smaps`).
     private func codeHeld() throws -> Int {
         var isCode = false
         return try lines(of: "smaps").reduce(0) { sum, line in
-            // `Name: value` is about the mapping whose line came last.
+            // A line `Name: value` belongs to the preceding mapping.
             if !line.prefix(while: { $0 != " " }).hasSuffix(":") {
                 isCode = line.contains(" r-xp ") && line.contains("/")
             }

@@ -3,19 +3,19 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Other rules of names")
+@Suite("Changed identity rules")
 struct NameRulesChangeTests {
     private func effects(_ old: NameRules, _ new: NameRules, _ owners: [String]) -> [String]? {
         NameRulesChange(from: old.storedForm, to: new)?.effects(on: owners.compactMap { UserName(canonical: $0) })
     }
 
-    @Test("The same rules, and a ledger from before there was a note of them, are no change")
+    @Test("Equal rules and a ledger without stored rules are no change")
     func none() {
         #expect(effects(NameRules(suffixes: ["@X"]), NameRules(suffixes: ["@x"], keepsLoginCase: true), ["a"]) == nil)
         #expect(NameRulesChange(from: nil, to: NameRules(escaping: .hex)) == nil)
     }
 
-    @Test("Who would be somebody else, who would be nobody, and who would meet")
+    @Test("A change lists users who get another name, lose their name or share one")
     func effects() {
         let strip = NameRules(suffixes: ["@example.com"])
         #expect(
@@ -35,7 +35,7 @@ struct NameRulesChangeTests {
         #expect(effects(NameRules(), NameRules(escaping: .hex), ["alice", "bob"]) == [])
     }
 
-    @Test("Rules of another version are a change, of which little can be told")
+    @Test("Stored rules of an unknown version are a change with limited information")
     func unreadable() throws {
         let change = try #require(NameRulesChange(from: "{\"form\":9}", to: NameRules(suffixes: ["@x"])))
         #expect(change.effects(on: [try #require(UserName(canonical: "a@x"))]) == ["a@x would be a"])

@@ -20,7 +20,7 @@ struct ProfileConfigurationTests {
     }
 
     @Test(
-        "A mapping that changes nothing is the profile that it starts from", arguments: BackendProfile.BuiltIn.allCases)
+        "A mapping without changes equals the profile that it starts from", arguments: BackendProfile.BuiltIn.allCases)
     func unchanged(name: BackendProfile.BuiltIn) throws {
         for text in ["\(name)", "{ from: \(name) }", "{ from: \(name), client: {}, backend: {} }"] {
             let read = try backend(text)
@@ -29,7 +29,7 @@ struct ProfileConfigurationTests {
         }
     }
 
-    @Test("Each field changes what it names and nothing else")
+    @Test("Each setting changes its own field and nothing else")
     func fields() throws {
         func expect(_ text: String, _ change: (inout BackendProfile) -> Void) throws {
             var expected = BackendProfile(.classic)
@@ -63,7 +63,7 @@ struct ProfileConfigurationTests {
         try expect("backend: { idle: 2min }") { $0.backend.idleTime = .seconds(120) }
     }
 
-    @Test("A profile is a name or a mapping")
+    @Test("A profile that is neither a name nor a mapping is rejected")
     func shapes() {
         for profile in ["[classic]", "webapi", "{ from: webapi }", "{}", "{ client: {} }"] {
             let (_, problems) = ConfigurationFile.read(

@@ -3,9 +3,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Metrics as Prometheus reads them")
+@Suite("Prometheus text format")
 struct PrometheusTextTests {
-    @Test func numbersHaveTheirLabels() {
+    @Test("A sample is written with its labels") func samplesHaveLabels() {
         let family = MetricFamily(
             "a_total", .counter, "What\nit \\ is.",
             [([.init("b", "c\"d\\e\nf")], .number(3)), ([], .number(0.25)), ([.init("g", "")], .number(1e300))])
@@ -20,7 +20,7 @@ struct PrometheusTextTests {
                 """)
     }
 
-    @Test func bucketsAreCumulativeAndInTheUnitThatIsShown() {
+    @Test("Histogram buckets are cumulative and in the displayed unit") func bucketsAreCumulative() {
         let histogram = Histogram(.init([1_000_000, 250_000_000], scale: 1_000_000_000))
         for value in [500_000, 1_000_000, 2_000_000, 900_000_000] as [Int64] { histogram.observe(value) }
         let family = MetricFamily("t_seconds", .histogram, "T.", [([.init("p", "q")], .spread(histogram.reading))])
@@ -38,7 +38,7 @@ struct PrometheusTextTests {
     }
 
     @Test(
-        "Descriptors: clients and backend share what the others leave",
+        "Clients and backend share the file descriptors that other uses leave",
         arguments: [(256, 107, 53), (1024, 672, 256), (1_000_000, 10_000, 256), (16, 22, 10)])
     func shares(limit: Int, clients: Int, backend: Int) {
         let shares = FileDescriptorLimit.Shares(of: limit)

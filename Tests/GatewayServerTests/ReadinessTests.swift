@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Readiness")
 struct ReadinessTests {
-    @Test("A gateway that has refused calls for want of a place for 30 seconds is not ready, until it refuses no more")
+    @Test("A gateway that has rejected calls because of overload for 30 seconds is not ready until it stops rejecting")
     func overload() async {
         let readiness = Readiness(stores: [])
         let calls = InFlightLimit(most: 1)

@@ -7,9 +7,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Files that change while the gateway serves")
+@Suite("Changed files")
 struct ReloadTests {
-    // The password of both is the name.
+    // Each password equals the user name.
     private static let alice =
         #"users: { alice: { hash: "$5$rounds=1000$alice$20.kuhUgjZX.hvUjrGqQVL1XUbt.G8CccOg9cU1M3/3" } }"#
     private static let bob =
@@ -20,7 +20,7 @@ struct ReloadTests {
             .password(user: LoginName(user), password: Secret(user.utf8)), from: .documentation)
     }
 
-    @Test("A changed users file counts at the next look, a broken one changes nothing")
+    @Test("A changed users file applies at the next check, and an invalid one changes nothing")
     func users() async throws {
         let files = try TestFiles()
         let file = try files.write(Self.alice, to: "users.yaml")
@@ -29,7 +29,7 @@ struct ReloadTests {
         let service = ReloadService(
             [authenticator], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
 
-        // What happens before each look, in order.
+        // The steps that run before each check, in order.
         let steps: [@Sendable () async throws -> Void] = [
             {
                 guard case .accepted = await verdict(authenticator, "alice") else { throw Unexpected() }
@@ -47,7 +47,7 @@ struct ReloadTests {
         await service.reload(on: Looks(steps: steps))
     }
 
-    @Test("All is read at the first look, and what could not be read at each look until it could")
+    @Test("The first check reads all files, and a file that could not be read is read again at each check")
     func busy() async throws {
         let files = try TestFiles()
         let authenticator = Flaky(file: try files.write("1", to: "file"))
@@ -60,7 +60,7 @@ struct ReloadTests {
         await service.reload(on: Looks(steps: steps))
     }
 
-    @Test("Who asks for a reload gets the problems of all files, of those that had none to report before too")
+    @Test("A requested reload returns the problems of all files")
     func onDemand() async throws {
         let files = try TestFiles()
         let (good, flaky) = (Quiet(), Flaky(file: try files.write("1", to: "file")))
@@ -69,7 +69,7 @@ struct ReloadTests {
         let run = Task { await service.reload(on: service.wakeUps) }
         async let first = service.reloadNow()
         async let second = service.reloadNow()
-        // Two that ask may share a look; each look reads everything.
+        // Two requests may share a check. Each check reads all files.
         for problems in [await first, await second] {
             #expect(problems?.map(\.message) == ["was not read"])
         }
@@ -79,7 +79,7 @@ struct ReloadTests {
         #expect(await service.reloadNow() == nil)
     }
 
-    /// Has nothing to say.
+    /// An authenticator without problems.
     private final class Quiet: ReloadableAuthenticator {
         let files: [String] = []
         let reloads = Mutex(0)
@@ -92,7 +92,7 @@ struct ReloadTests {
         }
     }
 
-    /// Says twice that it could not read its file.
+    /// An authenticator that fails to read its file twice.
     private final class Flaky: ReloadableAuthenticator {
         let files: [String]
         let reloads = Mutex(0)
@@ -113,7 +113,7 @@ struct ReloadTests {
 
     private struct Unexpected: Error {}
 
-    /// A look after each step.
+    /// A sequence that triggers a check after each step.
     private struct Looks: AsyncSequence, AsyncIteratorProtocol {
         var steps: [@Sendable () async throws -> Void]
 
@@ -132,7 +132,7 @@ struct ReloadTests {
         }
     }
 
-    @Test("A watch sees a file that comes or changes, each once")
+    @Test("The detector reports a new or changed file once")
     func watch() throws {
         let files = try TestFiles()
         var watch = FileChangeDetector(["\(files.path)/a", "\(files.path)/b"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("What of a configuration cannot change while the gateway runs")
+@Suite("Settings that need a restart")
 struct RestartRequirementsTests {
     private static let base = """
         listen: [{ address: "127.0.0.1:8080" }]
@@ -30,35 +30,40 @@ struct RestartRequirementsTests {
         return try #require(configuration, "\(problems)")
     }
 
-    @Test(arguments: [
-        ("127.0.0.1:8080", "127.0.0.1:8081", "listen"), ("127.0.0.1:9090", "127.0.0.1:9091", "admin.address"),
-        ("control.sock", "other.sock", "control"), (#""http://127.0.0.1:5000""#, "embedded", "backend.url"),
-        ("escape: refuse", "escape: hex", "identity"), ("directory: journal", "directory: other", "journal.directory"),
-        ("signing-key: key", "signing-key: other", "journal.signing-key"),
-        ("checkpoint-copy: syslog", "checkpoint-copy: copy", "journal.checkpoint-copy"),
-        ("file: ledger", "file: other", "ledger.file"), ("format: json", "format: text", "log.format"),
-        ("event-loops: 2", "event-loops: 3", "event-loops"), ("calls: 4096", "calls: 10", "overload.calls"),
-        ("per-address: 200", "per-address: 10", "connections"),
-    ])
+    @Test(
+        "A change of this setting needs a restart",
+        arguments: [
+            ("127.0.0.1:8080", "127.0.0.1:8081", "listen"), ("127.0.0.1:9090", "127.0.0.1:9091", "admin.address"),
+            ("control.sock", "other.sock", "control"), (#""http://127.0.0.1:5000""#, "embedded", "backend.url"),
+            ("escape: refuse", "escape: hex", "identity"),
+            ("directory: journal", "directory: other", "journal.directory"),
+            ("signing-key: key", "signing-key: other", "journal.signing-key"),
+            ("checkpoint-copy: syslog", "checkpoint-copy: copy", "journal.checkpoint-copy"),
+            ("file: ledger", "file: other", "ledger.file"), ("format: json", "format: text", "log.format"),
+            ("event-loops: 2", "event-loops: 3", "event-loops"), ("calls: 4096", "calls: 10", "overload.calls"),
+            ("per-address: 200", "per-address: 10", "connections"),
+        ])
     func needed(_ before: String, _ after: String, _ path: String) throws {
         let needs = RestartRequirements(
             from: try configuration(Self.base), to: try configuration(Self.base.replacing(before, with: after)))
         #expect(needs.paths == [path])
     }
 
-    @Test(arguments: [
-        ("5000", "5001"), ("send: []", #"send: [{ from: "*", to: "*" }]"#), ("keep: 90d", "keep: 30d"),
-        ("minimum-free: 1", "minimum-free: 2"), ("keep-size: 1GiB", "keep-size: 2GiB"),
-        ("registrations-per-user: 20", "registrations-per-user: 3"), ("level: info", "level: debug"),
-        ("grace: 5s", "grace: 1s"), ("limits: []", "limits: [{ name: a, per: user, rate: 1/s }]"),
-    ])
+    @Test(
+        "A change of this setting needs no restart",
+        arguments: [
+            ("5000", "5001"), ("send: []", #"send: [{ from: "*", to: "*" }]"#), ("keep: 90d", "keep: 30d"),
+            ("minimum-free: 1", "minimum-free: 2"), ("keep-size: 1GiB", "keep-size: 2GiB"),
+            ("registrations-per-user: 20", "registrations-per-user: 3"), ("level: info", "level: debug"),
+            ("grace: 5s", "grace: 1s"), ("limits: []", "limits: [{ name: a, per: user, rate: 1/s }]"),
+        ])
     func notNeeded(_ before: String, _ after: String) throws {
         let needs = RestartRequirements(
             from: try configuration(Self.base), to: try configuration(Self.base.replacing(before, with: after)))
         #expect(needs.paths.isEmpty)
     }
 
-    @Test func problemsStandWhereTheValueDoes() throws {
+    @Test("A problem has the position of its value") func positionOfTheValue() throws {
         let files = try TestFiles()
         let file = try files.write(Self.base.replacing("file: ledger", with: "file: other"), to: "gateway.yaml")
         let source = ConfigurationSource(file: file, catalog: PluginCatalog([FixedPlugin.self]))

@@ -5,9 +5,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Readiness: stores that do not answer")
+@Suite("Readiness of the stores")
 struct StoreHealthCheckTests {
-    /// A store that answers when the test lets it.
+    /// A store that responds when the test lets it.
     private final class Store: Sendable {
         private let (answers, answer) = AsyncStream<String?>.makeStream()
         let asked = Counter()
@@ -21,7 +21,7 @@ struct StoreHealthCheckTests {
         }
     }
 
-    @Test("a store that hangs is an obstacle after the limit, is asked once only, and is none when it answers again")
+    @Test("A store that hangs makes the gateway not ready after the limit, is queried once, and recovers")
     func hanging() async throws {
         let clock = ManualClock()
         let store = Store()
@@ -34,7 +34,7 @@ struct StoreHealthCheckTests {
         #expect(await readiness.obstacle() == "journal: no write has completed for 0.02 s")
         #expect(store.asked.value == 1)
         store.finish(nil)
-        // The question that hung is answered now or was answered before; the next one finds its answer waiting.
+        // The pending query completes now or has completed. The next query finds a result.
         store.finish(nil)
         while await readiness.obstacle() != nil { store.finish(nil) }
         #expect(await StoreHealthCheck("x", clocks: clock.clocks) { nil }.obstacle() == nil)
@@ -42,7 +42,7 @@ struct StoreHealthCheckTests {
         #expect(await readiness.obstacle() == "draining")
     }
 
-    @Test("the first store that fails is named, and a good answer is used again for as long as it may be")
+    @Test("Readiness names the first store that fails and reuses a good result for a limited time")
     func failing() async throws {
         let clock = ManualClock()
         let asked = Counter()

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct AudienceTests {
     private static let oncall = AudienceName("oncall")!
 
-    /// A gateway whose audience `oncall` has these members; alice's group may send to it.
+    /// A gateway whose audience `oncall` has these members, and whose policy lets alice's group send to it.
     private func gateway(
         _ members: [String], limits: [Limit] = [], adjust: (inout CompiledConfiguration) -> Void = { _ in },
         answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend.isContent
@@ -30,7 +30,7 @@ import Testing
         return ["accepted", "skipped", "failed"].map { value[$0]?.integer }
     }
 
-    /// Every intent has exactly one outcome.
+    /// Expects exactly one outcome for every intent.
     private func expectOutcomes(_ gateway: TestGateway, sourceLocation: Testing.SourceLocation = #_sourceLocation) {
         let intents = gateway.journal.records(.intent).map(\.facts)
         let outcomes = gateway.journal.records(.outcome).map(\.facts)
@@ -39,7 +39,8 @@ import Testing
         #expect(Set(intents) == Set(outcomes), sourceLocation: sourceLocation)
     }
 
-    @Test func allIntentsAreOnDiskBeforeTheFirstSend() async throws {
+    @Test("The gateway records all intents before the first send to a member")
+    func theGatewayRecordsAllIntentsBeforeTheFirstSendToAMember() async throws {
         let members = (0..<40).map { "user\($0)" }
         let gateway = gateway(members)
         let response = await gateway.serve(Sample.send("\"say \"hi\"\"", to: "audience:oncall"))
@@ -61,7 +62,8 @@ import Testing
         #expect(gateway.backend.repeatable.allSatisfy { !$0 })
     }
 
-    @Test func sixteenAreUnderWayAtATime() async throws {
+    @Test("An audience send has at most sixteen requests in flight")
+    func anAudienceSendHasAtMostSixteenRequestsInFlight() async throws {
         let gate = Gate(opensAt: 16)
         let gateway = gateway(
             (0..<48).map { "user\($0)" },
@@ -75,7 +77,8 @@ import Testing
         expectOutcomes(gateway)
     }
 
-    @Test func whatIsNotBegunInTimeIsNotSent() async throws {
+    @Test("Members whose send does not start in time are recorded as overloaded")
+    func membersWhoseSendDoesNotStartInTimeAreRecordedAsOverloaded() async throws {
         let gate = Gate(opensAt: 16)
         let clock = ManualClock()
         let timeline = Timeline()
@@ -98,14 +101,15 @@ import Testing
         #expect(results.count { $0 == "accepted" } == 16 && results.count { $0 == "overloaded" } == 4)
     }
 
-    @Test func theSenderPaysForEachMemberOrTheSendIsRefusedWhole() async throws {
+    @Test("A sender limit counts each member, or rejects the whole send")
+    func aSenderLimitCountsEachMember() async throws {
         let limits = [
             Limit(name: "calls", per: [.user], count: 3, period: .seconds(60)),
             Limit(name: "sends", per: [.sender], count: 5, period: .seconds(60)),
         ]
         let gateway = gateway(["bob", "carol", "eve"], limits: limits)
         #expect(try counts(await gateway.serve(Sample.send(to: "audience:oncall"))) == [3, 0, 0])
-        // Two are left, and neither they nor the third call are taken.
+        // Two sends are left. The rejected send takes neither them nor the third call.
         let refused = await gateway.serve(Sample.send(to: "audience:oncall"))
         #expect(refused.code == .rateLimited && refused.text.contains("\"sends\""))
         #expect(refused.values("Retry-After") == ["12"])
@@ -115,7 +119,8 @@ import Testing
         #expect(gateway.journal.records(.rejection).first?.facts?.audience == "oncall")
     }
 
-    @Test func membersWithASpentInboxAreSkippedAndRecorded() async throws {
+    @Test("A member whose recipient limit is exhausted is skipped, with a recorded rejection")
+    func exhaustedRecipientsAreSkipped() async throws {
         let limits = [
             Limit(name: "sends", per: [.sender], count: 100, period: .seconds(60)),
             Limit(name: "pair", per: [.sender, .recipient], count: 2, period: .seconds(60)),
@@ -129,7 +134,7 @@ import Testing
         let rejection = try #require(gateway.journal.records(.rejection).first)
         #expect(rejection.result == "rate-limited" && rejection.facts?.recipient?.text == "bob")
         #expect(rejection.facts?.audience == "oncall" && rejection.facts?.user?.text == "alice")
-        // Written with the intents, before any send.
+        // The rejection is written together with the intents, before any send.
         let batches = gateway.timeline.events.compactMap {
             if case .recorded(let records) = $0 { records } else { nil }
         }
@@ -138,7 +143,8 @@ import Testing
         #expect(gateway.journal.records(.outcome).count == gateway.journal.records(.intent).count)
     }
 
-    @Test func aSendThatReachesNobodyIsABadGateway() async throws {
+    @Test("An audience send that reaches no member gets 502")
+    func anAudienceSendThatReachesNoMemberGets502() async throws {
         let inbox = Limit(name: "inbox", per: [.recipient], count: 1, period: .seconds(60))
         let skipping = gateway(["bob"], limits: [inbox])
         #expect(await skipping.serve(Sample.send()).status == 200)
@@ -152,8 +158,8 @@ import Testing
         }
     }
 
-    /// Every end that a send can have, one a member, in one send.
-    @Test func eachEndIsCountedAndRecorded() async throws {
+    /// Every backend result that a send can have, one for each member.
+    @Test("Each member's result is counted and recorded") func eachMembersResultIsCountedAndRecorded() async throws {
         let ends: [String: (BackendResult, String)] = [
             "user0": (.status(200), "accepted"), "user1": (.status(503), "backend-failed"),
             "user2": (.timedOut, "backend-timed-out"), "user3": (.broken("x"), "backend-failed"),
@@ -173,19 +179,21 @@ import Testing
         #expect(gateway.backend.requests.count == 8)
     }
 
-    @Test func onlyARuleThatNamesAnAudienceAllowsIt() async {
-        // `*` is any one user, and eve is not of the group.
+    @Test("Only a rule that names the audience allows a send to it")
+    func onlyARuleThatNamesTheAudienceAllowsASendToIt() async {
+        // `*` stands for any single user, and eve is not in the group.
         await gateway(["bob"]).expect(.sendNotAllowed, for: Sample.send(to: "audience:oncall", as: "eve"))
         await gateway(["bob"]).expect(.sendNotAllowed, for: Sample.send(to: "audience:others"))
         let unnamed = gateway(["bob"]) { $0.policy.send = [.init(from: .anyUser, to: .anyUser)] }
         await unnamed.expect(.sendNotAllowed, for: Sample.send(to: "audience:oncall"))
         #expect(unnamed.journal.records(.rejection).first?.facts?.audience == "oncall")
         #expect(await gateway(["bob"]).serve(Sample.send(to: "AUDIENCE%3AOnCall")).status == 200)
-        // A rule for an audience covers none of its members alone.
+        // A rule for an audience allows no send to one of its members.
         await gateway(["bob"]) { $0.policy.send.removeFirst() }.expect(.sendNotAllowed, for: Sample.send())
     }
 
-    @Test func aTrialSendsToAudiencesThatThereAre() async throws {
+    @Test("A shadow policy allows sends to existing audiences only")
+    func aShadowPolicyAllowsSendsToExistingAudiencesOnly() async throws {
         let trial = gateway(["bob"]) { rules in
             rules.policy.isEnforced = false
             rules.policy.send = []
@@ -196,21 +204,24 @@ import Testing
             .sendNotAllowed, for: Sample.send(to: "audience:others"))
     }
 
-    @Test(arguments: [
-        "audience:", "audience:a b", "audience:a%7C%7Cusername:carol", "audience:*", "audience:oncall,x",
-        "audience:audience:oncall", "audience:\(String(repeating: "x", count: 65))", "%20audience:oncall",
-        "audience%C5%BF:x", "audience:%C3%A9",
-    ])
-    func namesOfNoAudience(_ recipient: String) async {
+    @Test(
+        "An invalid audience name is rejected",
+        arguments: [
+            "audience:", "audience:a b", "audience:a%7C%7Cusername:carol", "audience:*", "audience:oncall,x",
+            "audience:audience:oncall", "audience:\(String(repeating: "x", count: 65))", "%20audience:oncall",
+            "audience%C5%BF:x", "audience:%C3%A9",
+        ])
+    func anInvalidAudienceNameIsRejected(_ recipient: String) async {
         for escaping in NameRules.Escaping.allCases {
             let response = await gateway(["bob"]) { $0.names = NameRules(escaping: escaping) }
                 .serve(Sample.send(to: recipient))
-            // With escaping, what names no audience may be some user's name.
+            // With escaping, a text that names no audience may be the name of a user.
             if escaping == .refuse || recipient.hasPrefix("audience:") { #expect(response.code == .malformedRequest) }
         }
     }
 
-    @Test func nothingIsSentThatCannotBeRecordedOrIsTooLong() async {
+    @Test("An audience send that cannot be recorded, is too long or is malformed is rejected")
+    func invalidAudienceSendsAreRejected() async {
         let gateway = gateway(["bob", "carol"])
         gateway.journal.reject(JournalUnavailable("disk full"))
         await gateway.expect(.journalUnavailable, for: Sample.send(to: "audience:oncall"))
@@ -222,7 +233,7 @@ import Testing
     }
 }
 
-/// Lets callers pass so many at a time, and knows how many were within it at most.
+/// A gate that opens once a number of callers wait, and records the highest number inside at a time.
 private final class Gate: Sendable {
     private struct State {
         var waiting: [CheckedContinuation<Void, Never>] = []
@@ -237,7 +248,7 @@ private final class Gate: Sendable {
 
     var mostAtATime: Int { state.withLock(\.most) }
 
-    /// Returns once so many are waiting; the last one does something first.
+    /// Waits until the gate opens. The last caller runs `opening` first.
     func pass(_ opening: @Sendable () -> Void = {}) async {
         await withCheckedContinuation { continuation in
             let passed = state.withLock { state -> [CheckedContinuation<Void, Never>] in

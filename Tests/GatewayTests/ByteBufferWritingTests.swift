@@ -5,7 +5,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct ByteBufferWritingTests {
-    @Test("a buffer is the same whatever was expected", arguments: [0, 1, 5, 6, 7, 1024])
+    @Test("The expected length does not change the content of the buffer", arguments: [0, 1, 5, 6, 7, 1024])
     func anyRoom(length: Int) {
         let buffer = ByteBuffer(expecting: length) {
             $0.append("one ")
@@ -14,7 +14,7 @@ import Testing
         #expect(String(buffer: buffer) == "one 10")
     }
 
-    @Test("nothing is written, and nothing is there") func empty() {
+    @Test("A closure that writes nothing gives an empty buffer") func empty() {
         #expect(ByteBuffer(expecting: 0) { _ in }.readableBytes == 0)
     }
 }

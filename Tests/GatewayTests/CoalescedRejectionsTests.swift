@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Merged refusals")
+@Suite("Coalesced rejections")
 struct CoalescedRejectionsTests {
     private static func record(
         _ user: String, _ code: RejectionCode = .rateLimited, rule: String? = nil
@@ -20,10 +20,10 @@ struct CoalescedRejectionsTests {
         MonotonicInstant(nanoseconds: milliseconds * 1_000_000)
     }
 
-    /// How many refusals the records stand for.
+    /// The number of rejections that the records count.
     private static func total(_ records: [JournalRecord]) -> Int { records.reduce(0) { $0 + ($1.count ?? 1) } }
 
-    @Test("The first at once, then one a second with their number; what nothing waits for is a first again")
+    @Test("The first rejection is recorded at once, and later ones once a second with their count")
     func rhythm() {
         var coalesced = CoalescedRejections()
         #expect(coalesced.add(Self.record("eve"), now: Self.at(0)).map(\.count) == [nil])
@@ -40,7 +40,7 @@ struct CoalescedRejectionsTests {
         #expect(coalesced.flush(now: Self.at(3003), all: true).map(\.count) == [nil])
     }
 
-    @Test("Another user, code, rule or limit is another kind")
+    @Test("Rejections coalesce only with the same user, code, rule and limit")
     func kinds() {
         var coalesced = CoalescedRejections()
         var limited = Self.record("eve")
@@ -55,7 +55,7 @@ struct CoalescedRejectionsTests {
         #expect(coalesced.flush(now: Self.at(1000)).count == 5)
     }
 
-    @Test("However many are refused: no more than 200 records a second and one for the rest, and none is lost")
+    @Test("A flood of rejections writes a bounded number of records that count all of them")
     func flood() {
         var coalesced = CoalescedRejections()
         var random = SplitMix(seed: 1)
@@ -74,7 +74,7 @@ struct CoalescedRejectionsTests {
             #expect(records.count { $0.facts != nil } <= 2 * CoalescedRejections.maximumPerSecond)
             #expect(records.count { $0.facts == nil } <= 2)
         }
-        // In any ten seconds there are eleven windows at most.
+        // Ten seconds overlap at most eleven windows.
         #expect(all.count <= 11 * (CoalescedRejections.maximumPerSecond + 1))
         #expect(all.contains { $0.result == "several" && $0.facts == nil })
         let rest = coalesced.flush(now: Self.at(20_000), all: true)
@@ -82,7 +82,7 @@ struct CoalescedRejectionsTests {
         #expect(coalesced.waiting == 0)
     }
 
-    @Test("A gateway writes the first refusal at once and the others when a second is over")
+    @Test("A gateway writes the first rejection at once and the others after a second")
     func gateway() async throws {
         let gateway = TestGateway { $0.policy = Policy(send: [], tags: []) }
         for _ in 0..<5 { #expect(await gateway.serve(Sample.send(as: "eve")).status == 403) }

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Gateway
 
-/// Requests that a hostile peer bends out of good ones, all the way through `serve`: nothing traps, and whatever reaches the
-/// backend says exactly what was decided, and nothing else.
+/// Mutated requests of a hostile peer, served by the whole request pipeline. No request traps, and the backend receives
+/// exactly what the gateway decided.
 @Suite struct HostileBytesTests {
     private struct Seed {
         var method: HTTPMethod?
@@ -56,7 +56,7 @@ import Testing
         guard var bytes = text.map({ Array($0.utf8) }) else {
             return Int.random(in: 0..<20, using: &random) == 0 ? pieces.randomElement(using: &random) : nil
         }
-        // Most parts stay whole, so that what is bent is reached at all.
+        // Most parts stay unchanged, so that the requests reach the later phases.
         guard Int.random(in: 0..<3, using: &random) == 0 else { return bytes }
         for _ in 0...Int.random(in: 0..<3, using: &random) {
             let place = Int.random(in: 0...bytes.count, using: &random)
@@ -91,7 +91,7 @@ import Testing
         return request
     }
 
-    /// A gateway whose ledger decides updates as it is told to at the moment.
+    /// A gateway whose ledger answers updates with the decision that `update` holds.
     private static func gateway(_ profile: BackendProfile.BuiltIn, _ update: Update) -> TestGateway {
         TestGateway(
             profile, adjust: { $0.limiter = Limiter([], clocks: ManualClock().clocks) },
@@ -105,18 +105,20 @@ import Testing
             })
     }
 
-    /// What the ledger decides of an update.
+    /// The ledger's decision on an update.
     private final class Update: Sendable {
         let decision = Mutex(LedgerDecision.notRegistered)
     }
 
-    @Test(arguments: BackendProfile.BuiltIn.allCases)
-    func twentyThousandBentRequests(_ profile: BackendProfile.BuiltIn) async throws {
+    @Test(
+        "No mutated request traps or reaches the backend in an unexpected form",
+        arguments: BackendProfile.BuiltIn.allCases)
+    func mutatedRequests(_ profile: BackendProfile.BuiltIn) async throws {
         var random = SplitMix(seed: 12)
         var carriedOut = 0
         let decisions: [LedgerDecision] = [.own(Sample.other), .notRegistered, .rotation(Sample.other)]
-        // To make a gateway takes a hundred times as long as to serve a request. Those of one gateway have too few wrong passwords among
-        // them for the throttle to refuse any.
+        // Creating a gateway takes a hundred times as long as serving a request. The requests of one gateway contain
+        // too few wrong passwords for the throttle to reject any.
         let update = Update()
         var gateway = Self.gateway(profile, update)
         for number in 0..<UInt64(7000) {
@@ -137,7 +139,7 @@ import Testing
             let facts = try #require(gateway.journal.records(.outcome).dropFirst(outcomes).first?.facts)
             for request in requests { try check(request, facts, profile) }
         }
-        // Enough of them stay good for the checks to mean something.
+        // Enough requests reach the backend for the checks to be meaningful.
         #expect(carriedOut > 1000)
     }
 
@@ -171,7 +173,7 @@ import Testing
             #expect(request.target == target(try #require(facts.registration), profile))
             let body = try JSONParser().parse(request.body.span)
             guard case .object(let members) = body, case .array(let tags)? = body["Tags"] else {
-                Issue.record("another body")
+                Issue.record("the body is not the registration's object")
                 return
             }
             #expect(members.map(\.name) == ["Platform", "Handle", "Tags"])
@@ -184,7 +186,7 @@ import Testing
             #expect(request.target == target(Sample.other, profile))
             #expect(request.body.isEmpty)
         default:
-            Issue.record("\(request.method) for \(String(describing: facts.action))")
+            Issue.record("unexpected method \(request.method) for \(String(describing: facts.action))")
         }
     }
 
@@ -192,14 +194,14 @@ import Testing
         profile == .core ? "/api/register?id=\(id)" : "/api/register/\(id)"
     }
 
-    /// The text that a device reads is the one whose digest stands in the record.
+    /// Checks that the digest in the record is that of the text which a device reads.
     private func checkMessage(_ body: [UInt8], _ facts: CallFacts, _ service: PushService) throws {
         let pasted = try #require(try JSONParser().parse(body.span).string)
         for (frameService, before, after) in PastedPayload.frames where frameService == service {
             let payload = "\(before)From alice: \(pasted)\(after)"
             #expect(payload.utf8.count <= service.payloadLimit)
             guard let text = service == .wns ? DevicePayload.text(in: payload) : innermost(payload) else {
-                Issue.record("a payload that does not parse")
+                Issue.record("the payload does not parse")
                 return
             }
             let typed = Array(text.utf8.dropFirst("From alice: ".utf8.count))

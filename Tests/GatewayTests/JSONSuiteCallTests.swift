@@ -6,7 +6,8 @@ import Testing
 
 @testable import Gateway
 
-/// The cases of JSONTestSuite (Nicolas Seriot, MIT) in the calls that take JSON, where they are present.
+/// The cases of JSONTestSuite (Nicolas Seriot, MIT), in the requests that carry JSON. The suite needs the corpus beside
+/// the package.
 @Suite(
     .enabled(if: !TestData.jsonTestSuite.isEmpty, "JSONTestSuite is not beside the package"), .timeLimit(.minutes(5)))
 struct JSONSuiteCallTests {
@@ -20,7 +21,8 @@ struct JSONSuiteCallTests {
             "PUT /api/register/\(Sample.label)", as: "alice", contentType: .text("application/json"), body: body)
     }
 
-    @Test func insideARegistrationWhatIsNoJSONIsRefused() async throws {
+    @Test("A registration body with invalid JSON is rejected")
+    func aRegistrationBodyWithInvalidJSONIsRejected() async throws {
         let (before, after) = ("{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[],\"x\":", "}")
         for file in TestData.jsonTestSuite {
             let name = file.lastPathComponent
@@ -29,19 +31,19 @@ struct JSONSuiteCallTests {
                 let (response, gateway) = await serve(put(body))
                 let time = cpuTime { _ = try? RegistrationBody.read(ByteBuffer(bytes: body)) }
                 if !TestRun.isSanitized { #expect(time < .milliseconds(50), "\(name)") }
-                // Alone, nothing in the suite is a registration.
+                // No case of the corpus is a registration by itself.
                 let isWhole = body.count == bytes.count
                 switch name.prefix(2) {
                 case "n_":
                     #expect(response.code == .malformedRequest, "\(name)")
                     #expect(gateway.backend.requests.isEmpty && gateway.journal.records(.intent).isEmpty)
                 case "y_":
-                    // Unknown members are dropped, if their shape is ours: no name twice.
+                    // Unknown members are dropped unless a member name occurs twice.
                     let isOurs = !name.contains("duplicated_key")
                     #expect((response.status == 200) == (!isWhole && isOurs), "\(name): \(response.text)")
                     if response.status == 200 { #expect(gateway.backend.requests.last?.body == Self.canonical) }
                 default:
-                    // What is up to the parser is refused or taken, and never forwarded as it came.
+                    // A case that JSON leaves to the parser is rejected or accepted, and never forwarded unchanged.
                     #expect(response.status == 200 || response.code == .malformedRequest, "\(name)")
                     if response.status == 200 { #expect(gateway.backend.requests.last?.body == Self.canonical) }
                 }
@@ -51,7 +53,8 @@ struct JSONSuiteCallTests {
 
     private static let canonical = Array("{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[]}".utf8)
 
-    @Test func asAMessageAStringIsItsText() async throws {
+    @Test("A JSON string as a message gives its decoded text")
+    func aJSONStringAsAMessageGivesItsDecodedText() async throws {
         for file in TestData.jsonTestSuite {
             let name = file.lastPathComponent
             let bytes = Array(try Data(contentsOf: file))
@@ -73,7 +76,7 @@ struct JSONSuiteCallTests {
             } else if name.hasPrefix("y_") {
                 #expect(response.code == .malformedMessage, "\(name)")
             } else if response.status == 200 {
-                // Repaired: something in quotation marks, as clients paste it together.
+                // The repaired body is text within quotation marks, as clients build it without escaping.
                 let trimmed = bytes.drop { [0xEF, 0xBB, 0xBF, 0x20, 0x09, 0x0A, 0x0D].contains($0) }
                 #expect(trimmed.first == UInt8(ascii: "\""), "\(name)")
             } else {

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Keeps what is logged.
+/// A recorder of log lines.
 final class LogRecorder: Sendable {
     struct Line: Sendable {
         let message: String
@@ -10,10 +10,10 @@ final class LogRecorder: Sendable {
 
     private let recorded = Mutex<[Line]>([])
 
-    /// The lines so far.
+    /// The recorded lines, in order.
     var lines: [Line] { recorded.withLock { $0 } }
 
-    /// A logger that writes here, at every level.
+    /// A logger that records here, at every level.
     var logger: Logger { Logger(label: "test") { [self] _ in Handler(recorder: self) } }
 
     private struct Handler: LogHandler {

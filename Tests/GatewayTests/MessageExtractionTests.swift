@@ -16,53 +16,59 @@ import Testing
         try? read(Array(body.utf8), reading).get()
     }
 
-    /// What clients send, and the text that their user typed.
-    @Test(arguments: [
-        ("\"hi\"", "hi"), ("\"\"", ""), (" \t\r\n\"hi\"\n", "hi"), ("\u{FEFF}\"hi\"", "hi"),
-        ("\"He said \"hi\" \u{2013} café\"", "He said \"hi\" – café"),
-        ("\"say \\\"hi\\\"\"", "say \"hi\""), ("\"C:\\windows & <b>\"", "C:\\windows & <b>"), ("\"C:\\new\"", "C:\new"),
-        ("\"\"quoted\"\"", "\"quoted\""), ("\" blanks inside \"", " blanks inside "), ("\"\\u00e9\"", "é"),
-        ("\"\\\"", "\\"),
-        ("\"a\nb\"", "a\nb"), ("\"{\\\"a\\\":1}\"", "{\"a\":1}"), ("\"a\",\"b\"", "a\",\"b"), ("\"\"\"", "\""),
-        ("\"\u{0}\"", "\u{0}"),
-        ("\"😀\"", "😀"), ("\"\\ud83d\\ude00\"", "😀"),
-    ])
+    @Test(
+        "A message body gives the text that the user typed",
+        arguments: [
+            ("\"hi\"", "hi"), ("\"\"", ""), (" \t\r\n\"hi\"\n", "hi"), ("\u{FEFF}\"hi\"", "hi"),
+            ("\"He said \"hi\" \u{2013} café\"", "He said \"hi\" – café"),
+            ("\"say \\\"hi\\\"\"", "say \"hi\""), ("\"C:\\windows & <b>\"", "C:\\windows & <b>"),
+            ("\"C:\\new\"", "C:\new"),
+            ("\"\"quoted\"\"", "\"quoted\""), ("\" blanks inside \"", " blanks inside "), ("\"\\u00e9\"", "é"),
+            ("\"\\\"", "\\"),
+            ("\"a\nb\"", "a\nb"), ("\"{\\\"a\\\":1}\"", "{\"a\":1}"), ("\"a\",\"b\"", "a\",\"b"), ("\"\"\"", "\""),
+            ("\"\u{0}\"", "\u{0}"),
+            ("\"😀\"", "😀"), ("\"\\ud83d\\ude00\"", "😀"),
+        ])
     func auto(_ body: String, _ expected: String) {
         #expect(text(body) == expected)
     }
 
-    @Test(arguments: [
-        ("\"hi\"", "hi"), ("\"say \\\"hi\\\"\"", "say \\\"hi\\\""), ("\"C:\\new\"", "C:\\new"),
-        ("\"\\u00e9\"", "\\u00e9"),
-        (" \"x\" ", "x"), ("\"a\" \"b\"", "a\" \"b"),
-    ])
+    @Test(
+        "Literal extraction keeps escape sequences as text",
+        arguments: [
+            ("\"hi\"", "hi"), ("\"say \\\"hi\\\"\"", "say \\\"hi\\\""), ("\"C:\\new\"", "C:\\new"),
+            ("\"\\u00e9\"", "\\u00e9"),
+            (" \"x\" ", "x"), ("\"a\" \"b\"", "a\" \"b"),
+        ])
     func literal(_ body: String, _ expected: String) {
         #expect(text(body, .literal) == expected)
     }
 
-    @Test(arguments: ["", "\"", "x", "\"x", "x\"", "{}", "1", "\u{FEFF}", "“hi”"])
-    func whatIsNoMessage(_ body: String) {
+    @Test(
+        "A body without a quoted string is rejected",
+        arguments: ["", "\"", "x", "\"x", "x\"", "{}", "1", "\u{FEFF}", "“hi”"])
+    func bodiesWithoutAStringAreRejected(_ body: String) {
         for reading in MessageExtraction.allCases {
             guard case .failure(let rejection) = read(Array(body.utf8), reading) else {
-                Issue.record("accepted: \(reading)")
+                Issue.record("accepted with \(reading)")
                 continue
             }
             #expect(rejection.code == .malformedMessage)
         }
     }
 
-    @Test func latin1() throws {
+    @Test("A body that is not valid UTF-8 is read as ISO-8859-1") func latin1() throws {
         #expect(try read([0x22, 0x63, 0x61, 0x66, 0xE9, 0x22]).get() == "café")
         #expect(try read([0x22, 0xFF, 0xFE, 0x22]).get() == "ÿþ")
         #expect(try read([0x22, 0x80, 0x9F, 0x22]).get() == "\u{80}\u{9F}")
-        // Valid UTF-8 is UTF-8.
+        // Valid UTF-8 is read as UTF-8.
         #expect(try read([0x22, 0xC3, 0xA9, 0x22]).get() == "é")
-        // A mark of UTF-8 before what is none: still dropped, the rest is ISO-8859-1.
+        // A byte order mark before invalid UTF-8 is dropped, and the rest is read as ISO-8859-1.
         #expect(try read([0xEF, 0xBB, 0xBF, 0x22, 0xE9, 0x22]).get() == "é")
     }
 
-    /// Whatever was typed arrives: escaped as it should be in both readings that decode, pasted in by a client in the other.
-    @Test func anyTextArrives() {
+    /// The body is escaped for the readings that decode, and unescaped for the literal reading.
+    @Test("Any typed text is extracted unchanged") func anyTypedTextIsExtractedUnchanged() {
         var random = SplitMix(seed: 6)
         for _ in 0..<3000 {
             let typed = random.text(upTo: 24)
@@ -73,8 +79,7 @@ import Testing
         }
     }
 
-    /// Any bytes at all: text or a refusal.
-    @Test func anyBytesAreTextOrARefusal() {
+    @Test("Any bytes give either a text or a rejection") func anyBytesGiveEitherATextOrARejection() {
         var random = SplitMix(seed: 7)
         for _ in 0..<10_000 {
             var bytes = (0..<Int.random(in: 0...20, using: &random)).map { _ in

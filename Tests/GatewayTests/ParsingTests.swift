@@ -35,7 +35,7 @@ import Testing
 
     private struct Missing: Error {}
 
-    @Test("a request that is changed is another one")
+    @Test("A changed copy of a request leaves the original unchanged")
     func value() {
         let request = Sample.create
         var other = request
@@ -45,10 +45,10 @@ import Testing
         #expect(request.method == other.method && request.peer == other.peer)
     }
 
-    @Test func create() throws {
+    @Test("A create request is parsed with its handle, or without one") func create() throws {
         guard case .create(let handle?) = try parse(Sample.create).0 else { throw Missing() }
         #expect(handle == Sample.handle())
-        // No handle, an empty one, and the content type of Windows' clients on no body at all.
+        // The requests have no handle or an empty one, no body, and the content type that Windows clients send.
         for line in [
             "POST /api/register", "POST /api/register?", "POST /api/register?handle=", "POST /api/register?HANDLE",
         ] {
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func updateInEveryPlatformWord() throws {
+    @Test("An update accepts every platform identifier") func anUpdateAcceptsEveryPlatformIdentifier() throws {
         for (word, handle, service) in [
             ("apns", Sample.apns, PushService.apns), ("APNS", Sample.apns, .apns), ("gcm", Sample.fcm, .fcm),
             ("fcm", Sample.fcm, .fcm), ("FcmV1", Sample.fcm, .fcm), ("wns", Sample.wns, .wns),
@@ -70,26 +70,31 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "{\"platform\":\"apns\",\"HANDLE\":\"\(Sample.apns)\",\"tAgS\":[\"a\"]}",
-        " \r\n{\n  \"Tags\" : [\n\"a\"\n  ],\n  \"Handle\" : \"\(Sample.apns.lowercased())\",\n \"Platform\" : \"apns\"\n}\n",
-        "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[\"a\"],\"Extra\":{\"x\":[1]},\"Id\":\"1-2-3\"}",
-        "\u{FEFF}{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[\"\\u0061\"]}",
-    ])
-    func updateHoweverItIsWritten(_ body: String) throws {
+    @Test(
+        "An update accepts any valid JSON form of its body",
+        arguments: [
+            "{\"platform\":\"apns\",\"HANDLE\":\"\(Sample.apns)\",\"tAgS\":[\"a\"]}",
+            " \r\n{\n  \"Tags\" : [\n\"a\"\n  ],\n  \"Handle\" : \"\(Sample.apns.lowercased())\",\n \"Platform\" : \"apns\"\n}\n",
+            "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[\"a\"],\"Extra\":{\"x\":[1]},\"Id\":\"1-2-3\"}",
+            "\u{FEFF}{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[\"\\u0061\"]}",
+        ])
+    func anUpdateAcceptsAnyJSONForm(_ body: String) throws {
         let (_, registration) = try update(Sample.put(body))
         #expect(registration == RequestedRegistration(handle: Sample.handle(), tags: ["a"]))
     }
 
-    @Test(arguments: [
-        "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\"}",
-        "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":null}",
-    ])
-    func tagsMayBeAbsent(_ body: String) throws {
+    @Test(
+        "An update without tags has an empty tag list",
+        arguments: [
+            "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\"}",
+            "{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":null}",
+        ])
+    func anUpdateWithoutTagsHasAnEmptyTagList(_ body: String) throws {
         #expect(try update(Sample.put(body)).1.tags.isEmpty)
     }
 
-    @Test func theIDStandsWhereTheProfileSays() throws {
+    @Test("The registration id is read from where the profile places it")
+    func theRegistrationIDIsReadFromWhereTheProfilePlacesIt() throws {
         let query = "/api/register?id=\(Sample.label)"
         for profile in BackendProfile.BuiltIn.allCases {
             guard case .delete(Sample.label) = try parse(Sample.delete, profile).0 else { throw Missing() }
@@ -100,7 +105,7 @@ import Testing
         #expect(try update(ReceivedRequest("PUT \(query)", json: Sample.body()), .core).0 == Sample.label)
     }
 
-    @Test func sends() throws {
+    @Test("A send is parsed from any order and case of its parameters") func sends() throws {
         let expected = RequestedSend(service: .apns, recipient: UserName(canonical: "bob")!, text: "hi")
         for line in ["?pns=apns&to_tag=bob", "?to_tag=BOB&pns=APNS", "?PNS=ap%6Es&To_Tag=%62ob"] {
             let request = ReceivedRequest("POST /api/notifications\(line)", json: "\"hi\"")
@@ -114,7 +119,8 @@ import Testing
         #expect(try send(Sample.send(to: "a%40b.example")).recipient.text == "a@b.example")
     }
 
-    @Test func mediaTypesThatAreTaken() throws {
+    @Test("A send accepts JSON media types with supported charsets")
+    func aSendAcceptsJSONMediaTypesWithSupportedCharsets() throws {
         for type in [
             "application/json", "Application/JSON", "application/json;charset=utf-8", "application/json; charset=UTF-8",
             "application/json ; charset=\"iso-8859-1\"", "application/json;charset=us-ascii;x=y",
@@ -129,11 +135,11 @@ import Testing
         #expect(try send(request).text == "hi")
     }
 
-    @Test func whoami() throws {
+    @Test("A whoami request is parsed") func whoami() throws {
         guard case .own(.whoami) = try parse(Sample.whoami).0 else { throw Missing() }
     }
 
-    @Test func latin1IsTakenForWhatItIs() throws {
+    @Test("A registration body in ISO-8859-1 is decoded") func aRegistrationBodyInISO88591IsDecoded() throws {
         let body =
             Array("{\"Platform\":\"apns\",\"Handle\":\"\(Sample.apns)\",\"Tags\":[\"caf".utf8) + [0xE9]
             + Array("\"]}".utf8)

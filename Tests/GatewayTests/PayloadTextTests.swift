@@ -4,7 +4,8 @@ import Testing
 
 @testable import Gateway
 
-/// What the backend makes of a message: it decodes one JSON string and pastes the result into a frame.
+/// The frames that the backend builds payloads with. The backend decodes one JSON string and inserts it into the frame
+/// unescaped.
 struct PastedPayload {
     static let frames: [(service: PushService, before: String, after: String)] = [
         (.apns, "{\"aps\":{\"alert\":\"", "\"}}"), (.fcm, "{ \"data\" : {\"message\":\"", "\"}}"),
@@ -17,7 +18,8 @@ struct PastedPayload {
 }
 
 @Suite struct PayloadTextTests {
-    @Test func anyTextArrivesWholeInAPayloadThatParses() throws {
+    @Test("Any text arrives unchanged in a payload that parses")
+    func anyTextArrivesUnchangedInAPayloadThatParses() throws {
         var random = SplitMix(seed: 8)
         var refused = 0
         for _ in 0..<2500 {
@@ -25,7 +27,7 @@ struct PastedPayload {
             for (service, before, after) in PastedPayload.frames {
                 let payload: PayloadText
                 do throws(Rejection) { payload = try PayloadText(typed, for: service) } catch {
-                    // Only XML has characters that it cannot carry.
+                    // Only XML has characters that it cannot represent.
                     #expect(service == .wns && error.code == .malformedMessage)
                     #expect(
                         typed.unicodeScalars.contains {
@@ -45,17 +47,19 @@ struct PastedPayload {
         #expect(refused > 0 && refused < 2500)
     }
 
-    /// Foundation's JSON takes a byte order mark in the middle of a text for one at its beginning, and drops it.
+    /// The scalars without U+FEFF. Foundation's JSON parser takes that character for a byte order mark and drops it.
     private static func scalars(_ text: String) -> [UInt32] {
         text.unicodeScalars.map(\.value).filter { $0 != 0xFEFF }
     }
 
-    @Test(arguments: [
-        "\",\"badge\":9,\"x\":\"", "\"}},{\"aps\":{\"alert\":\"",
-        "</text></binding></visual></toast><toast launch=\"evil\">",
-        "<!--", "]]>", "<![CDATA[x]]>", "&lt;b&gt;", "&#x41;", "<?pi?>", "\\", "\\u0022", "\u{2028}", "\r\n",
-    ])
-    func injectionsAreText(_ typed: String) throws {
+    @Test(
+        "Injected markup arrives as text",
+        arguments: [
+            "\",\"badge\":9,\"x\":\"", "\"}},{\"aps\":{\"alert\":\"",
+            "</text></binding></visual></toast><toast launch=\"evil\">",
+            "<!--", "]]>", "<![CDATA[x]]>", "&lt;b&gt;", "&#x41;", "<?pi?>", "\\", "\\u0022", "\u{2028}", "\r\n",
+        ])
+    func injectedMarkupArrivesAsText(_ typed: String) throws {
         for (service, before, after) in PastedPayload.frames {
             let payload = try PayloadText(typed, for: service)
             let pasted = before + String(decoding: payload.escaped, as: UTF8.self) + after
@@ -63,10 +67,10 @@ struct PastedPayload {
         }
     }
 
-    /// The size that is checked is the size that the backend builds, to the byte.
-    @Test func lengthsAreThoseOfThePayload() throws {
+    @Test("The checked length equals the payload's length in bytes")
+    func theCheckedLengthEqualsThePayloadsLengthInBytes() throws {
         let sender = UserName(canonical: "alice")!
-        // The second frame of FCM is that of its third generation.
+        // The second frame of FCM belongs to the third generation of the backend.
         for (frame, profile) in zip(
             PastedPayload.frames, [.classic, .core, .net6, .classic] as [BackendProfile.BuiltIn])
         {
@@ -77,14 +81,16 @@ struct PastedPayload {
         }
     }
 
-    @Test(arguments: [("apns", 4096 - 27 - 5), ("gcm", 4096 - 33 - 5), ("wns", 5120 - 101 - 5)])
-    func payloadsBeyondTheLimitAreRefused(_ pns: String, _ longest: Int) async {
+    @Test(
+        "A payload above the limit of its service is rejected",
+        arguments: [("apns", 4096 - 27 - 5), ("gcm", 4096 - 33 - 5), ("wns", 5120 - 101 - 5)])
+    func aPayloadAboveTheLimitOfItsServiceIsRejected(_ pns: String, _ longest: Int) async {
         let gateway = TestGateway()
         #expect(
             await gateway.serve(Sample.send("\"\(String(repeating: "x", count: longest))\"", pns: pns)).status == 200)
         await TestGateway().expect(
             .payloadTooLarge, for: Sample.send("\"\(String(repeating: "x", count: longest + 1))\"", pns: pns))
-        // One byte of text can become several of payload.
+        // One byte of text can expand to several bytes of payload.
         await TestGateway().expect(
             .payloadTooLarge, for: Sample.send("\"\(String(repeating: "\\u0022", count: longest / 2 + 1))\"", pns: pns))
     }

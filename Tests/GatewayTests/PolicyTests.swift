@@ -10,7 +10,7 @@ import Testing
     private let eve = Identity(user: UserName(canonical: "eve")!, authenticator: FixedAuthenticator.name)
     private let bob = UserName(canonical: "bob")!
 
-    @Test func theFirstRuleThatCoversASendAllowsIt() {
+    @Test("The first rule that covers a send allows it") func theFirstRuleThatCoversASendAllowsIt() {
         let rules = SendRules([
             .init(from: .user(eve.user), to: .sender), .init(from: .group(GroupName("dispatch")!), to: .anyUser),
             .init(from: .anyUser, to: .user(bob)),
@@ -20,7 +20,7 @@ import Testing
         #expect(rules.rule(for: eve, to: bob) == "send[2]")
         #expect(rules.rule(for: eve, to: alice.user) == nil)
         #expect(SendRules([]).rule(for: alice, to: bob) == nil)
-        // Groups are compared with case, as account databases do.
+        // Group names compare with case, as account databases compare them.
         #expect(
             SendRules([.init(from: .group(GroupName("Dispatch")!), to: .anyUser)]).rule(for: alice, to: bob) == nil)
     }
@@ -34,59 +34,66 @@ import Testing
         return try policy.registeredTags(requested, by: caller, &facts).map(\.text)
     }
 
-    @Test func tagsAreAllowedByRuleSortedAndOnce() throws {
+    @Test("Allowed tags are sorted and deduplicated") func allowedTagsAreSortedAndDeduplicated() throws {
         #expect(try tags(["topic:b", "Topic:A", "TOPIC:a"], by: alice, ["topic:*"]) == ["Topic:A", "topic:b"])
         #expect(try tags([], by: eve, ["*"]).isEmpty)
-        // The own name is accepted in any case, and left to the backend.
+        // The caller's own username tag is accepted in any case, and dropped because the backend adds it.
         #expect(try tags(["username:alice", "UserName:ALICE", "x"], by: alice, ["x"]) == ["x"])
     }
 
-    @Test(arguments: [
-        "from:alice", "FROM:alice", "from:", "username:bob", "UserName:bob", "username:alice:x", "username:",
-        "username:alice ",
-        "x,username:bob", "$UserId:{bob}", "$InstallationId:{1}", "", "a b", "é", "a||b", "\u{0}",
-        "username\u{3A}\u{301}bob",
-        "u\u{17F}ername:bob", "username：bob", String(repeating: "x", count: 121),
-    ])
-    func reservedAndMalformedTagsAreNobodysWhateverTheRules(_ tag: String) {
+    @Test(
+        "No rule allows a reserved or malformed tag",
+        arguments: [
+            "from:alice", "FROM:alice", "from:", "username:bob", "UserName:bob", "username:alice:x", "username:",
+            "username:alice ",
+            "x,username:bob", "$UserId:{bob}", "$InstallationId:{1}", "", "a b", "é", "a||b", "\u{0}",
+            "username\u{3A}\u{301}bob",
+            "u\u{17F}ername:bob", "username：bob", String(repeating: "x", count: 121),
+        ])
+    func noRuleAllowsAReservedOrMalformedTag(_ tag: String) {
         for drop in [true, false] {
             #expect(throws: Rejection.self) { try tags([tag], by: alice, ["*"], drop: drop) }
             #expect(throws: Rejection.self) { try tags(["ok", tag], by: alice, ["*"], drop: drop) }
         }
     }
 
-    @Test func tagsOutsideTheRulesAreRefusedOrDropped() throws {
+    @Test("Tags that no rule allows are rejected or dropped") func tagsThatNoRuleAllowsAreRejectedOrDropped() throws {
         #expect(throws: Rejection.self) { try tags(["topic:a", "region:x"], by: alice, ["topic:*"]) }
         #expect(try tags(["topic:a", "region:x"], by: alice, ["topic:*"], drop: true) == ["topic:a"])
         #expect(throws: Rejection.self) { try tags(["topic:a"], by: eve, ["topic:*"]) }
         #expect(try tags(["topic:a"], by: eve, ["topic:*"], drop: true).isEmpty)
     }
 
-    @Test func thereAreAtMostFiftyNine() throws {
+    @Test("A registration has at most 59 tags") func aRegistrationHasAtMost59Tags() throws {
         #expect(try tags((0..<59).map { "t\($0)" }, by: alice, ["*"]).count == 59)
         #expect(throws: Rejection.self) { try tags((0..<60).map { "t\($0)" }, by: alice, ["*"]) }
     }
 
-    @Test(arguments: [
-        ("*", "anything", true), ("topic:*", "topic:", true), ("topic:*", "TOPIC:x:y", true),
-        ("topic:*", "topi", false),
-        ("Topic:News", "topic:news", true), ("topic", "topic:", false), ("*:x", "a:x", true), ("*:x", ":x", true),
-        ("*:x", "a:xy", false), ("a*b*c", "abc", true), ("a*b*c", "aXbYbc", true), ("a*b*c", "acb", false),
-        ("ab*ba", "aba", false),
-        ("ab*ba", "abba", true), ("**", "x", true), ("a**a", "aa", true), ("a**a", "a", false), ("*a*", "xax", true),
-        ("*a*", "xbx", false), ("*aab*", "aaaab", true),
-    ])
+    @Test(
+        "A tag pattern matches by its wildcards without regard to case",
+        arguments: [
+            ("*", "anything", true), ("topic:*", "topic:", true), ("topic:*", "TOPIC:x:y", true),
+            ("topic:*", "topi", false),
+            ("Topic:News", "topic:news", true), ("topic", "topic:", false), ("*:x", "a:x", true), ("*:x", ":x", true),
+            ("*:x", "a:xy", false), ("a*b*c", "abc", true), ("a*b*c", "aXbYbc", true), ("a*b*c", "acb", false),
+            ("ab*ba", "aba", false),
+            ("ab*ba", "abba", true), ("**", "x", true), ("a**a", "aa", true), ("a**a", "a", false),
+            ("*a*", "xax", true),
+            ("*a*", "xbx", false), ("*aab*", "aaaab", true),
+        ])
     func patterns(_ pattern: String, _ tag: String, _ fits: Bool) throws {
         #expect(try #require(TagPattern(pattern)).matches(try #require(Tag(tag))) == fits)
     }
 
-    @Test(arguments: ["", " ", "a b", "é*", "*,*", "$*", "a?", "[a]", "*\u{301}", String(repeating: "x", count: 121)])
-    func patternsThatNoTagFits(_ pattern: String) {
+    @Test(
+        "A pattern that can match no tag is invalid",
+        arguments: ["", " ", "a b", "é*", "*,*", "$*", "a?", "[a]", "*\u{301}", String(repeating: "x", count: 121)])
+    func aPatternThatCanMatchNoTagIsInvalid(_ pattern: String) {
         #expect(TagPattern(pattern) == nil)
     }
 
-    /// Against a matcher that tries everything.
-    @Test func patternsAgreeWithThePlainDefinition() throws {
+    /// The reference is an exhaustive matcher.
+    @Test("Tag patterns agree with an exhaustive matcher") func tagPatternsAgreeWithAnExhaustiveMatcher() throws {
         func fits(_ pattern: ArraySlice<UInt8>, _ text: ArraySlice<UInt8>) -> Bool {
             guard let first = pattern.first else { return text.isEmpty }
             if first == UInt8(ascii: "*") {
@@ -105,15 +112,16 @@ import Testing
         }
     }
 
-    /// A pattern that makes backtracking matchers run for ages.
-    @Test func hostilePatternsTakeNoTime() throws {
+    /// The pattern makes backtracking matchers exponentially slow.
+    @Test("A hostile tag pattern matches in bounded time") func aHostileTagPatternMatchesInBoundedTime() throws {
         let pattern = try #require(TagPattern(String(repeating: "*a", count: 60) + "*b"))
         let tag = try #require(Tag(String(repeating: "a", count: 120)))
         let time = cpuTime { for _ in 0..<100 { #expect(!pattern.matches(tag)) } }
         #expect(time < .seconds(1))
     }
 
-    @Test func eveGetsNoneOfHerFourTags() async {
+    @Test("A reserved or malformed tag is rejected and recorded, although the rules drop others")
+    func reservedTagsAreRejectedAndRecorded() async {
         for tag in ["from:alice", "username:bob", "x,username:bob", "$UserId:{bob}"] {
             let gateway = TestGateway { rules in
                 rules.policy.tags = [.init(user: .anyUser, allow: [TagPattern("*")!])]
@@ -126,7 +134,8 @@ import Testing
         }
     }
 
-    @Test func sendsThatNoRuleAllowsAreRefusedAndRecorded() async {
+    @Test("A send that no rule allows is rejected and recorded")
+    func aSendThatNoRuleAllowsIsRejectedAndRecorded() async {
         let gateway = TestGateway { $0.policy.send = [.init(from: .anyUser, to: .sender)] }
         await gateway.expect(.sendNotAllowed, for: Sample.send())
         let record = gateway.journal.records(.rejection).first

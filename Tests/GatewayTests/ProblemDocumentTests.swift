@@ -20,7 +20,9 @@ import Testing
         .backendTimedOut: 504,
     ]
 
-    @Test(arguments: RejectionCode.allCases)
+    @Test(
+        "Every rejection code has its status and a problem document without internal details",
+        arguments: RejectionCode.allCases)
     func everyCode(_ code: RejectionCode) throws {
         let gateway = TestGateway().gateway
         let response = gateway.reject(Rejection(code, "s3ntinel: internal"), id: CallID(process: 1, number: 1))
@@ -33,19 +35,20 @@ import Testing
         #expect(response.values("Retry-After").isEmpty && response.values("Allow").isEmpty)
         #expect(!response.text.contains("s3ntinel"))
         guard case .object(let members)? = response.json else {
-            Issue.record("no object")
+            Issue.record("the response is no JSON object")
             return
         }
         #expect(members.map(\.name) == ["type", "title", "status"])
     }
 
-    @Test func hintsAndExtras() {
+    @Test("Hints, methods and limits appear in the problem document and its fields")
+    func hintsMethodsAndLimits() {
         func response(_ extra: Rejection.Extra?, hint: String? = nil) -> Response {
             ProblemDocument.response(Rejection(.rateLimited, "x", hint: hint, extra: extra))
         }
         #expect(response(nil, hint: "a \"hint\"").json?["detail"]?.string == "a \"hint\"")
         #expect(response(.allow([.put, .delete])).values("Allow") == ["PUT, DELETE"])
-        // An integer of at least 1.
+        // Retry-After is an integer of at least 1.
         #expect(response(.retryAfter(seconds: 0)).values("Retry-After") == ["1"])
         #expect(response(.retryAfter(seconds: -5)).values("Retry-After") == ["1"])
         let limited = response(.limit(name: "se\"nds\n", retryAfterSeconds: 7))
@@ -53,14 +56,15 @@ import Testing
         #expect(limited.json?["limit"]?.string == "se\"nds\n")
     }
 
-    @Test func refusalsOfTheListenerAreAnsweredAndNotRecorded() {
+    @Test("A rejection by the listener gets a response and no record")
+    func rejectionsByTheListenerAreNotRecorded() {
         let gateway = TestGateway()
         let response = gateway.gateway.reject(Rejection(.headersTooLarge, "x"), id: CallID(process: 1, number: 1))
         #expect(response.status == 431)
         #expect(gateway.journal.records.isEmpty)
     }
 
-    @Test func everyResultHasItsAnswer() {
+    @Test("Every call result maps to its rejection code") func everyCallResultMapsToItsRejectionCode() {
         let codes: [CallResult: RejectionCode] = [
             .backendFailed: .backendFailed, .backendUnreachable: .backendUnreachable,
             .backendTimedOut: .backendTimedOut, .deleteUnconfirmed: .backendFailed,

@@ -6,7 +6,8 @@ import Testing
 @testable import Gateway
 
 @Suite struct ProfileTests {
-    @Test func clientsUseTheBackendsWordsAndTheKnownOnesOfItsServices() throws {
+    @Test("Clients may use the profile's platform identifier and the known ones of the service")
+    func platformIdentifiersOfClients() throws {
         let own = try #require(PlatformIdentifier("iOS"))
         let words = try #require(PlatformIdentifiers([.apns: own, .fcm: PlatformIdentifier(.fcmv1)]))
         for (word, service) in [
@@ -19,7 +20,7 @@ import Testing
         #expect(words[.apns]?.text == "iOS" && words[.fcm]?.text == "fcmv1" && words[.wns] == nil)
     }
 
-    @Test func oneWordIsOneService() throws {
+    @Test("One platform identifier stands for one service") func onePlatformIdentifierStandsForOneService() throws {
         let (one, other) = (try #require(PlatformIdentifier("push")), try #require(PlatformIdentifier("PUSH")))
         #expect(PlatformIdentifiers([.apns: one, .fcm: other]) == nil)
         #expect(PlatformIdentifiers([.apns: PlatformIdentifier(.gcm)]) == nil)
@@ -27,10 +28,13 @@ import Testing
         #expect(PlatformIdentifiers([.apns: one, .fcm: PlatformIdentifier(.gcm)]) != nil)
     }
 
-    @Test(arguments: ["", "a b", "a&b", "a%20", "é", "a/b", "a\r\n", String(repeating: "x", count: 33)])
-    func wordsThatAreNone(_ text: String) { #expect(PlatformIdentifier(text) == nil) }
+    @Test(
+        "An invalid platform identifier is rejected",
+        arguments: ["", "a b", "a&b", "a%20", "é", "a/b", "a\r\n", String(repeating: "x", count: 33)])
+    func anInvalidPlatformIdentifierIsRejected(_ text: String) { #expect(PlatformIdentifier(text) == nil) }
 
-    @Test func framesAreStatedKnownOrTheLongest() {
+    @Test("The frame length is the configured one, the known one or the longest one")
+    func theFrameLengthHasThreeSources() {
         var side = BackendProfile(.net6).backend
         #expect(side.allPayloadFrames()[PushService.fcm.place] == 45)
         side.pnsWords = PlatformIdentifiers([.gcm, .apns])
@@ -43,11 +47,13 @@ import Testing
         #expect(side.allPayloadFrames()[PushService.fcm.place] == 7)
     }
 
-    @Test(arguments: [
-        (BackendProfile.IDFormat.json, "\"11-22-3\""), (.text, " 11-22-3\n"),
-        (.xml, "<string xmlns=\"x\">11-22-3</string>"),
-    ])
-    func anIDIsReadInItsForm(_ form: BackendProfile.IDFormat, _ body: String) {
+    @Test(
+        "A registration id is read in its own format only",
+        arguments: [
+            (BackendProfile.IDFormat.json, "\"11-22-3\""), (.text, " 11-22-3\n"),
+            (.xml, "<string xmlns=\"x\">11-22-3</string>"),
+        ])
+    func aRegistrationIDIsReadInItsOwnFormatOnly(_ form: BackendProfile.IDFormat, _ body: String) {
         #expect(ReservedIDParser.read(ByteBuffer(string: body), as: form) == Sample.other)
         #expect(ReservedIDParser.read(ByteBuffer(string: body), as: .any) == Sample.other)
         for other in BackendProfile.IDFormat.allCases where other != form && other != .any {
@@ -55,7 +61,8 @@ import Testing
         }
     }
 
-    @Test func anIDInAPlaceThatTheClientsDoNotUseIsRefused() async {
+    @Test("An id in a location that the profile's clients do not use is rejected")
+    func anIDInALocationThatTheProfilesClientsDoNotUseIsRejected() async {
         func gateway(_ places: Set<BackendProfile.IDLocation>) -> TestGateway {
             TestGateway(adjust: { $0.profile.client.idPlaces = places }, deciding: { _ in .owned(Sample.other) })
         }
@@ -71,14 +78,16 @@ import Testing
         }
     }
 
-    @Test func registeredDevicesAreAnsweredAsTheirClientsExpect() async {
+    @Test("A registered device gets the status that its clients expect")
+    func aRegisteredDeviceGetsTheStatusThatItsClientsExpect() async {
         for (status, body) in [(200, Sample.body("wns", Sample.wns)), (204, Sample.body())] {
             let gateway = TestGateway { $0.profile.client.updateStatuses = [.apns: 204] }
             #expect(await gateway.serve(Sample.put(body)).withoutLimits == Response(status: status))
         }
     }
 
-    @Test func statusesMeanWhatTheProfileSays() async {
+    @Test("The profile decides what the backend's statuses mean")
+    func theProfileDecidesWhatTheBackendsStatusesMean() async {
         func end(_ request: ReceivedRequest, _ status: Int) async -> (status: Int, result: String?, steps: Int) {
             let gateway = TestGateway(
                 adjust: { rules in

@@ -18,8 +18,10 @@ import Testing
         return try #require(gateway.journal.records(.outcome).first)
     }
 
-    @Test(arguments: ["\"11-22-3\"", "11-22-3", " \"11-22-3\"\r\n", "<string xmlns=\"x\">11-22-3</string>"])
-    func aReservationIsAnsweredInExactlyOneForm(_ body: String) async throws {
+    @Test(
+        "A reservation has one response format for every backend format",
+        arguments: ["\"11-22-3\"", "11-22-3", " \"11-22-3\"\r\n", "<string xmlns=\"x\">11-22-3</string>"])
+    func aReservationHasOneResponseFormatForEveryBackendFormat(_ body: String) async throws {
         let gateway = TestGateway()
         gateway.backend.queue(.status(200, body))
         let response = await gateway.serve(Sample.create)
@@ -34,25 +36,29 @@ import Testing
         #expect(record.facts?.registration == Sample.other)
     }
 
-    @Test func aHandleThatIsAnothersIsNotShownToTheBackend() async throws {
+    @Test("A handle of another user is not forwarded to the backend")
+    func aHandleOfAnotherUserIsNotForwardedToTheBackend() async throws {
         let gateway = TestGateway(deciding: { _ in .queryWithoutHandle })
         #expect(await gateway.serve(Sample.create).status == 200)
         #expect(lines(gateway) == ["POST /api/register"])
         #expect(gateway.ledger.changes == [.reserved(ScriptedBackend.givenID, handle: nil)])
     }
 
-    @Test func anIDThatIsHeldForAnotherHandleIsNotGivenOut() async throws {
+    @Test("An id that the ledger holds for another handle is not returned")
+    func anIDThatTheLedgerHoldsForAnotherHandleIsNotReturned() async throws {
         let gateway = TestGateway()
         gateway.ledger.hold([Sample.other])
         gateway.backend.queue(.status(200, "\"11-22-3\""), .status(200, "\"44-55-6\""))
         #expect(await gateway.serve(Sample.create).text == "\"44-55-6\"")
         #expect(lines(gateway) == ["POST /api/register?handle=\(Sample.apns)", "POST /api/register"])
-        // The backend does not know that id by the handle, so the ledger must not either.
+        // The backend does not associate this id with the handle, so the ledger must not either.
         #expect(gateway.ledger.changes == [.reserved(Sample.fresh, handle: nil)])
     }
 
-    @Test(arguments: ["", "..", "null", "{}", "\"11-22\"", "<html/>", "11-22-3/../.."])
-    func whatIsNoIDIsAFailureOfTheBackend(_ body: String) async throws {
+    @Test(
+        "A response without a valid id is a backend failure",
+        arguments: ["", "..", "null", "{}", "\"11-22\"", "<html/>", "11-22-3/../.."])
+    func aResponseWithoutAValidIDIsABackendFailure(_ body: String) async throws {
         let gateway = TestGateway()
         gateway.backend.queue(.status(200, body))
         #expect(await gateway.serve(Sample.create).code == .backendFailed)
@@ -60,11 +66,13 @@ import Testing
         #expect(try outcome(gateway).result == "backend-failed")
     }
 
-    @Test(arguments: [
-        (LedgerDecision.own(Sample.other), "register-update"), (.rotation(Sample.other), "register-update"),
-        (.ownershipTransfer(Sample.other, from: UserName(canonical: "bob")!), "hand-over"),
-    ])
-    func theLedgersRegistrationIsUsedWhateverTheLabelSays(_ decision: LedgerDecision, _ action: String) async throws {
+    @Test(
+        "An update uses the ledger's registration and ignores the id of the request",
+        arguments: [
+            (LedgerDecision.own(Sample.other), "register-update"), (.rotation(Sample.other), "register-update"),
+            (.ownershipTransfer(Sample.other, from: UserName(canonical: "bob")!), "hand-over"),
+        ])
+    func anUpdateUsesTheLedgersRegistration(_ decision: LedgerDecision, _ action: String) async throws {
         let gateway = TestGateway(deciding: { _ in decision })
         let response = await gateway.serve(
             Sample.put(Sample.body(tags: "[\"topic:b\",\"topic:a\",\"username:alice\"]")))
@@ -84,11 +92,14 @@ import Testing
         if action == "hand-over" { #expect(record.facts?.recipient?.text == "bob") }
     }
 
-    @Test(arguments: [
-        ("apns", Sample.apns, 200), ("gcm", Sample.fcm, 200), ("wns", Sample.wns, 202),
-        ("mpns", "http://a.notify.live.net/", 202),
-    ])
-    func theStatusIsWhatThePlatformsClientsTakeForSuccess(_ platform: String, _ handle: String, _ status: Int) async {
+    @Test(
+        "An update returns the success status of the platform's clients",
+        arguments: [
+            ("apns", Sample.apns, 200), ("gcm", Sample.fcm, 200), ("wns", Sample.wns, 202),
+            ("mpns", "http://a.notify.live.net/", 202),
+        ])
+    func anUpdateReturnsTheSuccessStatusOfThePlatformsClients(_ platform: String, _ handle: String, _ status: Int) async
+    {
         for decision in [LedgerDecision.own(Sample.other), .notRegistered] {
             let gateway = TestGateway(deciding: { _ in decision })
             #expect(
@@ -97,7 +108,8 @@ import Testing
         }
     }
 
-    @Test func aDeviceFromBeforeTheGatewayKeepsItsID() async throws {
+    @Test("A device that registered before the gateway was deployed keeps its id")
+    func devicesFromBeforeTheGatewayKeepTheirID() async throws {
         let gateway = TestGateway()
         gateway.backend.queue(.status(200, "\"\(Sample.label)\""))
         #expect(await gateway.serve(Sample.put()).status == 200)
@@ -106,7 +118,8 @@ import Testing
         #expect(try outcome(gateway).result == "adopted")
     }
 
-    @Test func whatAForeignLabelNamesIsNeverTouched() async throws {
+    @Test("An update with a foreign id never touches the foreign registration")
+    func anUpdateWithAForeignIDNeverTouchesTheForeignRegistration() async throws {
         let gateway = TestGateway()
         gateway.backend.queue(.status(200, "\"44-55-6\""))
         #expect(await gateway.serve(Sample.put()).status == 200)
@@ -115,7 +128,8 @@ import Testing
         #expect(try outcome(gateway).result == "accepted")
     }
 
-    @Test func anAdoptedIDThatIsHeldForAnotherHandleIsNotUsed() async throws {
+    @Test("An adopted id that the ledger holds for another handle is not used")
+    func anAdoptedIDThatTheLedgerHoldsForAnotherHandleIsNotUsed() async throws {
         let gateway = TestGateway()
         gateway.ledger.hold([Sample.label])
         gateway.backend.queue(.status(200, "\"\(Sample.label)\""), .status(200, "\"44-55-6\""))
@@ -127,8 +141,8 @@ import Testing
         #expect(gateway.ledger.changes == [.registered(Sample.fresh, replacing: nil)])
     }
 
-    @Test(arguments: [404, 410, 500])
-    func aLostRegistrationIsHealed(_ status: Int) async throws {
+    @Test("A lost registration is created again", arguments: [404, 410, 500])
+    func aLostRegistrationIsCreatedAgain(_ status: Int) async throws {
         let gateway = TestGateway(deciding: { _ in .own(Sample.other) })
         gateway.backend.queue(.status(status), .status(200, "\"44-55-6\""), .status(200))
         #expect(await gateway.serve(Sample.put()).withoutLimits == Response(status: 200))
@@ -142,7 +156,8 @@ import Testing
         #expect(record.facts?.registration == Sample.fresh)
     }
 
-    @Test func healingDoesNotTakeAnIDThatIsHeldForAnotherHandle() async throws {
+    @Test("Recreating a registration does not use an id that is held for another handle")
+    func recreatingDoesNotUseAHeldID() async throws {
         let gateway = TestGateway(deciding: { _ in .own(Sample.other) })
         gateway.ledger.hold([Sample.label])
         gateway.backend.queue(.status(404), .status(200, "\"\(Sample.label)\""), .status(200, "\"44-55-6\""))
@@ -150,7 +165,7 @@ import Testing
         #expect(lines(gateway).last == "PUT /api/register/44-55-6")
     }
 
-    @Test func aFreshIDThatIsLostAtOnceIsHealedOnce() async throws {
+    @Test("A new id that is lost at once is replaced once") func aNewIDThatIsLostAtOnceIsReplacedOnce() async throws {
         let gateway = TestGateway()
         gateway.backend.queue(.status(200, "\"\(Sample.label)\""), .status(500), .status(200, "\"44-55-6\""))
         #expect(await gateway.serve(Sample.put()).status == 200)
@@ -163,15 +178,16 @@ import Testing
         #expect(try outcome(gateway).result == "healed")
     }
 
-    /// What fails a second time is a failure; what is not "gone" is one at once.
+    /// A second failure ends the call with 502. A status that does not mean "gone" does so at once.
     @Test(
+        "A registration that fails twice ends with 502",
         arguments: [
             ([404, 500], []), ([404, 404], []), ([500, 200, 500], [.unresolved(Sample.fresh)]),
             ([500, 200, 404], [.undone(RegistrationAttempt(id: Sample.fresh, undo: .forget))]), ([400], []),
             ([401], []),
             ([503], [.unresolved(Sample.other)]), ([302], [.unresolved(Sample.other)]),
         ] as [([Int], [LedgerChange])])
-    func aSecondFailureIsOne(_ statuses: [Int], _ changes: [LedgerChange]) async throws {
+    func aRegistrationThatFailsTwiceEndsWith502(_ statuses: [Int], _ changes: [LedgerChange]) async throws {
         let gateway = TestGateway(deciding: { _ in .own(Sample.other) })
         for status in statuses { gateway.backend.queue(.status(status, "\"44-55-6\"")) }
         let response = await gateway.serve(Sample.put())
@@ -182,7 +198,7 @@ import Testing
         #expect(record.result == "backend-failed" && record.status == statuses.last)
     }
 
-    @Test func tooManyHandOversAreRefused() async {
+    @Test("An ownership transfer above the limit is rejected") func anOwnershipTransferAboveTheLimitIsRejected() async {
         let gateway = TestGateway(deciding: { _ in .tooManyOwnershipTransfers })
         let response = await gateway.expect(.registrationLimit, for: Sample.put())
         #expect(response.status == 429)
@@ -190,7 +206,7 @@ import Testing
         #expect(gateway.journal.records(.rejection).first?.facts?.action == .ownershipTransfer)
     }
 
-    @Test func policyMayRefuseHandOvers() async {
+    @Test("The policy can reject ownership transfers") func thePolicyCanRejectOwnershipTransfers() async {
         let gateway = TestGateway(
             adjust: { $0.policy.ownershipTransfer = .refuse },
             deciding: { _ in .ownershipTransfer(Sample.other, from: UserName(canonical: "bob")!) })
@@ -198,7 +214,8 @@ import Testing
         #expect(gateway.timeline.words == ["claimed", "released", "refusal"])
     }
 
-    @Test func aDeletedRegistrationIsGone() async throws {
+    @Test("A deleted registration is removed from the ledger")
+    func aDeletedRegistrationIsRemovedFromTheLedger() async throws {
         for status in [200, 204, 404, 410] {
             let gateway = TestGateway(deciding: { _ in .owned(Sample.other) })
             gateway.backend.queue(.status(status))
@@ -209,13 +226,15 @@ import Testing
         }
     }
 
-    @Test func foreignAndUnknownRegistrationsAreTheSame() async {
+    @Test("A foreign and an unknown registration get the same response")
+    func aForeignAndAnUnknownRegistrationGetTheSameResponse() async {
         let gateway = TestGateway(deciding: { _ in .notOwned })
         await gateway.expect(.notOwner, for: Sample.delete)
         #expect(gateway.journal.records(.rejection).map(\.result) == ["not-owner"])
     }
 
-    @Test func whatTheBackendWillNotDeleteIsNeutralised() async throws {
+    @Test("A registration that the backend does not delete is overwritten")
+    func undeletableRegistrationsAreOverwritten() async throws {
         let gateway = TestGateway(deciding: { _ in .owned(Sample.other) })
         gateway.backend.queue(.status(500), .status(200))
         #expect(await gateway.serve(Sample.delete).withoutLimits == Response(status: 200))
@@ -224,7 +243,7 @@ import Testing
         let body = try JSONParser().parse(put.body.span)
         #expect(body["Tags"] == .array([]))
         #expect(body["Handle"]?.string != Sample.apns)
-        // In the name of a user that cannot exist, which is what the backend makes the tag of.
+        // The owner is a user that cannot exist, because the backend derives the username tag from it.
         let pair = try #require(put.values("Authorization").first?.dropFirst("Basic ".count))
         let decoded = Base64.decode(Array(pair.utf8).span, .standard) ?? []
         #expect(decoded.starts(with: "gone-".utf8) && decoded.count == 2 * (5 + 64) + 1)
@@ -232,8 +251,10 @@ import Testing
         #expect(try outcome(gateway).result == "neutralised")
     }
 
-    @Test(arguments: [[500, 500], [500, 404], [500, 400], [403], [503]])
-    func whatCannotBeDeletedAtAllStaysMarked(_ statuses: [Int]) async throws {
+    @Test(
+        "A registration that can be neither deleted nor overwritten stays marked for deletion",
+        arguments: [[500, 500], [500, 404], [500, 400], [403], [503]])
+    func aFailedDeletionStaysMarked(_ statuses: [Int]) async throws {
         let gateway = TestGateway(deciding: { _ in .owned(Sample.other) })
         for status in statuses { gateway.backend.queue(.status(status)) }
         #expect(await gateway.serve(Sample.delete).code == .backendFailed)
@@ -242,7 +263,8 @@ import Testing
         #expect(try outcome(gateway).result == "backend-failed")
     }
 
-    @Test func aLedgerThatCannotBeReadRefuses() async {
+    @Test("A request is rejected when the ledger cannot be read")
+    func aRequestIsRejectedWhenTheLedgerCannotBeRead() async {
         for request in [Sample.create, Sample.put(), Sample.delete] {
             let gateway = TestGateway()
             gateway.ledger.fail(at: .begin)
@@ -252,7 +274,8 @@ import Testing
         }
     }
 
-    @Test func whereTooManyWaitForADeviceOneMoreIsToldToComeBack() async {
+    @Test("A request is rejected when too many requests wait for its device")
+    func aRequestIsRejectedWhenTooManyRequestsWaitForItsDevice() async {
         for request in [Sample.create, Sample.put(), Sample.delete] {
             let gateway = TestGateway()
             gateway.ledger.fail(at: .beginFull)
@@ -263,7 +286,8 @@ import Testing
         }
     }
 
-    @Test func aLedgerThatCannotBeAskedForTheIDFailsTheCall() async throws {
+    @Test("A call fails when the ledger cannot look up the id")
+    func aCallFailsWhenTheLedgerCannotLookUpTheID() async throws {
         for request in [Sample.create, Sample.put()] {
             let gateway = TestGateway()
             gateway.ledger.fail(at: .isHeld)
@@ -274,7 +298,8 @@ import Testing
         }
     }
 
-    @Test func aLedgerThatCannotBeWrittenIsAnOutcome() async throws {
+    @Test("A failed write of the ledger is recorded as the outcome")
+    func aFailedWriteOfTheLedgerIsRecordedAsTheOutcome() async throws {
         for (request, decision) in [
             (Sample.create, LedgerDecision.queryWithHandle), (Sample.put(), .own(Sample.other)),
             (Sample.delete, .owned(Sample.other)),
@@ -286,8 +311,8 @@ import Testing
         }
     }
 
-    /// Whatever phase refuses, the place in the ledger is given up.
-    @Test func claimsAreReleasedWhenALaterPhaseRefuses() async {
+    @Test("The claim in the ledger is released when a later phase rejects the call")
+    func aRejectionReleasesTheClaim() async {
         for (request, decision) in [
             (Sample.create, LedgerDecision.queryWithHandle), (Sample.put(), .notRegistered),
             (Sample.delete, .owned(Sample.other)),

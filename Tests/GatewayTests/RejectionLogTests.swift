@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Log of refusals")
+@Suite("Log of rejections")
 struct RejectionLogTests {
     private let call = CallID(process: 1, number: 1)
 
@@ -13,12 +13,12 @@ struct RejectionLogTests {
         Rejection(code, detail).with(CallFacts(call: call, peer: .v4(address)))
     }
 
-    /// How many refused calls the lines stand for.
+    /// The number of rejected calls that the lines count.
     private func total(_ lines: [LogRecorder.Line]) -> Int {
         lines.reduce(0) { $0 + ($1.metadata["count"].flatMap { Int($0) } ?? 1) }
     }
 
-    @Test("A million refused calls of several kinds and many addresses write a bounded log that counts each of them")
+    @Test("A million rejected calls of several kinds and addresses write a bounded log that counts each of them")
     func million() {
         let (log, clock) = (LogRecorder(), ManualClock())
         var logger = log.logger
@@ -33,20 +33,20 @@ struct RejectionLogTests {
             }
         }
         for round in 0..<1_000_000 {
-            // 20,000 a second, for 50 s.
+            // The rate is 20,000 a second, for 50 s.
             if round % 20 == 0 { clock.advance(by: .milliseconds(1)) }
             if round % 20_000 == 0 { rejections.flush(all: false, logger) }
             rejections.note(kinds[round % 1000], of: call, logger)
         }
         rejections.flush(all: true, logger)
-        // In 50 s there are six windows at most.
+        // 50 s overlap at most six windows.
         #expect(log.lines.count <= 6 * (RejectionLog.most + 1))
         #expect(total(log.lines) == 1_000_000)
-        // The gateway's own faults are one kind, whoever has met them.
+        // Faults of the gateway itself are one kind for all callers.
         #expect(log.lines.contains { $0.metadata["code"] == "overloaded" && $0.metadata["count"] != nil })
     }
 
-    @Test("The first of a kind is logged at once, and the number of the others ten seconds later")
+    @Test("The first rejection of a kind is logged at once, and the count of the others ten seconds later")
     func rhythm() {
         let (log, clock) = (LogRecorder(), ManualClock())
         var logger = log.logger
@@ -62,7 +62,7 @@ struct RejectionLogTests {
         #expect(log.lines.count == 3)
     }
 
-    @Test("At the level debug each refused call has a line of its own, and what the level leaves out costs nothing")
+    @Test("The level debug logs each rejected call, and the level warning logs none of them")
     func levels() {
         let log = LogRecorder()
         var logger = log.logger

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-/// Ids, handles and bodies that the tests share.
+/// The ids, handles and bodies that the tests share.
 enum Sample {
     static let label = RegistrationID("2372532420827572008-85883004107185159-4")!
     static let other = RegistrationID("11-22-3")!
@@ -14,7 +14,7 @@ enum Sample {
     static let wns = "https://db5.notify.windows.com/?token=AwYAAAB%2b8dz%2f&x=1"
 
     static func handle(_ text: String = apns, _ service: PushService = .apns) -> DeviceHandle {
-        // The samples are within the grammar.
+        // The samples conform to the grammar, so the initializer does not throw.
         try! HandleRules().handle(text, of: service)
     }
 
@@ -38,7 +38,7 @@ enum Sample {
 }
 
 extension TestGateway {
-    /// Serves the request and expects this very refusal, of which the backend must not have seen anything.
+    /// Serves the request and expects this rejection, without a request to the backend.
     @discardableResult
     func expect(
         _ code: RejectionCode, for request: ReceivedRequest, _ comment: Comment? = nil,

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Gateway
 
-/// For any user, tags, message and platform, the forwarded request reads back as exactly what was decided, by readers that are
-/// not the product's.
+/// Reads forwarded requests back with readers that are not the gateway's. For any user, tags, message and platform the
+/// result equals what the gateway decided.
 @Suite(.timeLimit(.minutes(5))) struct RewritingPropertyTests {
     private static let names = NameRules(escaping: .hex)
 
@@ -27,7 +27,7 @@ import Testing
         return BackendProfile.BuiltIn.allCases.map { BackendProfile($0) } + [own]
     }
 
-    /// A gateway that takes a bearer token for the name whose bytes it is, in hexadecimal.
+    /// A gateway that accepts a bearer token which is the user's name in hexadecimal.
     private func gateway(_ profile: BackendProfile, deciding decision: LedgerDecision) -> TestGateway {
         TestGateway(
             adjust: { rules in
@@ -77,7 +77,8 @@ import Testing
         Array(try JSONSerialization.data(withJSONObject: value, options: .fragmentsAllowed))
     }
 
-    @Test func registrationsReadBackAsDecided() async throws {
+    @Test("A forwarded registration reads back as decided")
+    func aForwardedRegistrationReadsBackAsDecided() async throws {
         var random = SplitMix(seed: 40)
         let alphabet = Array("abcXYZ019_@#.:-")
         for profile in Self.profiles() {
@@ -129,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func sendsReadBackAsDecided() async throws {
+    @Test("A forwarded send reads back as decided") func aForwardedSendReadsBackAsDecided() async throws {
         var random = SplitMix(seed: 41)
         for profile in Self.profiles() {
             for number in 0..<300 {
@@ -138,7 +139,7 @@ import Testing
                 let pns = words.randomElement(using: &random)!
                 let typed = random.text(upTo: 40)
                 let gateway = gateway(profile, deciding: .notOwned)
-                // The recipient as somebody could spell it who knows the name behind the escapes.
+                // The recipient as a client could spell it that knows the unescaped name.
                 let spelled = Self.names.spellings(of: recipient)[0].utf8.map { String(format: "%%%02X", $0) }.joined()
                 let response = await gateway.serve(
                     ReceivedRequest(
@@ -171,7 +172,7 @@ import Testing
         }
     }
 
-    /// Foundation's JSON takes a byte order mark in the middle of a text for one at its beginning, and drops it.
+    /// The scalars without U+FEFF. Foundation's JSON parser takes that character for a byte order mark and drops it.
     private static func scalars(_ text: String) -> [UInt32] {
         text.unicodeScalars.map(\.value).filter { $0 != 0xFEFF }
     }

@@ -30,8 +30,8 @@ import Testing
             groups: Set(groups.filter { _ in Bool.random(using: &random) }), authenticator: FixedAuthenticator.name)
     }
 
-    /// Looked up or walked through, it is the first that covers the send.
-    @Test func theFirstThatCoversIsFound() {
+    /// The reference walks through the rules in order.
+    @Test("The lookup finds the first rule that covers a send") func theLookupFindsTheFirstRuleThatCoversASend() {
         var random = SplitMix(seed: 21)
         for _ in 0..<2000 {
             let written = (0..<Int.random(in: 0...24, using: &random)).map { _ in Self.rule(&random) }
@@ -46,10 +46,10 @@ import Testing
         }
     }
 
-    /// What is said to be shadowed never decides, and what is not does for somebody.
-    @Test func shadowedRulesNeverDecide() {
+    /// A rule that is reported as shadowed never decides. Every other rule decides for some user.
+    @Test("A shadowed rule never decides") func shadowedRulesNeverDecide() {
         var random = SplitMix(seed: 22)
-        // Nobody else is of a group or in a rule, as there always is somebody else.
+        // One stranger stands for all users that no group or rule names.
         let stranger = UserName(canonical: "stranger")!
         var found = 0
         for _ in 0..<400 {
@@ -73,18 +73,22 @@ import Testing
         #expect(found > 100)
     }
 
-    @Test(arguments: [
-        ("*", "topic:*", true), ("topic:*", "*", false), ("topic:*", "topic:news", true),
-        ("topic:*", "TOPIC:a*b", true),
-        ("a*b", "a*c*b", true), ("a*c*b", "a*b", false), ("a*", "a", true), ("a", "a*", false), ("**", "*", true),
-        ("*a*", "ba*", true), ("*ab*", "a*b", false), ("x", "x", true), ("x", "y", false),
-    ])
-    func patternsIncludePatterns(_ one: String, _ other: String, _ includes: Bool) throws {
+    @Test(
+        "A tag pattern includes another one that matches a subset of its tags",
+        arguments: [
+            ("*", "topic:*", true), ("topic:*", "*", false), ("topic:*", "topic:news", true),
+            ("topic:*", "TOPIC:a*b", true),
+            ("a*b", "a*c*b", true), ("a*c*b", "a*b", false), ("a*", "a", true), ("a", "a*", false), ("**", "*", true),
+            ("*a*", "ba*", true), ("*ab*", "a*b", false), ("x", "x", true), ("x", "y", false),
+        ])
+    func aTagPatternIncludesAnotherOneThatMatchesASubsetOfItsTags(
+        _ one: String, _ other: String, _ includes: Bool
+    ) throws {
         #expect(try #require(TagPattern(one)).includes(try #require(TagPattern(other))) == includes)
     }
 
-    /// Against all tags of up to four letters out of three, where two letters are in the patterns.
-    @Test func inclusionAgreesWithMatching() throws {
+    /// The reference matches all tags of up to four letters out of three. The patterns use two of the letters.
+    @Test("Inclusion of tag patterns agrees with matching") func inclusionOfTagPatternsAgreesWithMatching() throws {
         var tags = [""]
         for _ in 0..<4 { tags += tags.flatMap { tag in ["a", "b", "x"].map { tag + $0 } } }
         let all = Set(tags).subtracting([""]).compactMap(Tag.init)

@@ -5,7 +5,7 @@ import Testing
 @testable import Gateway
 
 @Suite struct SendTests {
-    @Test func aFullQueueOfTheJournalIsOverload() async {
+    @Test("A full queue of the journal gets overloaded") func aFullQueueOfTheJournalGetsOverloaded() async {
         let gateway = TestGateway()
         gateway.journal.reject(JournalUnavailable("too many", isFull: true))
         let response = await gateway.expect(.overloaded, for: Sample.send())
@@ -13,7 +13,8 @@ import Testing
         #expect(gateway.backend.requests.isEmpty)
     }
 
-    @Test func theIntentIsOnDiskBeforeTheBackendSeesAnything() async throws {
+    @Test("The intent is recorded before the backend receives the send")
+    func theIntentIsRecordedBeforeTheBackendReceivesTheSend() async throws {
         let gateway = TestGateway()
         #expect(await gateway.serve(Sample.send("\"say \"hi\"\"")).withoutLimits == Response(status: 200))
         #expect(gateway.timeline.words == ["recorded", "exchanged", "outcome"])
@@ -31,11 +32,11 @@ import Testing
         let request = try #require(gateway.backend.requests.first)
         #expect(request.target == "/api/notifications?pns=apns&to_tag=bob")
         #expect(String(decoding: request.body, as: UTF8.self) == "\"say \\\\\\\"hi\\\\\\\"\"")
-        // The text itself is nowhere in the record.
+        // The record does not contain the message text.
         #expect(!"\(gateway.journal.records)".contains("say"))
     }
 
-    @Test func nothingIsSentThatCannotBeRecorded() async {
+    @Test("A send that cannot be recorded is rejected") func aSendThatCannotBeRecordedIsRejected() async {
         let gateway = TestGateway()
         gateway.journal.reject(JournalUnavailable("disk full"))
         let response = await gateway.expect(.journalUnavailable, for: Sample.send())
@@ -46,15 +47,17 @@ import Testing
         #expect(await gateway.serve(Sample.send()).status == 200)
     }
 
-    /// Every end of the first exchange, for every call: what the client is told, what the journal says, once.
-    @Test(arguments: [
-        (BackendResult.unreachable("refused"), RejectionCode.backendUnreachable, "backend-unreachable", Int?.none),
-        (.broken("reset"), .backendFailed, "backend-failed", nil),
-        (.timedOut, .backendTimedOut, "backend-timed-out", nil), (.cutOff, .backendFailed, "unknown-at-stop", nil),
-        (.overloaded, .overloaded, "overloaded", nil), (.status(401), .backendFailed, "backend-failed", 401),
-        (.status(302), .backendFailed, "backend-failed", 302),
-        (.status(503, "s3ntinel"), .backendFailed, "backend-failed", 503),
-    ])
+    /// Every result of the first exchange, for every call. The test checks the response and the single outcome.
+    @Test(
+        "A failed exchange has one rejection code and one outcome",
+        arguments: [
+            (BackendResult.unreachable("refused"), RejectionCode.backendUnreachable, "backend-unreachable", Int?.none),
+            (.broken("reset"), .backendFailed, "backend-failed", nil),
+            (.timedOut, .backendTimedOut, "backend-timed-out", nil), (.cutOff, .backendFailed, "unknown-at-stop", nil),
+            (.overloaded, .overloaded, "overloaded", nil), (.status(401), .backendFailed, "backend-failed", 401),
+            (.status(302), .backendFailed, "backend-failed", 302),
+            (.status(503, "s3ntinel"), .backendFailed, "backend-failed", 503),
+        ])
     func endsOfTheBackend(_ end: BackendResult, _ code: RejectionCode, _ word: String, _ status: Int?) async throws {
         for (request, decision) in [
             (Sample.send(), LedgerDecision.notOwned), (Sample.create, .queryWithHandle),
@@ -78,7 +81,7 @@ import Testing
             let changes: [LedgerChange] =
                 switch decision {
                 case .owned: [.deleting(Sample.other)]
-                // Only these ends say that the backend did not register the device.
+                // Only these results prove that the backend did not register the device.
                 case .own where ![.backendUnreachable, .overloaded].contains(code) && status != 401:
                     [.unresolved(Sample.other)]
                 default: []
@@ -87,8 +90,8 @@ import Testing
         }
     }
 
-    /// From the second step on the backend may have acted, so nothing is called unreachable or overloaded any more.
-    @Test func endsOfLaterSteps() async {
+    /// After the first step the backend may have acted, so no result maps to unreachable or overloaded.
+    @Test("A failed later step gets backend-failed or backend-timed-out") func endsOfLaterSteps() async {
         let undone = LedgerChange.undone(RegistrationAttempt(id: Sample.other, undo: .forget))
         let unresolved = LedgerChange.unresolved(Sample.other)
         for (end, code, change) in [
@@ -106,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func aSendIsNeverSentTwice() async {
+    @Test("A send is never sent twice") func aSendIsNeverSentTwice() async {
         for status in [404, 410, 500, 502, 503, 429] {
             let gateway = TestGateway(answering: { _ in .status(status) })
             #expect(await gateway.serve(Sample.send()).code == .backendFailed)
@@ -114,14 +117,15 @@ import Testing
         }
     }
 
-    @Test func aSendThatSucceedsIsAnsweredWithTwoHundred() async {
+    @Test("A successful send gets 200") func aSuccessfulSendGets200() async {
         for status in [200, 201, 202, 204] {
             let gateway = TestGateway(answering: { _ in .status(status, "text of the backend's own") })
             #expect(await gateway.serve(Sample.send()).withoutLimits == Response(status: 200))
         }
     }
 
-    @Test func theTimeAtTheBackendIsRecorded() async {
+    @Test("The outcome records the time that the backend took")
+    func theOutcomeRecordsTheTimeThatTheBackendTook() async {
         let clock = ManualClock()
         let timeline = Timeline()
         let journal = MemoryJournal(timeline: timeline)
@@ -136,14 +140,16 @@ import Testing
         #expect(journal.records(.outcome).first?.milliseconds == 1234)
     }
 
-    /// What tutorial clients write, and what a device of the recipient reads in the end.
-    @Test(arguments: [
-        ("\"He said \"hi\" – café\"", "apns", "He said \"hi\" – café"),
-        ("\"C:\\windows & <b>\"", "wns", "C:\\windows & <b>"),
-        ("\"C:\\x\"", "gcm", "C:\\x"), ("\"\"},\"badge\":1,{\"\"", "apns", "\"},\"badge\":1,{\""),
-        ("\"</text><text>\"", "wns", "</text><text>"), ("\"a\\nb\"", "gcm", "a\nb"),
-    ])
-    func theMessageArrivesWhole(_ body: String, _ pns: String, _ text: String) async throws {
+    /// The bodies that tutorial clients write, and the texts that the recipient's device shows.
+    @Test(
+        "A message arrives unchanged on the device",
+        arguments: [
+            ("\"He said \"hi\" – café\"", "apns", "He said \"hi\" – café"),
+            ("\"C:\\windows & <b>\"", "wns", "C:\\windows & <b>"),
+            ("\"C:\\x\"", "gcm", "C:\\x"), ("\"\"},\"badge\":1,{\"\"", "apns", "\"},\"badge\":1,{\""),
+            ("\"</text><text>\"", "wns", "</text><text>"), ("\"a\\nb\"", "gcm", "a\nb"),
+        ])
+    func aMessageArrivesUnchangedOnTheDevice(_ body: String, _ pns: String, _ text: String) async throws {
         for profile in BackendProfile.BuiltIn.allCases {
             let gateway = TestGateway(profile)
             #expect(await gateway.serve(Sample.send(body, pns: pns)).status == 200)
@@ -156,7 +162,8 @@ import Testing
         }
     }
 
-    @Test func refusalsAreRecordedForKnownUsersAndFailedLoginsOnly() async {
+    @Test("Rejections are recorded only for authenticated users and failed logins")
+    func whichRejectionsAreRecorded() async {
         let gateway = TestGateway()
         _ = await gateway.serve(ReceivedRequest("GET /nothing", as: "alice"))
         _ = await gateway.serve(Sample.send(to: "x%7C%7C!y"))

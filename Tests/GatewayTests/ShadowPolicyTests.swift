@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-/// What is recorded of tags and sends that no rule allows, and what holds although the policy is not enforced.
+/// Policies that are not enforced, and the recorded facts about tags and sends that no rule allows.
 @Suite struct ShadowPolicyTests {
     private func gateway(
         isEnforced: Bool, _ tagsNotAllowed: Policy.TagsNotAllowed = .refuse,
@@ -23,7 +23,8 @@ import Testing
         return try JSONParser().parse(body.span)["Tags"]
     }
 
-    @Test func aSendThatNoRuleAllowsIsForwardedAndRecorded() async throws {
+    @Test("A shadow policy forwards a send that no rule allows, and records it")
+    func aShadowPolicyForwardsSends() async throws {
         let gateway = gateway(isEnforced: false)
         #expect(await gateway.serve(Sample.send()).status == 200)
         #expect(gateway.journal.records(.intent).map(\.facts?.rule) == ["would-refuse"])
@@ -33,8 +34,10 @@ import Testing
         #expect(gateway.journal.records(.intent).map(\.facts?.rule) == ["would-refuse", "send[0]"])
     }
 
-    @Test(arguments: Policy.TagsNotAllowed.allCases)
-    func tagsThatNoRuleAllowsAreRegisteredAndRecorded(_ tagsNotAllowed: Policy.TagsNotAllowed) async throws {
+    @Test(
+        "A shadow policy registers tags that no rule allows, and records them",
+        arguments: Policy.TagsNotAllowed.allCases)
+    func aShadowPolicyRegistersTags(_ tagsNotAllowed: Policy.TagsNotAllowed) async throws {
         let gateway = gateway(isEnforced: false, tagsNotAllowed)
         let request = Sample.put(Sample.body(tags: #"["topic:a","Region:x","b"]"#))
         #expect(await gateway.serve(request).status == 200)
@@ -44,7 +47,7 @@ import Testing
         #expect(try sentTags(gateway) == .array([.string("b"), .string("Region:x"), .string("topic:a")]))
     }
 
-    @Test func droppedTagsAreRecorded() async throws {
+    @Test("Dropped tags are recorded") func droppedTagsAreRecorded() async throws {
         let gateway = gateway(isEnforced: true, .drop)
         let request = Sample.put(Sample.body(tags: #"["topic:a","region:x","REGION:X","b"]"#))
         #expect(await gateway.serve(request).status == 200)
@@ -53,14 +56,14 @@ import Testing
         #expect(try sentTags(gateway) == .array([.string("topic:a")]))
     }
 
-    @Test func refusedTagsAreRecorded() async throws {
+    @Test("Rejected tags are recorded") func rejectedTagsAreRecorded() async throws {
         let gateway = gateway(isEnforced: true)
         await gateway.expect(.tagNotAllowed, for: Sample.put(Sample.body(tags: #"["topic:a","region:x"]"#)))
         let facts = try #require(gateway.journal.records(.rejection).first?.facts)
         #expect(facts.rule == nil && facts.tags.map(\.text) == ["region:x"])
     }
 
-    @Test func nothingIsRecordedOfTagsThatRulesAllow() async throws {
+    @Test("Tags that a rule allows are not recorded") func tagsThatARuleAllowsAreNotRecorded() async throws {
         for isEnforced in [true, false] {
             let gateway = gateway(isEnforced: isEnforced, .drop)
             #expect(await gateway.serve(Sample.put(Sample.body(tags: #"["topic:a","username:alice"]"#))).status == 200)
@@ -69,18 +72,20 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "from:alice", "FROM:alice", "username:bob", "x,username:bob", "$UserId:{bob}", "", "a b",
-        String(repeating: "x", count: 121),
-    ])
-    func reservedAndMalformedTagsAreRefusedAllTheSame(_ tag: String) async {
+    @Test(
+        "A shadow policy rejects reserved and malformed tags",
+        arguments: [
+            "from:alice", "FROM:alice", "username:bob", "x,username:bob", "$UserId:{bob}", "", "a b",
+            String(repeating: "x", count: 121),
+        ])
+    func aShadowPolicyRejectsReservedTags(_ tag: String) async {
         for tagsNotAllowed in Policy.TagsNotAllowed.allCases {
             await gateway(isEnforced: false, tagsNotAllowed).expect(
                 .tagNotAllowed, for: Sample.put(Sample.body(tags: "[\"topic:a\",\"\(tag)\"]")))
         }
     }
 
-    @Test func ownershipHoldsAllTheSame() async {
+    @Test("A shadow policy enforces ownership") func aShadowPolicyEnforcesOwnership() async {
         await gateway(isEnforced: false, deciding: .notOwned).expect(.notOwner, for: Sample.delete)
         let refusing = TestGateway(
             adjust: { rules in
@@ -90,7 +95,8 @@ import Testing
         await refusing.expect(.notOwner, for: Sample.put())
     }
 
-    @Test func recipientsAreUsersAllTheSame() async {
+    @Test("A shadow policy rejects recipients that are not user names")
+    func aShadowPolicyRejectsRecipientsThatAreNotUserNames() async {
         for recipient in ["x%7C%7C!y", "bob%7C%7Cusername:carol", "*", "group:dispatch", "from:alice", ""] {
             await gateway(isEnforced: false).expect(.malformedRequest, for: Sample.send(to: recipient))
         }

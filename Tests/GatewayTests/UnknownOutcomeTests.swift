@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Registrations whose outcome is unknown")
 struct UnknownOutcomeTests {
-    @Test("The ledger knows of an update before the backend is asked for it")
+    @Test("The ledger records an update before the backend receives it")
     func preparedFirst() async throws {
         let gateway = TestGateway()
         #expect(await gateway.serve(Sample.put()).status == 200)
@@ -14,14 +14,14 @@ struct UnknownOutcomeTests {
             gateway.timeline.words == [
                 "claimed", "recorded", "exchanged", "prepared", "exchanged", "changed", "released", "outcome",
             ])
-        // What the ledger has as the user's already needs no write more.
+        // An update of a registration that the ledger already has for this user needs no additional write.
         let known = TestGateway(deciding: { _ in .own(Sample.other) })
         #expect(await known.serve(Sample.put()).status == 200)
         #expect(known.timeline.words == ["claimed", "recorded", "exchanged", "changed", "released", "outcome"])
     }
 
     @Test(
-        "Whatever leaves open whether the backend registered the device leaves the registration in doubt",
+        "A result that does not tell whether the backend registered the device leaves the registration unresolved",
         arguments: [
             (BackendResult.broken("cut"), RejectionCode.backendFailed), (.timedOut, .backendTimedOut),
             (.cutOff, .backendFailed), (.status(502), .backendFailed), (.status(503), .backendFailed),
@@ -42,7 +42,7 @@ struct UnknownOutcomeTests {
     }
 
     @Test(
-        "Where the backend surely did not register the device nothing stays in doubt",
+        "A result that proves that the backend did not register the device leaves nothing unresolved",
         arguments: [BackendResult.status(400), .status(401), .unreachable("refused"), .overloaded, .suspended])
     func surelyNot(_ response: BackendResult) async throws {
         let gateway = TestGateway(
@@ -54,7 +54,7 @@ struct UnknownOutcomeTests {
             ])
     }
 
-    @Test("Where the ledger cannot be written the backend is not asked to register")
+    @Test("A ledger that cannot be written stops the update before the backend receives it")
     func unwritable() async throws {
         let gateway = TestGateway()
         gateway.ledger.fail(at: .prepare)
@@ -66,7 +66,7 @@ struct UnknownOutcomeTests {
         #expect(gateway.ledger.openClaims == 0)
     }
 
-    @Test("An id that the backend has for this handle and the ledger for another is outdated there")
+    @Test("An id that the backend has for this handle and the ledger has for another one is marked as outdated")
     func outdated() async throws {
         let gateway = TestGateway()
         gateway.ledger.hold([Sample.other])
@@ -75,7 +75,7 @@ struct UnknownOutcomeTests {
         #expect(gateway.ledger.outdated == [Sample.other])
     }
 
-    @Test("A backend whose word for an update proves nothing is asked to delete again, and the owner is told so")
+    @Test("A deletion that the backend's update cannot confirm ends with 502 and is repeated later")
     func unconfirmed() async throws {
         let gateway = TestGateway(.net6, deciding: { _ in .owned(Sample.other) })
         gateway.backend.queue(.status(500), .status(200))
@@ -84,7 +84,7 @@ struct UnknownOutcomeTests {
         #expect(gateway.backend.requests.map(\.method) == ["DELETE", "PUT"])
         #expect(gateway.ledger.changes == [.unconfirmed(Sample.other)])
         #expect(gateway.journal.records(.outcome).map(\.result) == ["delete-unconfirmed"])
-        // What it says itself of the deletion counts.
+        // The backend's own response to the deletion confirms it.
         for status in [200, 404, 410] {
             let plain = TestGateway(.net6, deciding: { _ in .owned(Sample.other) })
             plain.backend.queue(.status(status))

@@ -33,7 +33,7 @@ import Testing
         UpstreamRegistration(owner: alice, handle: handle, tags: tags.compactMap(Tag.init))
     }
 
-    @Test func reserve() {
+    @Test("A reservation is encoded with its handle, or without one") func reserve() {
         #expect(text(.reserve(handle: nil)) == head("POST /api/register") + "Content-Length: 0\r\n\r\n")
         #expect(
             text(.reserve(handle: Sample.handle()))
@@ -45,11 +45,16 @@ import Testing
                 == true)
     }
 
-    @Test(arguments: [
-        (BackendProfile.BuiltIn.classic, "/api/register/11-22-3", "gcm"), (.core, "/api/register?id=11-22-3", "fcm"),
-        (.net6, "/api/register/11-22-3", "fcmv1"),
-    ])
-    func upsertAndDelete(_ profile: BackendProfile.BuiltIn, _ target: String, _ word: String) {
+    @Test(
+        "An upsert and a delete are encoded as the profile requires",
+        arguments: [
+            (BackendProfile.BuiltIn.classic, "/api/register/11-22-3", "gcm"),
+            (.core, "/api/register?id=11-22-3", "fcm"),
+            (.net6, "/api/register/11-22-3", "fcmv1"),
+        ])
+    func anUpsertAndADeleteAreEncodedAsTheProfileRequires(
+        _ profile: BackendProfile.BuiltIn, _ target: String, _ word: String
+    ) {
         let body = "{\"Platform\":\"\(word)\",\"Handle\":\"\(Sample.fcm)\",\"Tags\":[\"a\",\"topic:b\"]}"
         let expected =
             head("PUT \(target)")
@@ -61,7 +66,9 @@ import Testing
         #expect(text(.delete(Sample.other, owner: alice), profile) == head("DELETE \(target)") + "\r\n")
     }
 
-    @Test(arguments: [(BackendProfile.BuiltIn.classic, "gcm"), (.core, "fcm"), (.net6, "fcmv1")])
+    @Test(
+        "A send is encoded with the platform word of the profile",
+        arguments: [(BackendProfile.BuiltIn.classic, "gcm"), (.core, "fcm"), (.net6, "fcmv1")])
     func send(_ profile: BackendProfile.BuiltIn, _ word: String) {
         let send = UpstreamSend(
             sender: alice, recipient: UserName(canonical: "b_o.b-1@x")!, service: .fcm,
@@ -73,14 +80,15 @@ import Testing
                 + "Content-Type: application/json; charset=utf-8\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body)
     }
 
-    @Test func servicesThatTheBackendLacksHaveNoRequest() {
+    @Test("A service that the backend does not support has no request")
+    func aServiceThatTheBackendDoesNotSupportHasNoRequest() {
         let handle = Sample.handle("http://sn1.notify.live.net/x", .mpns)
         #expect(text(.upsert(.known(Sample.other), registration(handle)), .net6) == nil)
         #expect(
             text(.send(UpstreamSend(sender: alice, recipient: alice, service: .mpns, text: []))) == nil)
     }
 
-    @Test func otherCredentials() throws {
+    @Test("Other credential modes replace the mirrored password") func otherCredentials() throws {
         let step = UpstreamStep.delete(Sample.other, owner: alice)
         let shared = try #require(text(step, credential: .sharedPassword(Secret("s3cret".utf8))))
         #expect(shared.contains("\r\nAuthorization: Basic YWxpY2U6czNjcmV0\r\n"))
@@ -91,13 +99,13 @@ import Testing
         #expect(!header.contains("Authorization"))
     }
 
-    @Test func whatOthersNotedOfTheTraceGoesAlong() throws {
+    @Test("The tracestate of the client is forwarded") func theTracestateOfTheClientIsForwarded() throws {
         let state = try #require(TraceState("rojo=1".utf8))
         let step = UpstreamStep.delete(Sample.other, owner: alice)
         #expect(text(step, tracestate: state) == head("DELETE /api/register/11-22-3") + "tracestate: rojo=1\r\n\r\n")
     }
 
-    @Test func sendsAndReservationsAreNeverRepeated() {
+    @Test("Sends and reservations must not be repeated, deletions and upserts may be") func whichStepsMayBeRepeated() {
         let send = UpstreamSend(sender: alice, recipient: alice, service: .apns, text: [])
         #expect(!UpstreamStep.send(send).mayBeRepeated)
         #expect(!UpstreamStep.reserve(handle: nil).mayBeRepeated)
@@ -107,31 +115,35 @@ import Testing
 }
 
 @Suite struct ReservedIDParserTests {
-    @Test(arguments: [
-        "11-22-3", "\"11-22-3\"", " \r\n\"11-22-3\"\n", "\u{FEFF}\"11-22-3\"", "\" 11-22-3 \"",
-        "<string xmlns=\"http://schemas.microsoft.com/2003/10/Serialization/\">11-22-3</string>",
-        "<?xml version=\"1.0\"?>\n<string>\n 11-22-3\n</string>\n",
-    ])
+    @Test(
+        "A reserved id is read from text, JSON and XML",
+        arguments: [
+            "11-22-3", "\"11-22-3\"", " \r\n\"11-22-3\"\n", "\u{FEFF}\"11-22-3\"", "\" 11-22-3 \"",
+            "<string xmlns=\"http://schemas.microsoft.com/2003/10/Serialization/\">11-22-3</string>",
+            "<?xml version=\"1.0\"?>\n<string>\n 11-22-3\n</string>\n",
+        ])
     func reads(_ body: String) {
         #expect(ReservedIDParser.read(ByteBuffer(string: body)) == Sample.other)
     }
 
-    @Test(arguments: [
-        "", " ", "\"", "\"\"", "null", "{}", "{\"id\":\"11-22-3\"}", "11-22", "..", "\"11-22-3", "11-22-3\"x",
-        "<string/>", "</string>",
-        "<</string>", "<string></string>", "<a>11-22-3</a>", "11-22-3 11-22-3", "\"\"11-22-3\"\"", "11-22-3\u{0}",
-        "<html>11-22-3</html>",
-    ])
+    @Test(
+        "A body that is not exactly one id is rejected",
+        arguments: [
+            "", " ", "\"", "\"\"", "null", "{}", "{\"id\":\"11-22-3\"}", "11-22", "..", "\"11-22-3", "11-22-3\"x",
+            "<string/>", "</string>",
+            "<</string>", "<string></string>", "<a>11-22-3</a>", "11-22-3 11-22-3", "\"\"11-22-3\"\"", "11-22-3\u{0}",
+            "<html>11-22-3</html>",
+        ])
     func refuses(_ body: String) {
         #expect(ReservedIDParser.read(ByteBuffer(string: body)) == nil)
     }
 
-    @Test func refusesWhatIsLongOrNoText() {
+    @Test("A long body or a body that is not text is rejected") func aLongBodyOrABodyThatIsNotTextIsRejected() {
         #expect(ReservedIDParser.read(ByteBuffer(string: String(repeating: " ", count: 2000) + "11-22-3")) == nil)
         #expect(ReservedIDParser.read(ByteBuffer(bytes: [0xFF, 0x22, 0x31])) == nil)
     }
 
-    @Test func anyBytesAreAnIDOrNone() {
+    @Test("Any bytes give a valid id or none") func anyBytesGiveAValidIDOrNone() {
         var random = SplitMix(seed: 11)
         let alphabet = Array("<>string/\"1-2 \n".utf8) + [0xEF, 0xBB, 0xBF, 0xFF]
         for _ in 0..<20_000 {

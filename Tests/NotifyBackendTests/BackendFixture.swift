@@ -2,7 +2,7 @@ import Foundation
 
 @testable import NotifyBackend
 
-/// A backend without a socket, its hub, and short ways to call it.
+/// A backend without a socket, its hub, and functions that call it.
 struct BackendFixture {
     let hub: NotificationHub
     let api: NotifyUsersAPI
@@ -60,7 +60,7 @@ struct BackendFixture {
         )
     }
 
-    /// The platform word of Google's service in this flavour.
+    /// The flavor's platform identifier for Google's service.
     var google: String {
         switch api.flavor {
         case .classic: "gcm"
@@ -69,12 +69,12 @@ struct BackendFixture {
         }
     }
 
-    /// The target of an upsert or a delete of an id.
+    /// The target of an upsert or delete of an id.
     func target(id: String) -> String {
         api.flavor == .core ? "/api/register?id=" + id : "/api/register/" + id
     }
 
-    /// Registers a device of Google's service for a user, with a handle `H-<id>` unless one is given.
+    /// Registers a device of a user, by default for Google's service and with the handle `H-<id>`.
     @discardableResult
     func register(
         _ user: String,

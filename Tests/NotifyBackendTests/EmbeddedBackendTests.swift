@@ -10,7 +10,7 @@ import Testing
 @Suite struct EmbeddedBackendTests {
     private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Runs a backend while `body` talks to its port, then shuts it down gracefully and waits for its end.
+    /// Runs a backend while `body` uses its port, then shuts it down gracefully and waits for its end.
     private func withBackend(
         _ flavor: BackendFlavor = .classic,
         hub: NotificationHub = BackendFixture.makeHub(),
@@ -40,8 +40,8 @@ import Testing
         try await running.value
     }
 
-    @Test(arguments: BackendFlavor.allCases)
-    func servesTheFourCalls(_ flavor: BackendFlavor) async throws {
+    @Test("The backend serves create, update, send and delete", arguments: BackendFlavor.allCases)
+    func theBackendServesCreateUpdateSendAndDelete(_ flavor: BackendFlavor) async throws {
         try await withBackend(flavor) { port, _ in
             let connection = try await RawConnection(port: port)
             let bench = BackendFixture(flavor)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func inspectsInJSON() async throws {
+    @Test("The inspection endpoints return JSON") func theInspectionEndpointsReturnJSON() async throws {
         let hub = BackendFixture.makeHub()
         try hub.upsert(id: "1", platform: "wns", handle: "https://a.example/?t=%2b&x", tags: ["username:bob", "t"])
         try hub.send("<a>\"é\\</a>", pns: "wns", to: "username:bob")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func streamsAnInboxLive() async throws {
+    @Test("An inbox streams its notifications live") func anInboxStreamsItsNotificationsLive() async throws {
         let hub = BackendFixture.makeHub()
         try hub.upsert(id: "1", platform: "gcm", handle: "H", tags: ["a"])
         try hub.send("first", pns: "gcm", to: "a")
@@ -105,14 +105,14 @@ import Testing
             #expect(try await connection.read { $0.hasSuffix("\n\n\r\n") }.contains("id: 2\ndata: {"))
             hub.sendHeartbeats()
             #expect(try await connection.read { $0.hasSuffix("\n\n\r\n") }.contains(": heartbeat\n\n"))
-            // A graceful shutdown ends the stream instead of waiting for it.
+            // A graceful shutdown ends the stream and does not wait for it.
             await stop()
             #expect(try await connection.readEnd().hasSuffix("0\r\n\r\n"))
         }
         #expect(hub.subscriberCount == 0)
     }
 
-    @Test func forgetsAClientThatLeft() async throws {
+    @Test("A stream ends when its client disconnects") func aStreamEndsWhenItsClientDisconnects() async throws {
         let hub = BackendFixture.makeHub()
         try await withBackend(hub: hub) { port, _ in
             var leaving: RawConnection? = try await RawConnection(port: port)
@@ -121,7 +121,8 @@ import Testing
             #expect(hub.subscriberCount == 1)
             leaving = nil
             let other = try await RawConnection(port: port)
-            // Fewer heartbeats than a stream may lag behind: it must end because its client has left.
+            // The heartbeats are fewer than a stream may lag behind, so the stream ends only because its client
+            // disconnected.
             for _ in 0..<100 where hub.subscriberCount > 0 {
                 hub.sendHeartbeats()
                 _ = try await other.call("GET", "/registrations")
@@ -130,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func refusesTooManyStreams() async throws {
+    @Test("A stream above the limit gets 503") func aStreamAboveTheLimitGets503() async throws {
         let hub = BackendFixture.makeHub(limits: HubLimits(subscribers: 1))
         let open = try #require(hub.subscribe(toHandle: "H"))
         try await withBackend(hub: hub) { port, _ in
@@ -142,7 +143,7 @@ import Testing
         withExtendedLifetime(open) {}
     }
 
-    @Test func reportsCallsBeforeTheyAreAnswered() async throws {
+    @Test("A request is reported before its response") func aRequestIsReportedBeforeItsResponse() async throws {
         let seen = Mutex<[RequestSummary]>([])
         let note: @Sendable (RequestSummary) -> Void = { summary in seen.withLock { $0.append(summary) } }
         try await withBackend(onRequest: note) { port, _ in
@@ -163,8 +164,8 @@ import Testing
         )
     }
 
-    @Test(arguments: BackendFlavor.allCases)
-    func answersToHEADHaveNoBody(_ flavor: BackendFlavor) async throws {
+    @Test("A response to HEAD has no body", arguments: BackendFlavor.allCases)
+    func aResponseToHEADHasNoBody(_ flavor: BackendFlavor) async throws {
         try await withBackend(flavor) { port, _ in
             let connection = try await RawConnection(port: port)
             let head = "HEAD /api/register HTTP/1.1\r\nHost: h\r\nAuthorization: \(BackendFixture.basic("a:a"))\r\n\r\n"
@@ -175,12 +176,12 @@ import Testing
         }
     }
 
-    @Test func boundsBodies() async throws {
+    @Test("The length of a request body is bounded") func boundsBodies() async throws {
         try await withBackend { port, _ in
             let limit = BackendResponder.maximumBody
             let target = "/api/notifications?pns=gcm&to_tag=bob"
             let fits = "\"" + String(repeating: "x", count: limit - 2) + "\""
-            // The payload is then larger than the hub takes.
+            // The body is accepted, but the payload exceeds the hub's limit.
             #expect(try await RawConnection(port: port).call("POST", target, body: fits).status == 500)
             let chunked = try await RawConnection(port: port)
             try await chunked.send(
@@ -189,25 +190,28 @@ import Testing
             )
             let refused = try await chunked.response()
             #expect(refused.status == 413)
-            // The rest is dropped, and the connection serves on.
+            // The rest of the body is discarded, and the connection stays usable.
             try await chunked.send("\r\n0\r\n\r\n")
             #expect(try await chunked.call("GET", "/registrations").status == 200)
         }
     }
 
-    @Test(arguments: ["0.0.0.0", "::", "192.0.2.1", "example.org", "", "127.0.0.1.example.org"])
-    func refusesOtherAddresses(_ host: String) async throws {
+    @Test(
+        "An address other than loopback is rejected",
+        arguments: ["0.0.0.0", "::", "192.0.2.1", "example.org", "", "127.0.0.1.example.org"])
+    func anAddressOtherThanLoopbackIsRejected(_ host: String) async throws {
         let backend = EmbeddedBackend(flavor: .classic, host: host, port: 0, logger: Self.quiet)
         await #expect(throws: EmbeddedBackendError.notLoopback(host: host, port: 0)) { try await backend.run() }
     }
 
-    @Test(arguments: [-1, 65536, Int.max])
-    func refusesOtherPorts(_ port: Int) async throws {
+    @Test("An invalid port is rejected", arguments: [-1, 65536, Int.max])
+    func anInvalidPortIsRejected(_ port: Int) async throws {
         let backend = EmbeddedBackend(flavor: .classic, port: port, logger: Self.quiet)
         await #expect(throws: EmbeddedBackendError.self) { try await backend.run() }
     }
 
-    @Test func servesOnAUnixSocketUntilCancelled() async throws {
+    @Test("The backend serves on a Unix socket until it is cancelled")
+    func theBackendServesOnAUnixSocketUntilItIsCancelled() async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "nb-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }

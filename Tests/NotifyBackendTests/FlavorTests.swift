@@ -2,7 +2,7 @@ import Testing
 
 @testable import NotifyBackend
 
-/// The table of backend profiles, row by row.
+/// The statuses and formats of each flavor, row by row of the table of backend profiles.
 @Suite struct FlavorTests {
     typealias Expected = (classic: Int, core: Int, net6: Int)
 
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func authentication() {
+    @Test("Each flavor has its statuses for authentication") func authentication() {
         let basic = BackendFixture.basic
         let cases: [(String?, Expected)] = [
             (nil, (500, 401, 401)), (basic("alice:wrong"), (403, 401, 401)), ("Bearer abc", (403, 401, 401)),
@@ -36,13 +36,13 @@ import Testing
         }
     }
 
-    @Test func theHandlerOfClassicComesBeforeRouting() {
+    @Test("The classic flavor authenticates before it routes") func theClassicFlavorAuthenticatesBeforeItRoutes() {
         expectStatus((500, 404, 404)) { $0.call("GET", "/api/nothing", authorization: nil) }
         expectStatus((500, 405, 405)) { $0.call("GET", "/api/register", authorization: nil) }
         expectStatus((404, 404, 404)) { $0.call("GET", "/", authorization: nil) }
     }
 
-    @Test func idInTheAnswer() {
+    @Test("A flavor returns the id in its own format") func aFlavorReturnsTheIDInItsOwnFormat() {
         let id = "7260336227650468927-4200236381151834034-1"
         for flavor in BackendFlavor.allCases {
             let bench = BackendFixture(flavor)
@@ -68,16 +68,19 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        ("", false), ("*/*", false), ("application/json", false), ("text/xml", true), ("application/xml, */*", true),
-        ("application/xml;q=0.1, application/json;q=0.2", false), ("application/json, application/xml", false),
-        ("application/xml;q=x", true), (";;,,;q=1", false), ("text/plain", false),
-    ])
+    @Test(
+        "The Accept field selects XML or JSON",
+        arguments: [
+            ("", false), ("*/*", false), ("application/json", false), ("text/xml", true),
+            ("application/xml, */*", true),
+            ("application/xml;q=0.1, application/json;q=0.2", false), ("application/json, application/xml", false),
+            ("application/xml;q=x", true), (";;,,;q=1", false), ("text/plain", false),
+        ])
     func negotiation(_ accept: String, _ prefersXML: Bool) {
         #expect(AcceptHeader(accept).prefersXML == prefersXML)
     }
 
-    @Test func placeOfTheID() {
+    @Test("A flavor takes the id from its own location") func aFlavorTakesTheIDFromItsOwnLocation() {
         let body = { (bench: BackendFixture) in "{\"Platform\":\"\(bench.google)\",\"Handle\":\"H\",\"Tags\":[]}" }
         expectStatus((200, 404, 200)) { $0.call("PUT", "/api/register/1-1-1", body: body($0)) }
         expectStatus((200, 200, 405)) { $0.call("PUT", "/api/register?id=1-1-1", body: body($0)) }
@@ -88,7 +91,7 @@ import Testing
         #expect(bench.hub.registrations().map(\.id) == ["path"])
     }
 
-    @Test func platformWords() {
+    @Test("A flavor has its own platform identifiers for registrations") func platformWords() {
         let cases: [(String, Expected)] = [
             ("gcm", (200, 500, 400)), ("fcm", (400, 200, 400)), ("fcmv1", (400, 500, 200)), ("mpns", (200, 200, 400)),
             ("wns", (200, 200, 200)), ("apns", (200, 200, 200)), ("APNS", (400, 500, 200)), ("", (400, 500, 400)),
@@ -101,7 +104,7 @@ import Testing
         #expect(BackendFixture(.net6).register("alice", platform: "adm").contentType == "text/plain; charset=utf-8")
     }
 
-    @Test func pnsWords() {
+    @Test("A flavor has its own platform identifiers for sends") func pnsWords() {
         let cases: [(String, Expected)] = [
             ("gcm", (200, 500, 500)), ("fcm", (500, 200, 500)), ("fcmv1", (500, 500, 200)), ("wns", (200, 200, 200)),
             ("aPnS", (200, 200, 200)), ("mpns", (500, 500, 500)), ("adm", (500, 500, 500)), ("", (500, 400, 400)),
@@ -112,7 +115,7 @@ import Testing
         #expect(BackendFixture(.classic).send(to: "bob", pns: "adm").body.isEmpty)
     }
 
-    @Test func missingParameters() {
+    @Test("A missing parameter has the flavor's status") func missingParameters() {
         expectStatus((404, 400, 400)) { $0.call("POST", "/api/notifications?pns=apns", body: "\"x\"") }
         expectStatus((404, 400, 400)) { $0.call("POST", "/api/notifications?to_tag=bob", body: "\"x\"") }
         expectStatus((404, 400, 400)) { $0.call("POST", "/api/notifications", body: "\"x\"") }
@@ -121,7 +124,7 @@ import Testing
         #expect(classic.body.contains("http://localhost/api/notifications?pns=secret"))
     }
 
-    @Test func bodiesOfUpserts() {
+    @Test("An invalid body of an upsert has the flavor's status") func anInvalidBodyOfAnUpsertHasTheFlavorsStatus() {
         let bodies = [
             "{\"Platform\":\"apns\",\"Handle\":\"AB\"}", "{\"Platform\":\"apns\",\"Handle\":\"AB\",\"Tags\":null}",
             "{\"Platform\":\"apns\",\"Tags\":[]}", "{\"Platform\":\"apns\",\"Handle\":null,\"Tags\":[]}", "not json",
@@ -138,7 +141,7 @@ import Testing
         #expect(classic.body == "{\"Message\":\"An error has occurred.\"}")
     }
 
-    @Test func hubFailures() {
+    @Test("A failure of the hub has the flavor's status") func hubFailures() {
         for fault in [HubFault.upsertFails, .upsertGone] {
             expectStatus((500, 500, 200)) { bench in
                 bench.hub.inject(fault)
@@ -162,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func deletes() {
+    @Test("A delete of an unknown id gets 500, and of a known id 200") func deletes() {
         expectStatus((500, 500, 500)) { $0.call("DELETE", $0.target(id: "1-2-3")) }
         expectStatus((200, 200, 200)) { bench in
             bench.register("bob", id: "1-2-3")
@@ -171,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func successIsEmpty() {
+    @Test("A successful response is empty") func aSuccessfulResponseIsEmpty() {
         for flavor in BackendFlavor.allCases {
             let bench = BackendFixture(flavor)
             #expect(bench.register("bob", id: "1") == BackendResponse(200))
@@ -180,7 +183,8 @@ import Testing
         }
     }
 
-    @Test func namesWithoutCaseAndTheFirstOfDuplicates() {
+    @Test("Names compare without case, and the first of duplicate parameters wins")
+    func namesCompareWithoutCase() {
         for flavor in BackendFlavor.allCases {
             let bench = BackendFixture(flavor)
             let body = "{\"pLATFORM\":\"\(bench.google)\",\"HANDLE\":\"H\",\"tags\":[\"t\"]}"
@@ -191,13 +195,13 @@ import Testing
             #expect(bench.call("POST", send, body: "\"x\"").status == 200)
             #expect(bench.payloads("H").count == 1)
             #expect(bench.call("POST", "/%61pi/regis%74er").status == 200)
-            // Of duplicate members the last wins.
+            // The last of duplicate members wins.
             let duplicates = "{\"Platform\":\"no\",\"platform\":\"\(bench.google)\",\"Handle\":\"H2\",\"Tags\":[]}"
             #expect(bench.call("PUT", bench.target(id: "8"), body: duplicates).status == 200)
         }
     }
 
-    @Test func otherMethodsAndPaths() {
+    @Test("Other methods and paths are rejected") func otherMethodsAndPathsAreRejected() {
         expectStatus((405, 405, 405)) { $0.call("GET", "/api/register") }
         expectStatus((405, 405, 405)) { $0.call("PUT", "/api/notifications") }
         expectStatus((404, 404, 404)) { $0.call("GET", "/api/notifications/1") }

@@ -3,25 +3,29 @@ import Testing
 @testable import NotifyBackend
 
 @Suite struct HubTagTests {
-    @Test(arguments: [
-        (["a", "b"], ["a", "b"]),
-        (["x,username:bob"], ["x", "username:bob"]),
-        (["", " ", "a"], ["a"]),
-        ([",,a,,"], ["a"]),
-        ([" a "], ["a"]),
-        (["Tag", "tAG"], ["Tag"]),
-        (["$InstallationId:{12-3}"], ["$InstallationId:{12-3}"]),
-    ])
-    func storesAsTheHubDoes(_ given: [String], _ stored: [String]) throws {
+    @Test(
+        "The hub splits, trims and deduplicates tags",
+        arguments: [
+            (["a", "b"], ["a", "b"]),
+            (["x,username:bob"], ["x", "username:bob"]),
+            (["", " ", "a"], ["a"]),
+            ([",,a,,"], ["a"]),
+            ([" a "], ["a"]),
+            (["Tag", "tAG"], ["Tag"]),
+            (["$InstallationId:{12-3}"], ["$InstallationId:{12-3}"]),
+        ])
+    func theHubSplitsTrimsAndDeduplicatesTags(_ given: [String], _ stored: [String]) throws {
         #expect(try HubTag.stored(given) == stored)
     }
 
-    @Test(arguments: ["a b", "é", "a|b", "$x", "a'", "\0", "{a}", "$UserId:{a}b", "$a{b"])
-    func refusesOtherAlphabets(_ tag: String) {
+    @Test(
+        "A tag with other characters is rejected",
+        arguments: ["a b", "é", "a|b", "$x", "a'", "\0", "{a}", "$UserId:{a}b", "$a{b"])
+    func aTagWithOtherCharactersIsRejected(_ tag: String) {
         #expect(throws: HubFailure.badRequest) { try HubTag.stored([tag]) }
     }
 
-    @Test func boundsLengthAndNumber() throws {
+    @Test("The length and number of tags are bounded") func theLengthAndNumberOfTagsAreBounded() throws {
         #expect(try HubTag.stored([String(repeating: "a", count: 120)]).count == 1)
         #expect(throws: HubFailure.badRequest) { try HubTag.stored([String(repeating: "a", count: 121)]) }
         #expect(try HubTag.stored((0..<60).map { "t\($0)" }).count == 60)

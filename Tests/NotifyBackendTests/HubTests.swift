@@ -9,7 +9,7 @@ import Testing
         try hub.upsert(id: id, platform: platform, handle: handle, tags: tags)
     }
 
-    @Test func idsHaveTheShapeOfTheHub() throws {
+    @Test("A reserved id has the form of the hub's ids") func aReservedIDHasTheFormOfTheHubsIDs() throws {
         let source = Numbers([7_260_336_227_650_468_927 << 1, 4_200_236_381_151_834_034 << 1, 9])
         let hub = NotificationHub(randomNumber: { source.next() })
         #expect(try hub.reserveID() == "7260336227650468927-4200236381151834034-1")
@@ -20,7 +20,8 @@ import Testing
         #expect(self.hub.registrations().isEmpty)
     }
 
-    @Test func deliversToEachMatchingRegistrationOfTheService() throws {
+    @Test("A notification reaches every matching registration of its service")
+    func aNotificationReachesEveryMatchingRegistrationOfItsService() throws {
         try register("1", handle: "H", tags: ["username:bob", "topic:a"])
         try register("2", handle: "H", tags: ["username:bob"], platform: "fcmv1")
         try register("3", handle: "AB12", tags: ["username:bob"], platform: "apns")
@@ -34,7 +35,8 @@ import Testing
         #expect(try hub.send("{}", pns: "apns", to: "username:bob") == 1)
     }
 
-    @Test func indexAndScanFindTheSame() throws {
+    @Test("The tag index and a full scan find the same registrations")
+    func theTagIndexAndAFullScanFindTheSameRegistrations() throws {
         for number in 0..<50 {
             try register("\(number)", handle: "H\(number)", tags: ["all", "even:\(number % 2)", "t:\(number)"])
         }
@@ -47,7 +49,7 @@ import Testing
         #expect(try hub.send("{}", pns: "gcm", to: "t:7||t:8") == 0)
     }
 
-    @Test func keepsAPNsHandlesInUpperCase() throws {
+    @Test("An APNs handle is stored in upper case") func anAPNsHandleIsStoredInUpperCase() throws {
         try register("1", handle: "ab12", tags: ["a"], platform: "apns")
         #expect(hub.registrations().map(\.handle) == ["AB12"])
         try hub.send("{}", pns: "apns", to: "a")
@@ -55,8 +57,10 @@ import Testing
         #expect(hub.inbox(ofHandle: "AB12").count == 1)
     }
 
-    @Test(arguments: [("apns", 4096), ("gcm", 4096), ("fcmv1", 4096), ("wns", 5120)])
-    func acceptsAndDropsOversizePayloads(_ pns: String, _ limit: Int) throws {
+    @Test(
+        "An oversize payload is accepted and dropped",
+        arguments: [("apns", 4096), ("gcm", 4096), ("fcmv1", 4096), ("wns", 5120)])
+    func anOversizePayloadIsAcceptedAndDropped(_ pns: String, _ limit: Int) throws {
         try register("1", handle: "H", tags: ["a"], platform: pns)
         #expect(try hub.send(String(repeating: "x", count: limit + 1), pns: pns, to: "a") == 0)
         #expect(hub.inbox(ofHandle: "H").isEmpty)
@@ -64,12 +68,12 @@ import Testing
         #expect(hub.inbox(ofHandle: "H").count == 1)
     }
 
-    @Test func refusesMessagesOver64KiB() {
+    @Test("A message above 64 KiB is rejected") func aMessageAbove64KiBIsRejected() {
         let payload = String(repeating: "x", count: 64 << 10 + 1)
         #expect(throws: HubFailure.badRequest) { try hub.send(payload + "x", pns: "gcm", to: "a") }
     }
 
-    @Test func losesRegistrations() throws {
+    @Test("An expired registration is gone") func losesRegistrations() throws {
         try register("1", handle: "H", tags: ["a"])
         #expect(hub.expire(registration: "1"))
         #expect(!hub.expire(registration: "1"))
@@ -79,8 +83,8 @@ import Testing
         try register("2", handle: "H", tags: ["a"])
     }
 
-    @Test(arguments: HubFault.allCases)
-    func showsEachFaultOnceAnInjection(_ fault: HubFault) throws {
+    @Test("An injected fault occurs the given number of times", arguments: HubFault.allCases)
+    func anInjectedFaultOccursTheGivenNumberOfTimes(_ fault: HubFault) throws {
         try register("1", handle: "H", tags: ["a"])
         hub.inject(fault, times: 2)
         func operate() throws(HubFailure) {
@@ -100,7 +104,7 @@ import Testing
         try operate()
     }
 
-    @Test func resolvesIDsAsURLs() throws {
+    @Test("An id is resolved as a URL path") func anIDIsResolvedAsAURLPath() throws {
         #expect(try HubAddress(id: "1-2-3") == .registration("1-2-3"))
         #expect(try HubAddress(id: "a/../1-2-3") == .registration("1-2-3"))
         #expect(try HubAddress(id: "..") == .hub)
@@ -110,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func refusesWhatItCannotHold() {
+    @Test("An id or handle that the hub cannot store is rejected") func anIDOrHandleThatTheHubCannotStoreIsRejected() {
         #expect(throws: HubFailure.badRequest) { try register("..", handle: "H", tags: []) }
         #expect(throws: HubFailure.badRequest) {
             try register(String(repeating: "1", count: 257), handle: "H", tags: [])

@@ -10,7 +10,8 @@ import Testing
         return notification.payload
     }
 
-    @Test func firstWhatIsThereThenEachNewOne() async throws {
+    @Test("A stream starts with the stored notifications and continues with new ones")
+    func aStreamStartsWithTheStoredNotifications() async throws {
         try hub.upsert(id: "1", platform: "apns", handle: "ab", tags: ["a"])
         try hub.upsert(id: "2", platform: "gcm", handle: "other", tags: ["a", "b"])
         try hub.send("1", pns: "apns", to: "a")
@@ -24,7 +25,8 @@ import Testing
         #expect(await events.next() == .heartbeat)
     }
 
-    @Test func subscribersAreBoundedAndReleased() throws {
+    @Test("The number of subscribers is bounded, and a closed stream is released")
+    func theNumberOfSubscribersIsBoundedAndAClosedStreamIsReleased() throws {
         var open = [hub.subscribe(toHandle: "H"), hub.subscribe(toHandle: "H")]
         #expect(open.allSatisfy { $0 != nil })
         #expect(hub.subscribe(toHandle: "other") == nil)
@@ -35,7 +37,7 @@ import Testing
         #expect(hub.subscriberCount == 0)
     }
 
-    @Test func aReaderThatLagsIsEnded() async throws {
+    @Test("A reader that lags behind is disconnected") func aReaderThatLagsBehindIsDisconnected() async throws {
         try hub.upsert(id: "1", platform: "gcm", handle: "H", tags: ["a"])
         let stream = try #require(hub.subscribe(toHandle: "H"))
         for number in 0...HubState.streamBuffer { try hub.send("\(number)", pns: "gcm", to: "a") }
@@ -45,7 +47,7 @@ import Testing
         #expect(received == HubState.streamBuffer)
     }
 
-    @Test func eventsKeepPayloadsOnOneLine() throws {
+    @Test("A payload in an event stays on one line") func aPayloadInAnEventStaysOnOneLine() throws {
         try hub.upsert(id: "1", platform: "gcm", handle: "H", tags: ["a"])
         try hub.send("a\nb\r\n\ndata: forged", pns: "gcm", to: "a")
         let notification = try #require(hub.inbox(ofHandle: "H").first)

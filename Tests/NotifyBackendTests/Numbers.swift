@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A source of numbers that were written down beforehand, the last of them for ever.
+/// A source of predefined numbers. It repeats the last one forever.
 final class Numbers: Sendable {
     private let rest: Mutex<[UInt64]>
 

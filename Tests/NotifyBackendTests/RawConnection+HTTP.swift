@@ -1,7 +1,7 @@
 extension RawConnection {
     struct Response: Sendable {
         let status: Int
-        /// The head, with its line ends.
+        /// The status line and the fields, with their line ends.
         let head: String
         let body: String
     }

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 
-/// A blocking client connection of plain bytes. Its calls run on a thread of their own, so that they never hold one
+/// A blocking client connection for plain bytes. Its calls run on a separate thread, so that they never block a thread
 /// that the server needs.
 final class RawConnection: Sendable {
     struct Failure: Error {
@@ -40,7 +40,7 @@ final class RawConnection: Sendable {
         var timeout = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         let result = withUnsafeBytes(of: &address) { bytes in
-            // A sockaddr of any family begins alike; the length says how much there is.
+            // The address families share the first field of their sockaddr; the length tells how many bytes follow.
             Glibc.connect(descriptor, bytes.assumingMemoryBound(to: sockaddr.self).baseAddress, socklen_t(bytes.count))
         }
         guard result == 0 else {
@@ -63,7 +63,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Reads until the text is complete, or until the end if there is no such text. Throws at the end before that.
+    /// Reads until the text is complete. Throws if the connection ends before that.
     func read(until isComplete: @escaping @Sendable (String) -> Bool) async throws -> String {
         try await Self.blocking { [descriptor] in
             var bytes: [UInt8] = []
@@ -78,7 +78,7 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Whether the server has closed the connection, once everything sent has been read.
+    /// Reads everything until the server closes the connection, and returns the text.
     func readEnd() async throws -> String {
         try await Self.blocking { [descriptor] in
             var bytes: [UInt8] = []
@@ -95,7 +95,7 @@ final class RawConnection: Sendable {
     private static func blocking<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value
     {
         try await withCheckedThrowingContinuation { continuation in
-            // A queue of its own gets a thread at once; the global ones share theirs with Swift's tasks.
+            // A new queue gets its own thread at once. The global queues share their threads with Swift's tasks.
             DispatchQueue(label: "raw-connection").async { continuation.resume(with: Result { try work() }) }
         }
     }

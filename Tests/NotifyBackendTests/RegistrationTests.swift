@@ -3,7 +3,7 @@ import Testing
 @testable import NotifyBackend
 
 @Suite struct RegistrationTests {
-    @Test(arguments: BackendFlavor.allCases)
+    @Test("A handle keeps its first id and loses the others", arguments: BackendFlavor.allCases)
     func aHandleKeepsItsFirstIDAndLosesTheOthers(_ flavor: BackendFlavor) {
         let bench = BackendFixture(flavor)
         for id in ["3", "1", "2"] { bench.register("bob", id: id, handle: "H") }
@@ -13,8 +13,8 @@ import Testing
         #expect(bench.hub.registrations().map(\.id) == ["3", "4"])
     }
 
-    @Test(arguments: BackendFlavor.allCases)
-    func anUnknownHandleOrNoneReservesAnID(_ flavor: BackendFlavor) throws {
+    @Test("A reservation with an unknown handle or without one returns a new id", arguments: BackendFlavor.allCases)
+    func aReservationWithAnUnknownHandleOrWithoutOneReturnsANewID(_ flavor: BackendFlavor) throws {
         let bench = BackendFixture(flavor)
         let shape = /"?[0-9]{1,20}-[0-9]{1,20}-[0-9]{1,3}"?/
         for target in ["/api/register", "/api/register?handle=", "/api/register?handle=new", "/api/register?other=1"] {
@@ -25,15 +25,15 @@ import Testing
         #expect(bench.hub.registrations().isEmpty)
     }
 
-    @Test func anInventedIDIsQuotedAsTextOfItsFormat() {
+    @Test("An id that a client chose is escaped in the response") func anIDThatAClientChoseIsEscapedInTheResponse() {
         let bench = BackendFixture(.classic)
         bench.register("eve", id: "a%22b%3Cc", handle: "H")
         #expect(bench.call("POST", "/api/register?handle=H").body == "\"a\\\"b<c\"")
         #expect(bench.call("POST", "/api/register?handle=H", accept: "text/xml").body.hasSuffix(">a\"b&lt;c</string>"))
     }
 
-    @Test(arguments: BackendFlavor.allCases)
-    func takesTheBodiesOfTheClients(_ flavor: BackendFlavor) {
+    @Test("Every flavor accepts the clients' bodies", arguments: BackendFlavor.allCases)
+    func everyFlavorAcceptsTheClientsBodies(_ flavor: BackendFlavor) {
         let bench = BackendFixture(flavor)
         let pretty = "{\n  \"Tags\" : [\n\n  ],\n  \"Handle\" : \"040b\",\n  \"Platform\" : \"apns\"\n}"
         #expect(bench.call("PUT", bench.target(id: "1"), body: pretty).status == 200)
@@ -44,7 +44,7 @@ import Testing
         #expect(bench.hub.registrations().map(\.tags) == [["username:alice"], ["myTag", "username:alice"]])
     }
 
-    @Test func classicTakesOtherBodies() {
+    @Test("The classic flavor accepts forms and lenient JSON") func theClassicFlavorAcceptsFormsAndLenientJSON() {
         let bench = BackendFixture(.classic)
         let form = "Platform=gcm&Handle=H%201&Tags[]=a&Tags[]=b"
         #expect(
@@ -62,8 +62,8 @@ import Testing
         #expect(bench.call("PUT", "/api/register/3", contentType: "text/plain", body: "").status == 500)
     }
 
-    @Test(arguments: [BackendFlavor.core, .net6])
-    func theOthersTakeJSONOnly(_ flavor: BackendFlavor) {
+    @Test("The other flavors accept JSON only", arguments: [BackendFlavor.core, .net6])
+    func theOtherFlavorsAcceptJSONOnly(_ flavor: BackendFlavor) {
         let bench = BackendFixture(flavor)
         let target = bench.target(id: "1")
         for type in [nil, "text/plain", "application/xml", "application/x-www-form-urlencoded", ""] {
@@ -74,20 +74,22 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "alice:alice", "a\u{300}:a\u{300}", "caf\u{e9}:caf\u{e9}",
-    ])
+    @Test(
+        "Credentials are decoded in the flavor's encoding",
+        arguments: [
+            "alice:alice", "a\u{300}:a\u{300}", "caf\u{e9}:caf\u{e9}",
+        ])
     func readsCredentials(_ text: String) throws {
         let user = String(text.prefix { $0 != ":" })
         let credential = try BasicCredential(authorization: BackendFixture.basic(text), flavor: .core)
         #expect(credential.user == user)
         #expect(credential.isValid)
-        // Web API's handler takes the bytes for Windows-1252.
+        // The handler of ASP.NET Web API decodes the bytes as Windows-1252.
         let classic = try BasicCredential(authorization: BackendFixture.basic("caf\u{e9}:x"), flavor: .classic)
         #expect(classic.user == "cafÃ©")
     }
 
-    @Test func comparesPasswordsByBytes() throws {
+    @Test("User and password compare by bytes") func userAndPasswordCompareByBytes() throws {
         let marked = try BasicCredential(authorization: BackendFixture.basic("a:\u{301}a"), flavor: .core)
         #expect(marked.user == "a" && marked.password == "\u{301}a")
         let credential = try BasicCredential(authorization: BackendFixture.basic("\u{e9}:e\u{301}"), flavor: .core)

@@ -3,30 +3,33 @@ import Testing
 @testable import NotifyBackend
 
 @Suite struct SendTests {
-    @Test(arguments: [
-        ("apns", "{\"aps\":{\"alert\":\"From U: M\"}}", 27), ("gcm", "{ \"data\" : {\"message\":\"From U: M\"}}", 33),
-        ("fcm", "{ \"data\" : {\"message\":\"From U: M\"}}", 33),
-        ("fcmv1", "{ \"message\":{\"data\" : {\"message\":\"From U: M\"}}}", 45),
-        (
-            "wns",
-            "<toast><visual><binding template=\"ToastText01\"><text id=\"1\">From U: M"
-                + "</text></binding></visual></toast>",
-            101
-        ),
-    ])
-    func payloadsByteForByte(_ pns: String, _ payload: String, _ overhead: Int) throws {
+    @Test(
+        "A payload equals the backend's frame byte for byte",
+        arguments: [
+            ("apns", "{\"aps\":{\"alert\":\"From U: M\"}}", 27),
+            ("gcm", "{ \"data\" : {\"message\":\"From U: M\"}}", 33),
+            ("fcm", "{ \"data\" : {\"message\":\"From U: M\"}}", 33),
+            ("fcmv1", "{ \"message\":{\"data\" : {\"message\":\"From U: M\"}}}", 45),
+            (
+                "wns",
+                "<toast><visual><binding template=\"ToastText01\"><text id=\"1\">From U: M"
+                    + "</text></binding></visual></toast>",
+                101
+            ),
+        ])
+    func aPayloadEqualsTheBackendsFrameByteForByte(_ pns: String, _ payload: String, _ overhead: Int) throws {
         let built = try #require(PayloadTemplate.payload(pns: pns, user: "U", message: "M"))
         #expect(built == payload)
         let blank = try #require(PayloadTemplate.payload(pns: pns, user: "", message: ""))
         #expect(blank.utf8.count == overhead)
     }
 
-    @Test func noPayloadForOtherWords() {
+    @Test("A platform without a template has no payload") func aPlatformWithoutATemplateHasNoPayload() {
         #expect(PayloadTemplate.payload(pns: "mpns", user: "U", message: "M") == nil)
     }
 
-    @Test(arguments: BackendFlavor.allCases)
-    func reachesTheDevicesOfTheRecipientOnly(_ flavor: BackendFlavor) {
+    @Test("A send reaches only the recipient's devices", arguments: BackendFlavor.allCases)
+    func aSendReachesOnlyTheRecipientsDevices(_ flavor: BackendFlavor) {
         let bench = BackendFixture(flavor)
         bench.register("bob", id: "1")
         bench.register("bob", id: "2", platform: "apns", handle: "AB")
@@ -53,17 +56,20 @@ import Testing
         return payload.map { String($0.dropFirst("{ \"data\" : {\"message\":\"From alice: ".count).dropLast(3)) }
     }
 
-    @Test(arguments: [
-        ("\"say \"hi\" now\"", "say "), ("\"C:\\x\"", ""), ("\"C:\\new\"", "C:\new"), ("hello", ""), ("", ""),
-        ("'single'", "single"), ("/*c*/\"a\"", "a"), ("5", "5"), ("true", "true"), ("null", ""), ("{}", ""),
-        ("[\"a\"]", ""),
-        ("\"open", ""), ("\u{FEFF}\"bom\"", "bom"), ("  \"a\"  ", "a"),
-    ])
-    func whatClassicMakesOfJSON(_ body: String, _ message: String) {
+    @Test(
+        "The classic flavor reads a lenient JSON message",
+        arguments: [
+            ("\"say \"hi\" now\"", "say "), ("\"C:\\x\"", ""), ("\"C:\\new\"", "C:\new"), ("hello", ""), ("", ""),
+            ("'single'", "single"), ("/*c*/\"a\"", "a"), ("5", "5"), ("true", "true"), ("null", ""), ("{}", ""),
+            ("[\"a\"]", ""),
+            ("\"open", ""), ("\u{FEFF}\"bom\"", "bom"), ("  \"a\"  ", "a"),
+        ])
+    func theClassicFlavorReadsALenientJSONMessage(_ body: String, _ message: String) {
         #expect(classicMessage(Array(body.utf8)) == message)
     }
 
-    @Test func whatClassicMakesOfOtherBodies() {
+    @Test("The classic flavor reads messages of other media types and encodings")
+    func theClassicFlavorReadsOtherMediaTypes() {
         #expect(classicMessage([0x22, 0x63, 0xE9, 0x22]) == "")
         #expect(classicMessage(Array("\"a\"".utf8), "text/plain") == "status 415")
         #expect(classicMessage(Array("\"a\"".utf8), nil) == "status 415")
@@ -84,8 +90,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [BackendFlavor.core, .net6])
-    func theOthersRefuseOddBodies(_ flavor: BackendFlavor) {
+    @Test("The other flavors reject malformed messages", arguments: [BackendFlavor.core, .net6])
+    func theOtherFlavorsRejectMalformedMessages(_ flavor: BackendFlavor) {
         let bench = BackendFixture(flavor)
         for body in ["\"say \"hi\" now\"", "\"C:\\x\"", "hello", "", "'a'", "5", "null", "{}"] {
             #expect(bench.send(to: "bob", body: body).status == 400, "\(body)")
@@ -96,8 +102,8 @@ import Testing
         #expect(bench.send(to: "bob", body: "\"\"").status == 200)
     }
 
-    @Test(arguments: BackendFlavor.allCases)
-    func oversizeIsAcceptedAndDropped(_ flavor: BackendFlavor) {
+    @Test("An oversize message is accepted and dropped", arguments: BackendFlavor.allCases)
+    func anOversizeMessageIsAcceptedAndDropped(_ flavor: BackendFlavor) {
         let bench = BackendFixture(flavor)
         bench.register("bob", id: "1")
         let body = "\"" + String(repeating: "x", count: 4096) + "\""

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A call with a known caller. Only the identify phase creates one.
+/// A call with an authenticated caller. Only the identify phase creates one.
 struct AuthenticatedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
@@ -20,7 +20,7 @@ struct AuthenticatedCall: ~Copyable {
     }
 }
 
-/// The second phase: determines the caller. Suspends if an authenticator has to.
+/// The identify phase: determines the caller. Suspends if an authenticator does.
 struct Authentication: Sendable {
     let credentialVerifier: CredentialVerifier
     let sessions: any SessionStore

@@ -1,4 +1,4 @@
-/// Time limits of credential verification, and the delay of failed logins.
+/// The time limits of credential verification, and the delay of failed logins.
 public struct AuthenticationRules: Sendable, Hashable {
     /// The maximum time for all authenticators together to verify one credential, including waiting.
     public var deadline: Duration
@@ -6,7 +6,8 @@ public struct AuthenticationRules: Sendable, Hashable {
     public var failedLoginDelay: Duration
     /// The maximum of the random time that is added to `failedLoginDelay`.
     public var failedLoginJitter: Duration
-    /// The maximum number of delayed rejections. A further failed login gets an immediate response to try again later.
+    /// The maximum number of delayed rejections. A further failed login is rejected at once as
+    /// `rate-limited`.
     public var maximumRejectionsWaiting: Int
 
     /// The lifetime of a session whose account status cannot be queried, from its login.

@@ -35,11 +35,12 @@ public struct AuthenticatorChain: Sendable {
     }
 
     private let links: [Link]
-    /// The authenticators that report the status of an account only when queried.
+    /// The authenticators that report the status of an account only when the gateway queries it.
     private let rechecked: Set<PluginName>
     /// The authenticators that report on an account only at a login.
     private let loginsOnly: Set<PluginName>
-    /// The number of this chain, which separates its cached results from those of other configurations.
+    /// The number of this chain. Results in the password cache belong to one number, so that another configuration does
+    /// not use them.
     private let generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
     /// The authenticators that verify tokens. The user of a token is not known beforehand.
@@ -67,8 +68,8 @@ public struct AuthenticatorChain: Sendable {
     /// The token issuer: the first link that can issue tokens.
     var issuer: (any TokenIssuer)? { links.lazy.compactMap { $0.authenticator as? any TokenIssuer }.first }
 
-    /// Returns whether the authenticator must be queried regularly for the status of its accounts. That is so if it can
-    /// report the status without a password and has no account list whose changes would show it.
+    /// Returns whether the gateway must query the authenticator regularly for the status of its accounts: it can report
+    /// the status without a password, but has no account list that announces changes.
     public func requiresRecheck(_ authenticator: PluginName) -> Bool { rechecked.contains(authenticator) }
 
     /// The authenticators that report on an account only at a login. Sessions and registrations of such accounts expire
@@ -81,16 +82,16 @@ public struct AuthenticatorChain: Sendable {
     public func status(of account: Account) async -> AccountStatus? {
         let matchingLinks = links.filter { $0.name == account.authenticator && $0.bounds.contain(account.user) }
         guard !matchingLinks.isEmpty else { return .ended(.wrong) }
-        let keepers = matchingLinks.compactMap { link in
+        let accountAuthenticators = matchingLinks.compactMap { link in
             (link.authenticator as? any AccountAuthenticator).map { (link.bounds, $0) }
         }
-        guard !keepers.isEmpty else { return nil }
+        guard !accountAuthenticators.isEmpty else { return nil }
         var status = AccountStatus.ended(.wrong)
-        for (bounds, keeper) in keepers {
-            status = await keeper.status(of: account.login)
+        for (bounds, authenticator) in accountAuthenticators {
+            status = await authenticator.status(of: account.login)
             switch status {
             case .good(let groups):
-                // The bounds may have been narrowed since the login.
+                // The configuration may have narrowed the scope since the login.
                 if bounds.contain(Identity(user: account.user, groups: groups, authenticator: account.authenticator)) {
                     return status
                 }
@@ -102,18 +103,19 @@ public struct AuthenticatorChain: Sendable {
         return status
     }
 
-    /// Returns the account that a password of this user would be verified against, as far as that is known without a password.
+    /// Returns the account that a password of this user would be verified against, as far as it can be determined
+    /// without a password.
     ///
-    /// The authenticators are queried in their order, up to the first one that has the account: it owns the name, also where the
-    /// account is disabled.
+    /// Queries the authenticators in their order, up to the first one that has the account. This one owns the name,
+    /// even if the account is disabled.
     func lookUpAccount(of user: UserName, login: LoginName) async -> AccountLookup {
         var lookup = AccountLookup()
         for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
-            guard let keeper = link.authenticator as? any AccountAuthenticator else {
+            guard let authenticator = link.authenticator as? any AccountAuthenticator else {
                 lookup.undecided.append(.init(authenticator: link.name, reason: .loginsOnly))
                 continue
             }
-            switch await keeper.status(of: login) {
+            switch await authenticator.status(of: login) {
             case .ended(.wrong): lookup.unknownTo.append(link.name)
             case .unknown(let reason):
                 lookup.undecided.append(.init(authenticator: link.name, reason: .outage(reason)))
@@ -137,7 +139,7 @@ public struct AuthenticatorChain: Sendable {
     }
 
     /// Returns the candidates for a password of this user (nil for a name without canonical form). An authenticator
-    /// never receives the password of a user outside its bounds.
+    /// never receives the password of a user outside its scope.
     func passwordCandidates(of user: UserName?) -> Candidates {
         Candidates(
             links.enumerated().filter { $0.element.takes.contains(.password) && $0.element.bounds.contain(user) },
@@ -159,10 +161,10 @@ public struct AuthenticatorChain: Sendable {
             links[index].metrics?.recordCacheHit()
         }
 
-        fileprivate init(_ asked: [(offset: Int, element: Link)], of generation: UInt64) {
-            name = "\(generation)\n" + asked.map { "\($0.offset) \($0.element.name)" }.joined(separator: "\n")
-            dependsOnPeer = asked.contains { $0.element.outcomeDependsOnPeer }
-            links = asked.map(\.element)
+        fileprivate init(_ candidates: [(offset: Int, element: Link)], of generation: UInt64) {
+            name = "\(generation)\n" + candidates.map { "\($0.offset) \($0.element.name)" }.joined(separator: "\n")
+            dependsOnPeer = candidates.contains { $0.element.outcomeDependsOnPeer }
+            links = candidates.map(\.element)
         }
     }
 
@@ -219,7 +221,7 @@ public struct AuthenticatorChain: Sendable {
 
 extension AuthenticatorChain.Link {
     /// Checks an accepted identity: rejects it if its user differs from the presented one, or if it is outside the
-    /// bounds.
+    /// scope of the authenticator.
     fileprivate func checked(
         _ identity: Identity, _ kind: CredentialKind, of user: UserName?, _ logger: Logger
     ) -> AuthenticationOutcome {

@@ -7,13 +7,13 @@ public struct AuthenticatorScope: Sendable, Hashable {
     /// The allowed groups; nil for all.
     public var groups: Set<GroupName>?
 
-    /// Creates bounds; without arguments everything is allowed.
+    /// Creates a scope; without arguments everything is allowed.
     public init(users: [NamePattern]? = nil, groups: Set<GroupName>? = nil) {
         self.users = users
         self.groups = groups
     }
 
-    /// Returns whether the name is allowed. No list of names allows a name without canonical form.
+    /// Returns whether the name is allowed. A name without canonical form (nil) is allowed only if all names are.
     func contain(_ user: UserName?) -> Bool {
         guard let users else { return true }
         guard let user else { return false }

@@ -114,7 +114,7 @@ struct CredentialVerifier: Sendable {
         let ticket: Limiter.LoginTicket?
         do throws(Rejection) {
             charge = try throttle.admit(user, from: peer)
-            ticket = try ticketOfStranger(charge, from: peer)
+            ticket = try ticketForUnknownPair(charge, from: peer)
         } catch {
             passwordCache.complete(pending, key, nil)
             pending.withdraw()
@@ -138,8 +138,9 @@ struct CredentialVerifier: Sendable {
             })
     }
 
-    // A user known at this address pays only for itself, whatever others at that address have spent.
-    private func ticketOfStranger(
+    // A user with an earlier login from this address is not charged to the limit of the address, which other users of
+    // the address may have exhausted.
+    private func ticketForUnknownPair(
         _ charge: LoginThrottle.Charge, from peer: Peer
     ) throws(Rejection) -> Limiter.LoginTicket? {
         if charge.isOfKnownPair { return nil }

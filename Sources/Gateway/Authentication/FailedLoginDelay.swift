@@ -9,8 +9,8 @@ final class FailedLoginDelay: Sendable {
     private let randomness: @Sendable () -> UInt64
     private let waiting = Atomic(0)
 
-    /// The limit's name in rejections when too many logins are delayed.
-    static let limitName = "login-refusals"
+    /// The name of the limit that rejects further failed logins while too many are delayed.
+    static let limitName = "login-delay"
 
     init(
         rules: AuthenticationRules, clocks: Clocks, scheduler: any CallScheduler,

@@ -4,10 +4,10 @@ internal import NIOCore
 /// The parsed `Authorization` field: Basic (RFC 7617) or Bearer (RFC 6750).
 struct PresentedCredential {
     let credential: Credential
-    /// The name as typed, for the log; nil for a token.
+    /// The presented name, unchanged, for the log; nil for a token.
     let name: PresentedName?
 
-    /// The name in the form for authenticators; nil for a token.
+    /// The login name that authenticators receive; nil for a token.
     var login: LoginName? { if case .password(let login, _) = credential { login } else { nil } }
 
     /// The maximum length of a password in bytes. A longer one is rejected before it is hashed.
@@ -32,10 +32,10 @@ struct PresentedCredential {
         }
     }
 
-    /// Returns whether the bytes are the word, compared without case (RFC 9110, section 11.1).
-    private static func equal(_ bytes: Span<UInt8>, _ word: StaticString) -> Bool {
-        guard bytes.count == word.utf8CodeUnitCount else { return false }
-        return word.withUTF8Buffer { word in bytes.indices.allSatisfy { bytes[$0].asciiLowercased == word[$0] } }
+    /// Returns whether the bytes are the name of the scheme, compared without case (RFC 9110, section 11.1).
+    private static func equal(_ bytes: Span<UInt8>, _ scheme: StaticString) -> Bool {
+        guard bytes.count == scheme.utf8CodeUnitCount else { return false }
+        return scheme.withUTF8Buffer { scheme in bytes.indices.allSatisfy { bytes[$0].asciiLowercased == scheme[$0] } }
     }
 
     private init(_ credential: Credential, name: PresentedName?) {
@@ -48,7 +48,7 @@ struct PresentedCredential {
             let user = String(validating: pair[..<colon], as: UTF8.self)
         else { throw Rejection(.credentialsRejected, "the Basic credential is malformed") }
         let password = pair[(colon + 1)...]
-        // C libraries read a password up to its first NUL.
+        // A C library reads a password only up to its first NUL, so a password with a NUL is rejected.
         guard !user.isEmpty, !user.utf8.contains(0), (1...longestPassword).contains(password.count),
             !password.contains(0)
         else { throw Rejection(.credentialsRejected, "user or password is empty, too long, or contains NUL") }

@@ -5,7 +5,7 @@ enum PermittedLocalCall: Sendable {
     case whoami
     /// Starts a session after a login by password, unless the user was revoked since the epoch.
     case startSession(DeviceLabel?, login: LoginName, since: RevocationEpoch)
-    /// Renews the session of the presented token. Its account is good and belongs to these groups.
+    /// Renews the session of the presented token. Its account is valid and belongs to these groups.
     case renewSession(Session, groups: Set<GroupName>)
     case endSession(SessionID)
     case revokeToken(TokenReference)
@@ -78,7 +78,7 @@ extension Authorization {
         }
     }
 
-    /// Authorizes the renewal of a session only while the account that it began with is good.
+    /// Authorizes the renewal of a session only while the account that it began with is valid.
     private func renewal(by caller: Identity) async throws(Rejection) -> PermittedLocalCall {
         guard let session = caller.token?.session.flatMap(sessions.session) else {
             throw Rejection(
@@ -88,7 +88,8 @@ extension Authorization {
         switch await chain.status(of: session.account) {
         case .good(let groups): return .renewSession(session, groups: groups)
         case nil: return .renewSession(session, groups: caller.groups)
-        case .ended(let reason): throw Rejection(.credentialsRejected, "the session's account: \(reason.rawValue)")
+        case .ended(let reason):
+            throw Rejection(.credentialsRejected, "the account of the session is not valid: \(reason.rawValue)")
         case .unknown(let reason):
             throw Rejection(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
         }

@@ -23,8 +23,8 @@ extension Authorization {
     }
 
     /// Returns the account of the caller's login or session if its status must be checked later, because a device
-    /// receives notifications even if its owner makes no further call. If the status cannot be queried, the age of the
-    /// registration counts.
+    /// receives notifications even if its owner makes no further call. If the status cannot be queried, the
+    /// registration expires some time after it was last renewed.
     func recheckedAccount(of caller: Identity, login: LoginName?) -> Account? {
         let account =
             if let login {
@@ -39,8 +39,8 @@ extension Authorization {
         }
     }
 
-    /// Returns the account behind a bearer token that its authenticator has just verified, which counts as a login. Nil
-    /// for tokens that the gateway issued, and for authenticators that can report on accounts.
+    /// Returns the account of a bearer token that its authenticator has just verified, which counts as a login. Nil for
+    /// tokens that the gateway issued, and for authenticators that can report on accounts.
     private func bearerAccount(of caller: Identity) -> Account? {
         guard chain.authenticatorsWithoutStatus.contains(caller.authenticator) else { return nil }
         return Account(user: caller.user, login: LoginName(caller.user.text), authenticator: caller.authenticator)

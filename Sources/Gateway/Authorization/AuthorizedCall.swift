@@ -13,7 +13,7 @@ struct AuthorizedCall: ~Copyable {
     }
 }
 
-/// An authorized operation. Operations on a registration hold a claim of the ledger.
+/// An authorized operation. Operations on a registration hold a claim, which is a lock in the ledger.
 enum Permitted: ~Copyable {
     case create(handle: DeviceHandle?, LedgerClaim)
     case update(label: RegistrationID, DeviceHandle, tags: [Tag], LedgerClaim)
@@ -60,8 +60,8 @@ enum Permitted: ~Copyable {
     }
 }
 
-/// The third phase: decides whether the caller may make the call. The policy decides on sends and tags, the ledger on
-/// registrations.
+/// The authorize phase: decides whether the caller may make the call. The policy decides on sends and tags, the ledger
+/// on registrations.
 struct Authorization: Sendable {
     let policy: Policy
     let sendRules: SendRules
@@ -78,7 +78,7 @@ struct Authorization: Sendable {
         _ identified: consuming AuthenticatedCall, _ payment: Limiter.Payment = .charged
     ) async throws(Rejection) -> AuthorizedCall {
         if let authorized = try authorizeImmediately(&identified, payment) { return authorized }
-        return try await authorizeAfterAsking(identified, payment)
+        return try await authorizeAsynchronously(identified, payment)
     }
 
     /// Authorizes sends, which depend only on the policy; returns nil for other calls.
@@ -97,7 +97,7 @@ struct Authorization: Sendable {
     }
 
     @inline(never)
-    private func authorizeAfterAsking(
+    private func authorizeAsynchronously(
         _ identified: consuming AuthenticatedCall, _ payment: Limiter.Payment
     ) async throws(Rejection) -> AuthorizedCall {
         var facts = identified.facts
@@ -106,7 +106,7 @@ struct Authorization: Sendable {
             let revocation = CallerRevocationCheck(of: caller, since: identified.epoch, in: sessions)
             let permitted = try await permit(
                 identified.call, caller, login: identified.login, revocation, &facts)
-            // The session may have been closed while the call waited for the ledger.
+            // The session may have been closed, or the user revoked, while the call waited for the ledger.
             try revocation.check()
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
         } catch {
@@ -114,8 +114,8 @@ struct Authorization: Sendable {
         }
     }
 
-    /// Charges a call that is rejected here and so never reaches the limit phase. Otherwise rejected attempts would be
-    /// free and unlimited.
+    /// Charges a call that is rejected here and so never reaches the limit phase. Otherwise no limit would count
+    /// rejected attempts.
     private func charge(
         _ rejection: Rejection, to caller: Identity, _ facts: CallFacts, _ payment: Limiter.Payment
     ) -> Rejection {
@@ -163,13 +163,13 @@ struct Authorization: Sendable {
         case .create(let handle):
             return .create(
                 handle: handle, try await claim(.create(user: caller.user, handle: handle), revocation))
-        case .update(let label, let wanted):
-            let tags = try policy.registeredTags(wanted.tags, by: caller, &facts)
+        case .update(let label, let registration):
+            let tags = try policy.registeredTags(registration.tags, by: caller, &facts)
             let account = recheckedAccount(of: caller, login: login)
             let claim = try await claim(
-                .update(user: caller.user, label: label, handle: wanted.handle, account: account), revocation)
+                .update(user: caller.user, label: label, handle: registration.handle, account: account), revocation)
             try apply(claim.decision, &facts)
-            return .update(label: label, wanted.handle, tags: tags, claim)
+            return .update(label: label, registration.handle, tags: tags, claim)
         case .delete(let label):
             let claim = try await claim(.delete(user: caller.user, label: label))
             guard case .owned(let id) = claim.decision else {
@@ -210,8 +210,8 @@ struct Authorization: Sendable {
 
     /// Returns the rule that allows the send. Without one, rejects the send, or allows it if the policy is not
     /// enforced.
-    private func rule(_ found: String?) throws(Rejection) -> String {
-        if let found { return found }
+    private func rule(_ matching: String?) throws(Rejection) -> String {
+        if let matching { return matching }
         guard !policy.isEnforced else { throw Rejection(.sendNotAllowed, "no rule allows the send") }
         return Policy.wouldReject
     }

@@ -44,7 +44,8 @@ extension Policy {
         }
     }
 
-    /// The journal's word, in place of a rule, for a call that is carried out only because the policy is not enforced.
+    /// The value in place of a rule in the journal, for a call that is carried out only because the policy is not
+    /// enforced.
     static let wouldReject = "would-refuse"
 
     private static func sorted(_ tags: Set<Tag>) -> [Tag] { tags.sorted { $0.key < $1.key } }

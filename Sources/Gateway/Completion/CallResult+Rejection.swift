@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension CallResult {
-    /// The code of the response to the client; nil if the call was carried out.
+    /// The code of the error response to the client; nil if the call was carried out.
     var rejection: RejectionCode? {
         switch self {
         case .accepted, .adopted, .healed, .neutralised: nil
@@ -16,7 +16,7 @@ extension CallResult {
         }
     }
 
-    /// The additional content of the response.
+    /// The additional content of the error response: when to retry.
     var extra: Rejection.Extra? {
         switch self {
         case .overloaded, .ledgerUnavailable: .retryAfter(seconds: 1)

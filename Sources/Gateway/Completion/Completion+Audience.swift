@@ -35,7 +35,7 @@ extension Completion {
         }
         if let failure {
             logger.warning(
-                "Backend failed sends to an audience",
+                "Sends to an audience failed",
                 metadata: [
                     "call": "\(facts.call)", "failed": "\(counts.failed)", "first": "\(failure.result.rawValue)",
                     "detail": "\(failure.detail)",

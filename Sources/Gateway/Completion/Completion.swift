@@ -1,7 +1,8 @@
 internal import GatewayCore
 internal import Logging
 
-/// The last phase: records exactly one outcome for each intent, and creates the response to the client.
+/// The complete phase, the last one: records exactly one outcome for each intent, and creates the response to the
+/// client.
 struct Completion: Sendable {
     let profile: BackendProfile
     let journal: any Journal
@@ -31,7 +32,7 @@ struct Completion: Sendable {
             forwarded.plan.claim)
     }
 
-    /// Completes a deletion that the gateway makes by itself.
+    /// Completes the deletion of a registration that was marked for deletion (see `Gateway.sweep(_:as:)`).
     ///
     /// - Returns: Whether nothing is left to delete.
     func completeSweep(_ forwarded: consuming ForwardedPlan) async -> Bool {
@@ -134,7 +135,8 @@ struct Completion: Sendable {
             return Completed(.backendFailed, response)
         }
         facts.registration = id
-        // The device presented the id that it had before the gateway was installed, and its handle proves it.
+        // The device presented the id from before the gateway was installed, and the backend returned the same id for
+        // the device's handle.
         let adopted = known == nil && !outcome.usedAlternative && id == label
         switch await write(.registered(id, replacing: id == known ? nil : known), claim, facts.call) {
         case nil: return Completed(.ledgerFailed, response)
@@ -147,12 +149,12 @@ struct Completion: Sendable {
         _ outcome: ForwardResult, _ id: RegistrationID, _ claim: consuming LedgerClaim, _ call: CallID
     ) async -> Completed {
         guard outcome.result == .accepted else {
-            // The device's wish to be deleted is kept, whatever the backend did. `write` logs a failure.
+            // The registration is marked for deletion, whatever the backend did. `write` logs a failure.
             _ = await write(.deleting(id), claim, call)
             return Completed(outcome.result, .empty(200))
         }
-        // The backend overwrote the registration instead of deleting it. If its confirmation proves nothing, the
-        // deletion is repeated.
+        // The backend overwrote the registration instead of deleting it. If a successful response does not prove the
+        // update (`confirmsUpdates`), the deletion is repeated.
         let isUnconfirmed = outcome.usedAlternative && !profile.backend.confirmsUpdates
         let written = await write(isUnconfirmed ? .unconfirmed(id) : .deleted(id), claim, call)
         guard let isComplete = written else { return Completed(.ledgerFailed, .empty(200)) }

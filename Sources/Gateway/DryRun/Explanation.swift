@@ -23,9 +23,9 @@ public struct Explanation: Sendable {
 
     /// The parsed call; nil if it could not be parsed.
     public var call: ExplainedCall?
-    /// The operation, in the journal's word; nil if no route matched.
+    /// The operation, named as in the journal; nil if no route matched.
     public var action: Action?
-    /// The policy decision, in the journal's word.
+    /// The policy decision, named as in the journal.
     public var rule: String?
     /// The backend's id of the registration concerned.
     public var registration: RegistrationID?

@@ -5,7 +5,7 @@ internal import NIOCore
 struct ForwardedPlan: ~Copyable {
     let plan: UpstreamPlan
     let outcome: ForwardResult
-    /// The total time of the backend in milliseconds.
+    /// The total duration of the backend requests in milliseconds.
     let milliseconds: Int
     /// The results of the sends to the members of an audience, in the order of the steps.
     let memberResults: [MemberResult]
@@ -40,14 +40,14 @@ struct ForwardResult: Sendable {
     var detail = ""
 }
 
-/// The seventh phase: performs the plan's steps at the backend in order. Never throws and is never cancelled.
+/// The forward phase: performs the plan's steps at the backend in order. Never throws and is never cancelled.
 struct Forwarding: Sendable {
     let backend: any Backend
     let encoder: UpstreamEncoder
     let profile: BackendProfile.BackendSide
     let ledger: any RegistrationLedger
     let clocks: Clocks
-    /// The maximum time of the backend for all steps of one call.
+    /// The time limit for all backend requests of one call.
     let deadline: TimeAmount
 
     /// Rejects a call if the backend is full. Runs before authentication, limits and recording, so that the response is
@@ -122,8 +122,8 @@ struct Forwarding: Sendable {
         switch purpose {
         case .update(let update):
             let known = update.claim.decision.updated
-            let wanted: RegistrationID? = if case .known(let id) = target { id } else { run.outcome.reserved }
-            guard let id = wanted else { return true }
+            let registration: RegistrationID? = if case .known(let id) = target { id } else { run.outcome.reserved }
+            guard let id = registration else { return true }
             do throws(LedgerUnavailable) {
                 let prepared = try await ledger.prepare(
                     id, replacing: id == known ? nil : known, for: update.claim, now: clocks.wall())

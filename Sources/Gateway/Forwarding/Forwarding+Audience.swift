@@ -10,8 +10,8 @@ struct MemberResult: Sendable {
 extension Forwarding {
     /// The maximum number of concurrent sends to the members of an audience.
     static let audienceWidth = 16
-    /// The maximum time for all sends to the members of an audience. Shorter than the timeout of clients, which are to
-    /// learn how many members were reached.
+    /// The maximum time for all sends to the members of an audience. Shorter than the timeout of clients, so that
+    /// the response with the counts reaches them.
     static let audienceTime = TimeAmount.seconds(55)
 
     /// Sends to each member once, with limited concurrency. The tasks are children of the call's task and so run on its

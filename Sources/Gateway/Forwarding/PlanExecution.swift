@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The state of a plan in progress: the data from earlier steps, and the result if no further step succeeds.
+/// The state of a plan while it is forwarded: the data from earlier steps, and the result if no further step succeeds.
 struct PlanExecution {
     let call: CallID
     let caller: UserName
@@ -17,7 +17,7 @@ struct PlanExecution {
         self.deadline = deadline
     }
 
-    /// Updates the result with the backend's response to a step.
+    /// Updates the state with the backend's result of a step.
     @inline(never)
     mutating func apply(
         _ result: BackendResult, of step: UpstreamStep, by profile: BackendProfile.BackendSide

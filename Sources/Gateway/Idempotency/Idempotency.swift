@@ -1,9 +1,10 @@
 internal import GatewayCore
 
-/// A call that repeats no earlier send. Only the idempotency phase creates one.
+/// A call that repeats no earlier send. Only the deduplicate phase creates one.
 struct DeduplicatedCall: ~Copyable {
     var authorized: AuthorizedCall
-    /// The idempotency claim of a send with a key, which the limit phase stores when it admits the send; nil for every other call.
+    /// The idempotency claim of a send with a key, which the limit phase stores when it admits the send; nil for every
+    /// other call.
     let claim: IdempotencyClaim?
 
     fileprivate init(_ authorized: consuming AuthorizedCall, claim: IdempotencyClaim? = nil) {
@@ -12,15 +13,16 @@ struct DeduplicatedCall: ~Copyable {
     }
 }
 
-/// The result of the idempotency phase: a deduplicated call, or the response to a repeated send.
+/// The result of the deduplicate phase: a deduplicated call, or the response to a repeated send.
 enum DeduplicationResult: ~Copyable {
     case new(DeduplicatedCall)
     /// The response to send instead of repeating the send.
     case repeated(Response)
 }
 
-/// The idempotency phase, between authorize and limit: finds a send that was made before with the same key.
-/// Synchronous. A send without a key is always new. The limit phase stores a new send when it admits it.
+/// The deduplicate phase, between authorize and limit: finds an earlier send with the same key. Synchronous.
+///
+/// A send without a key is always new. The limit phase stores a new send when it admits it.
 struct Idempotency: Sendable {
     let memory: IdempotencyStore
     let digester: KeyedDigester
@@ -42,18 +44,18 @@ struct Idempotency: Sendable {
             case .new(let claim):
                 return .new(DeduplicatedCall(authorized, claim: claim))
             case .inFlight:
-                try pay(authorized.caller, authorized.facts)
+                try charge(authorized.caller, authorized.facts)
                 throw .sendInFlight
             case .another:
-                try pay(authorized.caller, authorized.facts)
+                try charge(authorized.caller, authorized.facts)
                 throw Rejection(
                     .idempotencyMismatch, "the key was used for another message",
                     hint: "This Idempotency-Key was used for another message.")
             case .answered(let response, let result):
-                try pay(authorized.caller, authorized.facts)
+                try charge(authorized.caller, authorized.facts)
                 return .repeated(replay(response, result, authorized.facts))
             case .unknown:
-                try pay(authorized.caller, authorized.facts)
+                try charge(authorized.caller, authorized.facts)
                 let rejection = Rejection(.backendTimedOut, "the outcome of the send is unknown")
                 return .repeated(replay(ProblemDocument.response(rejection), .backendTimedOut, authorized.facts))
             }
@@ -62,11 +64,12 @@ struct Idempotency: Sendable {
         }
     }
 
-    /// Passes on a call without a look-up: a deletion that the gateway makes by itself, or a dry run, which sends nothing.
+    /// Returns a call without a look-up: a deletion that the gateway starts itself, or a dry run, which sends nothing.
     static func exempt(_ authorized: consuming AuthorizedCall) -> DeduplicatedCall { DeduplicatedCall(authorized) }
 
-    /// Charges a replay, or a rejection because of the key, as a call and not as a send.
-    private func pay(_ caller: Identity, _ facts: CallFacts) throws(Rejection) {
+    /// Charges a repeated send, or a rejection because of the key, to the limits that count every call. Limits of sends
+    /// are not charged.
+    private func charge(_ caller: Identity, _ facts: CallFacts) throws(Rejection) {
         try limiter.admit(refusedCallOf: caller, at: facts.peer)
     }
 

@@ -1,12 +1,11 @@
 public import GatewayCore
 internal import Synchronization
 
-/// The idempotency store: the sends with an idempotency key of the last day and their results, so that no send is
-/// repeated.
+/// The sends with an idempotency key of the last 24 hours and their results, so that no send is repeated.
 ///
 /// A send is stored when it is admitted, after the limits, so that rejected sends occupy no entry. Bounded: 10,000
-/// sends of one user and one million in total (``IdempotencyTable`` describes the eviction). Shared by all event loops;
-/// each critical section takes some look-ups.
+/// sends for each user and one million in total (``IdempotencyTable`` describes the eviction). Shared by all event
+/// loops; each critical section makes a few table look-ups.
 public final class IdempotencyStore: Sendable {
     /// The time that a send is kept, in microseconds.
     static let period: Int64 = 24 * 3600 * 1_000_000
@@ -23,13 +22,13 @@ public final class IdempotencyStore: Sendable {
         let key: KeyedDigest
     }
 
-    /// The result of a lookup.
+    /// The result of a look-up.
     enum Lookup {
         /// No such send is stored. The caller may make it, and calls `enter()` on the claim once it is admitted.
         case new(IdempotencyClaim)
-        /// Another call is making the send.
+        /// Another call is making the same send.
         case inFlight
-        /// The key was used for another message.
+        /// The key was used before with another message.
         case another
         /// The send completed with this response.
         case answered(Response, CallResult)
@@ -72,7 +71,7 @@ public final class IdempotencyStore: Sendable {
         }
     }
 
-    /// Removes the sends of a user, so that the next holder of the name starts without any.
+    /// Removes the sends of a user, so that a later user with the same name starts without any.
     public func forget(_ user: UserName) { table.withLock { $0.removeAll(of: user) } }
 
     /// Looks up a send. Stores nothing.
@@ -82,7 +81,7 @@ public final class IdempotencyStore: Sendable {
             Self.removeExpired(from: &table, now)
             return table.entry(for: scope)
         }
-        guard let entry else { return .new(IdempotencyClaim(scope: scope, message: message, memory: self)) }
+        guard let entry else { return .new(IdempotencyClaim(scope: scope, message: message, store: self)) }
         guard entry.message == message else { return .another }
         switch entry.state {
         case .inFlight: return .inFlight
@@ -93,8 +92,8 @@ public final class IdempotencyStore: Sendable {
 
     /// Stores an admitted send as in flight.
     ///
-    /// - Returns: The number of its entry; nil if another call has stored the same send since the lookup.
-    fileprivate func store(_ scope: Scope, _ message: KeyedDigest) -> UInt64? {
+    /// - Returns: The number of its entry; nil if another call has stored the same send since the look-up.
+    fileprivate func insert(_ scope: Scope, _ message: KeyedDigest) -> UInt64? {
         let now = clocks.wall()
         return table.withLock { table in
             table.entry(for: scope) == nil ? table.add(scope, message: message, at: now, state: .inFlight) : nil
@@ -114,7 +113,7 @@ public final class IdempotencyStore: Sendable {
     }
 
     private static func removeExpired(from table: inout IdempotencyTable, _ now: WallTime) {
-        // A few at a time, so that no call waits while a whole day expires.
+        // At most eight at a time, so that no call waits for the removal of a whole day's sends.
         for _ in 0..<8 {
             guard let oldest = table.oldest, oldest.at.microseconds <= now.microseconds - period else { return }
             table.remove(oldest.scope)
@@ -140,42 +139,42 @@ extension IdempotencyStore.State {
 /// - Entered: `complete(_:)` sets the result. Dropping the claim removes the entry.
 /// - Completed: further calls of `complete(_:)` have no effect.
 final class IdempotencyClaim: Sendable {
-    private static let outside: UInt64 = 0
+    private static let noEntry: UInt64 = 0
 
     private let scope: IdempotencyStore.Scope
     private let message: KeyedDigest
-    private let memory: IdempotencyStore
+    private let store: IdempotencyStore
     /// The number of the entry, at least 1; 0 before `enter()` and after completion.
-    private let number = Atomic(outside)
+    private let number = Atomic(noEntry)
 
-    fileprivate init(scope: IdempotencyStore.Scope, message: KeyedDigest, memory: IdempotencyStore) {
+    fileprivate init(scope: IdempotencyStore.Scope, message: KeyedDigest, store: IdempotencyStore) {
         self.scope = scope
         self.message = message
-        self.memory = memory
+        self.store = store
     }
 
     deinit {
         let entry = number.load(ordering: .relaxed)
-        if entry != Self.outside { memory.complete(scope, entry, nil) }
+        if entry != Self.noEntry { store.complete(scope, entry, nil) }
     }
 
     /// Stores the admitted send. Called once, before the send is recorded.
     ///
     /// - Throws: `idempotency-in-progress` if another call with the same key was admitted meanwhile.
     func enter() throws(Rejection) {
-        guard let entry = memory.store(scope, message) else { throw .sendInFlight }
+        guard let entry = store.insert(scope, message) else { throw .sendInFlight }
         number.store(entry, ordering: .relaxed)
     }
 
     /// Sets the result of the send. Only the first call has an effect.
     func complete(_ outcome: IdempotentResult) {
-        let entry = number.exchange(Self.outside, ordering: .relaxed)
-        if entry != Self.outside { memory.complete(scope, entry, outcome) }
+        let entry = number.exchange(Self.noEntry, ordering: .relaxed)
+        if entry != Self.noEntry { store.complete(scope, entry, outcome) }
     }
 }
 
 extension Rejection {
-    /// The rejection because another call is making the send with the same key.
+    /// The rejection of a send while another call makes the send with the same key.
     static var sendInFlight: Rejection {
         Rejection(.idempotencyInProgress, "a send with this key is in progress", extra: .retryAfter(seconds: 1))
     }

@@ -1,9 +1,10 @@
 internal import GatewayCore
 
-/// The table of sends with an idempotency key, with two orders of age: one of all sends and one for each user.
+/// A hash table of sends with an idempotency key. Linked lists order its entries by age: one of all sends, and one for
+/// each user.
 ///
-/// A value, which `IdempotencyStore` protects with a lock. Only sends in the table count toward its limits. Every operation
-/// takes constant time, except `removeAll(of:)`.
+/// A value, which `IdempotencyStore` protects with a lock. Only sends in the table count toward its limits. Every
+/// operation takes constant time, except `removeAll(of:)`.
 struct IdempotencyTable {
     /// A send in the table.
     struct Entry {
@@ -25,13 +26,13 @@ struct IdempotencyTable {
         var inUser = Links()
     }
 
-    /// The neighbours in one of the two orders.
+    /// The neighbours of a slot in one list.
     private struct Links {
         var older: Int?
         var newer: Int?
     }
 
-    /// One of the two orders: a doubly linked list with its length.
+    /// A doubly linked list of slots, ordered by age, with its length.
     private struct Order {
         var oldest: Int?
         var newest: Int?
@@ -47,7 +48,7 @@ struct IdempotencyTable {
     private var users: [UserName: Order] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// Creates an empty table for at most `most` sends, of which one user has at most `maximumPerUser`.
+    /// Creates an empty table for at most `most` sends in total and `maximumPerUser` sends of one user.
     init(most: Int, maximumPerUser: Int) {
         self.most = max(1, most)
         self.maximumPerUser = max(1, maximumPerUser)
@@ -62,10 +63,10 @@ struct IdempotencyTable {
     /// Returns the send with this scope, if any.
     func entry(for scope: IdempotencyStore.Scope) -> Entry? { places[scope].flatMap { slots[$0]?.entry } }
 
-    /// Adds a send, which replaces an older one with the same scope, and evicts another one if necessary.
+    /// Adds a send, replaces an older one with the same scope, and evicts another one if necessary.
     ///
-    /// A user at the user limit loses its own oldest send. In a full table, so does a user with an equal share or more;
-    /// for any other user the oldest send of all is evicted.
+    /// A user with `maximumPerUser` sends loses the oldest of them. In a full table, a user with at least the average
+    /// number of sends loses its oldest one; for any other user the oldest send in the table is evicted.
     ///
     /// - Returns: The entry's number.
     mutating func add(

@@ -1,12 +1,12 @@
 internal import GatewayCore
 
-/// The result of a send, for later requests with the same key.
+/// The result of a send, which decides how later requests with the same key are handled.
 enum IdempotentResult {
     /// The send certainly did not reach the backend; it may be sent again.
     case notSent
     /// The send may have reached the backend.
     case unknown
-    /// The backend responded, and the client got this response.
+    /// The result is certain, and the client got this response.
     case answered(Response, CallResult)
 
     /// Creates the result of a send to one user.
@@ -20,8 +20,8 @@ enum IdempotentResult {
         }
     }
 
-    /// Creates the result of a send to an audience. If none was accepted, it is unknown if any send may have reached
-    /// the backend unconfirmed, and not sent if none reached it.
+    /// Creates the result of a send to an audience, in this order: `answered` if any member's send was accepted,
+    /// `unknown` if any result is unknown, `notSent` if no send reached the backend, and otherwise `answered`.
     init(_ results: [CallResult], _ response: Response) {
         let outcomes = results.map { IdempotentResult($0, response) }
         if results.contains(.accepted) {
@@ -39,7 +39,7 @@ enum IdempotentResult {
     init(_ send: IdempotentSend) {
         let isAudience = AudienceName.named(in: send.target) != nil
         guard send.results.count >= send.intents, let result = send.results.first else {
-            // The outcome of some send was not recorded.
+            // The outcome of at least one send was not recorded.
             self = .unknown
             return
         }

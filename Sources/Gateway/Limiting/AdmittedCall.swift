@@ -20,7 +20,7 @@ struct AdmittedCall: ~Copyable {
     }
 }
 
-/// The limit phase: checks the limits. Synchronous.
+/// The limit phase: checks the rate limits and charges the call to them. Synchronous.
 struct Limiting: Sendable {
     let limiter: Limiter
 
@@ -50,7 +50,7 @@ struct Limiting: Sendable {
 
     /// Charges a call that is rejected for another reason than a limit, so that such attempts are limited too.
     ///
-    /// - Returns: The refusal to send: that of a limit if one is exhausted, otherwise the given one.
+    /// - Returns: The rejection to send: that of a limit if one is exhausted, otherwise the given one.
     func charge(_ rejection: Rejection, to caller: Identity, _ facts: CallFacts) -> Rejection {
         do throws(Rejection) {
             try limiter.admit(refusedCallOf: caller, at: facts.peer)
@@ -61,8 +61,8 @@ struct Limiting: Sendable {
     }
 
     /// Adds the state of the caller's own limits to the response.
-    func addFields(for told: RateLimitContext, to response: inout Response) {
-        let fields = limiter.fields(for: told.caller, isSend: told.isSend)
+    func addFields(for context: RateLimitContext, to response: inout Response) {
+        let fields = limiter.fields(for: context.caller, isSend: context.isSend)
         if response.fields.isEmpty { response.fields = fields } else { response.fields += fields }
     }
 

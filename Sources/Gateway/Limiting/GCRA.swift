@@ -1,7 +1,9 @@
 /// The generic cell rate algorithm in nanoseconds. Its state is one number for each key: the theoretical arrival time.
 ///
-/// The debt of a key never exceeds the maximum of the limit, whatever its stored number. If the clock was set back or
-/// the limit was tightened, a key is therefore blocked for at most one interval beyond the time of a full burst.
+/// The debt of a key is the time by which its theoretical arrival time is ahead of the clock; without debt the key has
+/// its full burst. The debt never exceeds the maximum of the limit, whatever the stored number. If the clock was set
+/// back or the limit was tightened, a key is therefore blocked for at most one interval beyond the time of a full
+/// burst.
 struct GCRA: Sendable, Hashable {
     /// The nanoseconds between two calls at the steady rate, rounded up so that the rate is never exceeded.
     let interval: Int64

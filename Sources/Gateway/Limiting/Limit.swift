@@ -12,7 +12,7 @@ public struct Limit: Sendable, Hashable {
         case group
         /// The push service of a send.
         case pns
-        /// The peer's address. As the only key it counts invalid credentials, before the caller is known.
+        /// The peer's address. A limit with this key alone counts invalid credentials, before the caller is known.
         case address
     }
 

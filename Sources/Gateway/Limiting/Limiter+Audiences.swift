@@ -31,23 +31,23 @@ extension Limiter {
         let subject = LimitSubject(caller, at: peer, sending: send)
         let (common, each) = charges(subject, members)
         let now = now
-        let verdict = store.table.withLock { table in
+        let decision = store.table.withLock { table in
             payment == .charged ? table.admit(common, now: now) : table.check(common, now: now)
         }
-        if payment == .charged { note(verdict, subject) }
-        if let exhausted = verdict.exhausted { throw rejection(exhausted) }
-        var shadowed = verdict.shadowed
+        if payment == .charged { note(decision, subject) }
+        if let exhausted = decision.exhausted { throw rejection(exhausted) }
+        var shadowed = decision.shadowed
         var admitted = AdmittedMembers()
         admitted.reached.reserveCapacity(members.count)
         for start in stride(from: 0, to: members.count, by: Self.membersAtOnce) {
             let part = start..<min(start + Self.membersAtOnce, members.count)
-            let verdicts = store.table.withLock { table in
+            let decisions = store.table.withLock { table in
                 part.map { payment == .charged ? table.admit(each[$0], now: now) : table.check(each[$0], now: now) }
             }
-            for (member, verdict) in zip(members[part], verdicts) {
-                if payment == .charged { note(verdict, subject, recipient: member) }
-                shadowed += verdict.shadowed
-                if let exhausted = verdict.exhausted {
+            for (member, decision) in zip(members[part], decisions) {
+                if payment == .charged { note(decision, subject, recipient: member) }
+                shadowed += decision.shadowed
+                if let exhausted = decision.exhausted {
                     let limit = rules[exhausted.charge.rule].limit.name
                     admitted.skipped.append(SkippedMember(user: member, limit: limit))
                 } else {

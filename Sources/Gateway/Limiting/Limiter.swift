@@ -112,12 +112,12 @@ public final class Limiter: Sendable {
         _ charges: [LimitCharge], _ subject: LimitSubject, _ payment: Payment
     ) throws(Rejection) -> [String] {
         let now = now
-        let verdict = store.table.withLock { table in
+        let decision = store.table.withLock { table in
             payment == .charged ? table.admit(charges, now: now) : table.check(charges, now: now)
         }
-        if payment == .charged { note(verdict, subject) }
-        if let exhausted = verdict.exhausted { throw rejection(exhausted) }
-        return verdict.shadowed.isEmpty ? [] : names(verdict.shadowed)
+        if payment == .charged { note(decision, subject) }
+        if let exhausted = decision.exhausted { throw rejection(exhausted) }
+        return decision.shadowed.isEmpty ? [] : names(decision.shadowed)
     }
 
     /// Returns the charges of a call. Limits of logins are not included.

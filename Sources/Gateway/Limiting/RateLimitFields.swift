@@ -1,8 +1,8 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// The response fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), which tell callers
-/// the state of their limits.
+/// The response fields `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-11), which report to
+/// callers the state of their limits.
 ///
 /// They contain only limits that count by sender or user alone; the state of a limit by recipient, group or address
 /// would disclose what others do. Shadow limits are omitted too. The constant parts are precomputed.

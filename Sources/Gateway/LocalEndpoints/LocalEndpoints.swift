@@ -34,7 +34,7 @@ struct LocalEndpoints: Sendable {
                 return .accepted
             }
         case .revokeToken(let token):
-            // Some verifier may accept the token after its expiry, because its clock may be one minute behind.
+            // The revocation lasts one minute longer than the token, because the clock of a verifier may be behind.
             let until = WallTime(seconds: token.expires.seconds + 60)
             return await write(facts) { () throws(LedgerUnavailable) in
                 try await sessions.revoke(token: token.id, of: caller.user, until: until)
@@ -94,7 +94,8 @@ struct LocalEndpoints: Sendable {
         if chain.requiresRecheck(session.authenticator) { sessions.note(groups, of: session.account) }
     }
 
-    /// Performs the write, and responds with success if it succeeded. If it failed, nothing has changed, and the caller may try again.
+    /// Performs the write, and responds with success if it succeeded. If it failed, nothing has changed, and the caller
+    /// may try again.
     private func write(
         _ facts: CallFacts, _ response: Response = .empty(204),
         _ operation: () async throws(LedgerUnavailable) -> CallResult

@@ -1,6 +1,7 @@
 internal import GatewayCore
 
-/// The metrics of one kind of authenticator: its results and durations. Lock-free; safe on any thread.
+/// The metrics of the authenticators with one plug-in name: results, durations and cache hits. Lock-free; safe on any
+/// thread.
 public final class AuthenticatorMetrics: Sendable {
     private enum Outcome: String, CaseIterable {
         case accepted, rejected, unavailable
@@ -12,7 +13,7 @@ public final class AuthenticatorMetrics: Sendable {
     private let rejected = Counter()
     private let unavailable = Counter()
     private let notMine = Counter()
-    private let notMarked = Counter()
+    private let cacheHits = Counter()
     private let cacheMisses = Counter()
     private let durations = Histogram(.latencies)
 
@@ -20,7 +21,7 @@ public final class AuthenticatorMetrics: Sendable {
 
     func now() -> Int64 { clocks.monotonic().nanoseconds }
 
-    /// Records a result.
+    /// Records a result, and the duration since `start`.
     func note(_ outcome: AuthenticationOutcome, since start: Int64) {
         switch outcome {
         case .accepted: accepted.add()
@@ -32,7 +33,7 @@ public final class AuthenticatorMetrics: Sendable {
     }
 
     /// Counts a password whose result was cached or pending, so that the authenticator was not queried.
-    func recordCacheHit() { notMarked.add() }
+    func recordCacheHit() { cacheHits.add() }
 
     /// Counts a password that the authenticator was queried about.
     func recordCacheMiss() { cacheMisses.add() }
@@ -65,7 +66,7 @@ public final class AuthenticatorMetrics: Sendable {
                 "notify_gateway_password_cache_lookups_total", .counter,
                 "Lookups in the password cache; a hit needs no query of the authenticator.",
                 all.flatMap { entry in
-                    [("hit", entry.value.notMarked), ("miss", entry.value.cacheMisses)].map { result, counter in
+                    [("hit", entry.value.cacheHits), ("miss", entry.value.cacheMisses)].map { result, counter in
                         ([name(entry.key), .init("result", result)], .number(Double(counter.value)))
                     }
                 }),

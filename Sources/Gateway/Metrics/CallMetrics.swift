@@ -1,28 +1,29 @@
 public import GatewayCore
 internal import Synchronization
 
-/// The metrics of calls. They survive reloads of the configuration and are shared by all event loops.
+/// The metrics of calls, by action, result, phase, limit and authenticator. They survive reloads of the configuration
+/// and are shared by all event loops.
 ///
 /// Recording takes no lock and allocates nothing. The counters are created beforehand: for each action and code at the
-/// start, and for each limit and authenticator when a gateway is created.
+/// start, and for each limit and authenticator when a `Gateway` is created.
 public final class CallMetrics: Sendable {
     private struct Call: Hashable {
         let action: Action?
         let code: RejectionCode?
     }
 
-    private struct Named {
+    private struct NamedMetrics {
         var limits: [String: Counter] = [:]
         var authenticators: [PluginName: AuthenticatorMetrics] = [:]
     }
 
     private let clocks: Clocks
     private let calls: [Call: Counter]
-    private let whole = Histogram(.latencies)
+    private let durations = Histogram(.latencies)
     private let phases = CallPhase.allCases.map { _ in Histogram(.latencies) }
-    private let named = Mutex(Named())
+    private let named = Mutex(NamedMetrics())
 
-    /// Creates metrics at zero.
+    /// Creates metrics with all counters at zero.
     public init(clocks: Clocks = .system) {
         self.clocks = clocks
         var calls: [Call: Counter] = [:]
@@ -41,13 +42,13 @@ public final class CallMetrics: Sendable {
     /// Records a completed call.
     func count(_ action: Action?, _ code: RejectionCode?, after nanoseconds: Int64) {
         calls[Call(action: action, code: code)]?.add()
-        whole.observe(nanoseconds)
+        durations.observe(nanoseconds)
     }
 
     /// Counts a request that could not be framed.
     func count(_ code: RejectionCode) { calls[Call(action: nil, code: code)]?.add() }
 
-    /// Returns the counters of rejections by these limits. Existing counters continue.
+    /// Returns the counters of rejections for these limits, by name. Existing counters are kept.
     func counters(ofLimits names: [String]) -> [String: Counter] {
         named.withLock { named in
             for name in names where named.limits[name] == nil { named.limits[name] = Counter() }
@@ -55,7 +56,7 @@ public final class CallMetrics: Sendable {
         }
     }
 
-    /// Returns the metrics of an authenticator. Existing ones continue.
+    /// Returns the metrics of an authenticator. Existing metrics are kept.
     public func authenticator(_ name: PluginName) -> AuthenticatorMetrics {
         named.withLock { named in
             if let known = named.authenticators[name] { return known }
@@ -87,7 +88,7 @@ public final class CallMetrics: Sendable {
                 counted.map { ($0.labels, .number(Double($0.value))) }),
             MetricFamily(
                 "notify_gateway_call_duration_seconds", .histogram,
-                "Time from the complete request to the response, in seconds.", [([], .spread(whole.reading))]),
+                "Time from the complete request to the response, in seconds.", [([], .spread(durations.reading))]),
             MetricFamily(
                 "notify_gateway_phase_duration_seconds", .histogram, "Duration of the phases of calls, in seconds.",
                 CallPhase.allCases.map { ([.init("phase", $0.rawValue)], .spread(phases[$0.index].reading)) }),

@@ -4,9 +4,9 @@ internal import GatewayCore
 enum Call: Sendable {
     /// A device requests a registration id, with or without its handle.
     case create(handle: DeviceHandle?)
-    /// A device registers under the id that it knows.
+    /// A device creates or updates its registration under the id that it presents.
     case update(label: RegistrationID, RequestedRegistration)
-    /// A device deletes the registration that it knows under this id.
+    /// A device deletes the registration with the id that it presents.
     case delete(label: RegistrationID)
     /// One user notifies another.
     case send(RequestedSend)

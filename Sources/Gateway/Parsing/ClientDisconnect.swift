@@ -30,7 +30,7 @@ public final class ClientDisconnect: Sendable {
     }
 
     /// Sets the watcher of the call's current wait. It is called at once if the client has disconnected already. The
-    /// call removes it with `endWatch()`.
+    /// call removes it with `endWatch()` after the wait.
     func watch(_ watcher: @escaping @Sendable () -> Void) {
         let hasLeft = state.withLock { state in
             if !state.hasLeft { state.watcher = watcher }

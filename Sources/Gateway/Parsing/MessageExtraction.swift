@@ -1,13 +1,13 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The way in which the text of a message is read from a body, which some clients build without escaping (contract:
-/// client rule 5).
+/// The rule for reading the text of a message from a body, which some clients build without escaping (contract: client
+/// rule 5).
 public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
     /// Decodes a strict JSON string. From any other body, removes one outer pair of quotation marks.
     case auto
-    /// Removes the outer pair of quotation marks and takes everything inside literally. For fleets of the tutorial's
-    /// original clients, which never escape.
+    /// Removes the outer pair of quotation marks and reads everything inside literally. For the original clients of the
+    /// tutorial, which never escape.
     case literal
 
     func text(of body: ByteBuffer) throws(Rejection) -> String {

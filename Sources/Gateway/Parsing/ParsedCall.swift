@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A well-formed call whose caller is not known yet. Only the parse phase creates one.
+/// A well-formed call whose caller is not authenticated yet. Only the parse phase creates one.
 struct ParsedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
@@ -21,7 +21,7 @@ struct ParsedCall: ~Copyable {
     }
 }
 
-/// The first phase: parses a request into a call. Pure and synchronous.
+/// The parse phase: parses a request into a call. Pure and synchronous.
 struct Parsing: Sendable {
     let routes: RouteTable
     let names: NameRules
@@ -56,8 +56,8 @@ struct Parsing: Sendable {
                     facts.pns = send.service
                     facts.bytes = send.text.utf8.count
                 case .update(_, let registration):
-                    // The label that the client presents may be anyone's. It is recorded only once the ledger has
-                    // resolved it to a registration.
+                    // The label that the client presents may belong to another user. It is recorded only after the
+                    // ledger has resolved it to a registration.
                     facts.platform = registration.handle.service
                 case .create, .delete, .own:
                     break
@@ -139,7 +139,7 @@ struct Parsing: Sendable {
     }
 
     private func requireNoBody(_ request: ReceivedRequest) throws(Rejection) {
-        guard request.body.readableBytes == 0 else { throw Rejection(.malformedRequest, "the call takes no body") }
+        guard request.body.readableBytes == 0 else { throw Rejection(.malformedRequest, "the call must have no body") }
     }
 
     private func label(_ segment: String?, _ request: ReceivedRequest) throws(Rejection) -> RegistrationID {

@@ -35,8 +35,8 @@ public struct ReceivedRequest: Sendable {
         public var peer: Peer
         /// Whether the peer's address belongs to one client; false if it is a trusted proxy's.
         public var countsByAddress = true
-        /// Whether a credential may be verified that arrived this way: over loopback, a Unix socket or TLS, or allowed
-        /// by the configuration.
+        /// Whether a credential on this connection may be verified: over loopback, a Unix socket or TLS, or if the
+        /// configuration allows it.
         public var allowsCredentials: Bool
         /// The disconnect signal of the client; nil if disconnects are not detected, and the call then always
         /// completes.

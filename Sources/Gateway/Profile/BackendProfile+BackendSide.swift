@@ -23,16 +23,17 @@ extension BackendProfile {
         public var idPlace: IDLocation
         /// The format of the registration id in a response.
         public var idForm: IDFormat
-        /// The backend's name of each push service in `Platform`. Services without a name are not supported.
+        /// The backend's name for each push service in `Platform`. Services without a name are not supported.
         public var platformWords: PlatformIdentifiers
-        /// The backend's name of each push service in `pns`. Services without a name cannot be sent to.
+        /// The backend's name for each push service in `pns`. Services without a name cannot be sent to.
         public var pnsWords: PlatformIdentifiers
-        /// The size of a payload without user and message, in bytes, for services whose name does not determine it.
+        /// The size of a payload without user and message, in bytes, for services whose platform name does not
+        /// determine it.
         public var payloadFrames: [PushService: Int]
         /// The statuses of success.
         public var successStatuses: Set<Int>
         /// For a `PUT`: the statuses that mean that the registration no longer exists. For a `DELETE`: the statuses
-        /// that may mean it; 404 and 410 always do.
+        /// that may mean that it no longer exists; 404 and 410 always do.
         public var goneStatuses: Set<Int>
         /// Whether a successful `PUT` proves that the push service has the registration. If not, overwriting a
         /// registration does not substitute for deleting it.

@@ -3,11 +3,11 @@ internal import GatewayCore
 extension BackendProfile {
     /// The names of the built-in profiles (contract: backend profiles).
     public enum BuiltIn: String, Sendable, CaseIterable {
-        /// ASP.NET Web API 2, the tutorial's first backend.
+        /// ASP.NET Web API 2: the original backend of the tutorial "Notify users with Azure Notification Hubs".
         case classic
-        /// Microsoft's ASP.NET Core sample.
+        /// ASP.NET Core: Microsoft's sample.
         case core
-        /// A common port to .NET 6.
+        /// .NET 6: a common port.
         case net6
     }
 
@@ -33,7 +33,7 @@ extension BackendProfile {
                 pnsWords: PlatformIdentifiers(pns),
                 // No backend responds with 410, and a missing registration leads to a plain 500.
                 goneStatuses: [404, 410, 500],
-                // The .NET 6 port responds to a registration with 200 even if the hub rejected it.
+                // The .NET 6 port responds to a registration with 200 even if the notification hub rejected it.
                 confirmsUpdates: name != .net6))
     }
 }

@@ -7,7 +7,7 @@ extension BackendProfile {
         public var registerPath: String
         /// The path of sends, such as `/api/notifications`.
         public var notificationsPath: String
-        /// The places where clients may put the registration id. A request has exactly one.
+        /// The places where clients may put the registration id. A request has it in exactly one place.
         public var idPlaces: Set<IDLocation>
         /// The status of a successful registration by push service; 200 for a service without an entry.
         public var updateStatuses: [PushService: Int]

@@ -1,8 +1,8 @@
 public import GatewayCore
 
-/// A backend's name of a push service: 1–32 bytes of `A–Z a–z 0–9 _ . -`, sent unchanged.
+/// A backend's name for a push service, for example `fcm`: 1–32 bytes of `A–Z a–z 0–9 _ . -`, sent unchanged.
 ///
-/// The known generations use the names of `Platform`; some ports use other names.
+/// Backends with a built-in profile use the names of `Platform`; other ports may use names of their own.
 public struct PlatformIdentifier: Sendable, Hashable, CustomStringConvertible {
     /// The name.
     public let text: String
@@ -13,7 +13,7 @@ public struct PlatformIdentifier: Sendable, Hashable, CustomStringConvertible {
         self.text = text
     }
 
-    /// Creates one of the known names.
+    /// Creates the name of a `Platform`.
     public init(_ platform: Platform) { text = platform.rawValue }
 
     /// The name.
@@ -29,8 +29,8 @@ public struct PlatformIdentifier: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// A backend's names of push services, and the names that clients may use for them: the backend's own names, and all
-/// known names of its services (contract: client rule 6). Client names are matched without case.
+/// A backend's names for push services, and the names by which clients may select them: the backend's own names, and
+/// the `Platform` names of the same services (contract: client rule 6). Client names are matched without case.
 public struct PlatformIdentifiers: Sendable, Hashable {
     /// A name that clients may use, in lower case.
     private struct Known: Hashable {
@@ -43,8 +43,8 @@ public struct PlatformIdentifiers: Sendable, Hashable {
     // An array, because a linear search of so few elements is faster than hashing.
     private let known: [Known]
 
-    /// Creates names; returns nil if one name would refer to two services. A known name such as `gcm` must keep its
-    /// service.
+    /// Creates the names of a backend; returns nil if one name would refer to two services. A `Platform` name such as
+    /// `gcm` may only refer to its own service.
     public init?(_ words: [PushService: PlatformIdentifier]) {
         var services: [String: PushService] = [:]
         for (service, word) in words {
@@ -56,7 +56,7 @@ public struct PlatformIdentifiers: Sendable, Hashable {
         self.init(words, services)
     }
 
-    /// Creates the known names. Of two names for one service the later wins.
+    /// Creates the `Platform` names. If two of them name one service, the later one is sent to the backend.
     public init(_ platforms: [Platform]) {
         self.init(Dictionary(platforms.map { ($0.service, PlatformIdentifier($0)) }) { $1 }, [:])
     }
@@ -68,10 +68,11 @@ public struct PlatformIdentifiers: Sendable, Hashable {
         known = services.map { Known(word: $0, service: $1) }.sorted { $0.word < $1.word }
     }
 
-    /// The backend's name of the service; nil if it does not support the service.
+    /// The backend's name for the service; nil if it does not support the service.
     public subscript(service: PushService) -> PlatformIdentifier? { words[service.place] }
 
-    /// Returns the service that a client refers to by the name, in any case; nil if the backend does not support it.
+    /// Returns the service for a client's name, in any case; nil if the name is unknown or the backend does not support
+    /// the service.
     func service(for word: String) -> PushService? {
         let word = word.asciiLowercased
         return known.first { $0.word == word }?.service

@@ -1,9 +1,9 @@
 public import GatewayCore
 
-/// The credential by which the backend learns the user. The gateway has authenticated the user; the backend trusts the
-/// gateway.
+/// The credential that identifies the user to the backend. The gateway has authenticated the user, and the backend
+/// trusts the gateway.
 public enum UpstreamCredential: Sendable {
-    /// Basic, with the user name also as the password, which the tutorial's backends accept.
+    /// Basic, with the user name also as the password, which the backends of the tutorial accept.
     case mirror
     /// Basic, with the user name and a password that gateway and backend share.
     case sharedPassword(Secret)

@@ -14,7 +14,7 @@ struct RecordedLocalPlan: ~Copyable {
     fileprivate init(_ plan: consuming LocalPlan) { self.plan = plan }
 }
 
-/// The sixth phase: durably records the intents before the backend is called. Suspends until they are on disk.
+/// The record phase: durably records the intents before the backend is called. Suspends until they are on disk.
 struct Recording: Sendable {
     let journal: any Journal
 

@@ -1,12 +1,11 @@
 internal import GatewayCore
 
-/// Coalesces the rejections of known callers: the first of a kind at once, then one record a second with its count. At
-/// most 200 records a second are written; the rest become one record.
+/// The coalesced journal records of rejections: the first of a kind at once, then one record a second with its count.
 ///
-/// A value type; the caller passes the time. Bounded: rejections of kinds beyond the capacity are counted with the
-/// rest.
+/// At most 200 records a second are written, and one summary record for all further rejections. Rejections of kinds
+/// beyond the capacity are also in the summary record. A value type; the caller passes the time.
 struct CoalescedRejections {
-    /// A kind of rejections that are counted together.
+    /// The properties of rejections that share one record.
     struct Kind: Hashable {
         let user: UserName?
         let peer: Peer.Address?
@@ -14,7 +13,7 @@ struct CoalescedRejections {
         let rule: String?
         let limit: String?
 
-        /// Distinguishes known callers by name, and others by address.
+        /// Identifies the caller by user name, or by address if the user is unknown.
         init(_ record: JournalRecord) {
             user = record.facts?.user
             peer = user == nil ? record.facts?.peer.address : nil
@@ -24,11 +23,11 @@ struct CoalescedRejections {
         }
     }
 
-    /// The maximum number of records in a second, without the one of the rest.
+    /// The maximum number of records in a second, excluding the summary record.
     static let maximumPerSecond = 200
     /// The maximum number of kinds that are tracked at a time.
     static let capacity = 4096
-    /// The result of the record of the rest.
+    /// The result in the summary record.
     static let rest = "several"
 
     private typealias Records = Coalescer<Kind, JournalRecord>

@@ -1,18 +1,18 @@
 internal import GatewayCore
 
-/// Coalesces similar events, so that no client can fill a disk by causing them. The first event of a kind is written at
-/// once. Later ones become one entry with a count in each period. The total number of entries in a window is limited,
-/// and further events become one entry with their count. No event is missing from the counts.
+/// A rate limiter of log and journal entries, so that no client can fill the disk. Events with an equal `Kind` are
+/// coalesced: the first one is written at once, and the later ones of each period become one entry with their count.
 ///
-/// A value type; the caller passes the time. Bounded: events of kinds beyond the capacity are counted with the rest.
+/// The number of entries in a window is limited. A summary entry, the rest, counts the events of all kinds beyond this
+/// limit or beyond the capacity. Every event is counted once. A value type; the caller passes the time.
 struct Coalescer<Kind: Hashable, Event> {
     /// The limits, with times in nanoseconds.
     struct Bounds {
         /// The minimum time between two entries of a kind.
         var period: Int64
-        /// The maximum number of entries of kinds in a window.
+        /// The maximum number of entries in a window, excluding the summary entry.
         var most: Int
-        /// The length of a window, which is also the minimum time between two entries of the rest.
+        /// The length of a window, which is also the minimum time between two summary entries.
         var window: Int64
         /// The maximum number of kinds that are tracked at a time.
         var capacity = 4096
@@ -22,7 +22,7 @@ struct Coalescer<Kind: Hashable, Event> {
     enum Entry {
         /// The last event of a kind, representing `count` of them.
         case kind(Event, count: Int)
-        /// `count` events of several kinds.
+        /// The summary entry: `count` events of several kinds.
         case rest(count: Int)
     }
 
@@ -37,7 +37,7 @@ struct Coalescer<Kind: Hashable, Event> {
     private var windowBegan: Int64?
     private var inWindow = 0
     private var rest = 0
-    private var restWritten: Int64?
+    private var summaryWritten: Int64?
 
     init(_ bounds: Bounds) { self.bounds = bounds }
 
@@ -47,7 +47,7 @@ struct Coalescer<Kind: Hashable, Event> {
         guard var known = pending[kind] else {
             guard pending.count < bounds.capacity else {
                 rest += 1
-                return restIfDue(now)
+                return summaryIfDue(now)
             }
             pending[kind] = Pending(written: now, last: event)
             return write(event, 1, now)
@@ -70,7 +70,7 @@ struct Coalescer<Kind: Hashable, Event> {
             pending[kind] = known.waiting > 0 && !all ? Pending(written: now, last: known.last) : nil
             if known.waiting > 0 { due += write(known.last, known.waiting, now) }
         }
-        return due + (all ? flushRest(now) : restIfDue(now))
+        return due + (all ? flushSummary(now) : summaryIfDue(now))
     }
 
     /// The number of tracked kinds.
@@ -83,25 +83,25 @@ struct Coalescer<Kind: Hashable, Event> {
         if now - (windowBegan ?? .min / 2) >= bounds.window { (windowBegan, inWindow) = (now, 0) }
         guard inWindow < bounds.most else {
             rest += count
-            return restIfDue(now)
+            return summaryIfDue(now)
         }
         inWindow += 1
         return [.kind(event, count: count)]
     }
 
-    private mutating func restIfDue(_ now: Int64) -> [Entry] {
-        now - (restWritten ?? .min / 2) >= bounds.window ? flushRest(now) : []
+    private mutating func summaryIfDue(_ now: Int64) -> [Entry] {
+        now - (summaryWritten ?? .min / 2) >= bounds.window ? flushSummary(now) : []
     }
 
-    private mutating func flushRest(_ now: Int64) -> [Entry] {
+    private mutating func flushSummary(_ now: Int64) -> [Entry] {
         guard rest > 0 else { return [] }
-        defer { (rest, restWritten) = (0, now) }
+        defer { (rest, summaryWritten) = (0, now) }
         return [.rest(count: rest)]
     }
 }
 
 extension Coalescer where Event == JournalRecord {
-    /// Converts entries to records. The entry of the rest has the result `several`.
+    /// Converts entries to records. The summary record has the result `rest`.
     static func records(_ entries: [Entry], rest: String = CoalescedRejections.rest) -> [JournalRecord] {
         entries.map { entry in
             switch entry {

@@ -5,8 +5,8 @@ internal import Synchronization
 /// Records failed logins and login bans in the journal, and logs them with the same data.
 ///
 /// Coalesced by name and address: the first one at once, then one record a minute with its `count`. At most 120 records
-/// a minute are written; the rest become one record with the result `several`. Guessing passwords therefore cannot fill
-/// the disk or displace other records.
+/// a minute are written, and one summary record with the result `several`. Guessing passwords therefore cannot fill the
+/// disk or displace other records.
 ///
 /// Called just before the response is created, after the delay of rejected passwords, and equally for an unknown name
 /// and a wrong password, so that the response time reveals nothing. Shared by all event loops; never waits for the
@@ -58,13 +58,13 @@ final class FailedLoginRecorder: Sendable {
     private struct Ban {
         /// The record of the latest rejection.
         var record: JournalRecord
-        var refused = 0
+        var rejections = 0
         var until: Int64
-        var lastRefused: Int64
+        var lastRejection: Int64
     }
 
     private static let minute: Int64 = 60_000_000_000
-    /// The maximum number of records in a minute, without the one of the rest.
+    /// The maximum number of records in a minute, excluding the summary record.
     static let maximumPerMinute = 120
     /// The maximum number of bans whose end is tracked.
     static let maximumBans = 1024
@@ -106,15 +106,15 @@ final class FailedLoginRecorder: Sendable {
     func flush(all: Bool, _ logger: Logger) {
         let now = clocks.monotonic()
         // The throttle is queried outside of the lock. A ban whose call is rejected meanwhile is kept below.
-        let quiet = state.withLock { $0.bans.filter { Self.mayHaveEnded($1, now) } }
-        let ended = quiet.filter { throttle.wait(of: $0.key) == 0 }
+        let candidates = state.withLock { $0.bans.filter { Self.mayHaveEnded($1, now) } }
+        let ended = candidates.filter { throttle.wait(of: $0.key) == 0 }
         let records = state.withLock { state in
             var entries: [Coalescer<Kind, JournalRecord>.Entry] = []
-            for (subject, ban) in ended where state.bans[subject]?.lastRefused == ban.lastRefused {
+            for (subject, ban) in ended where state.bans[subject]?.lastRejection == ban.lastRejection {
                 state.bans[subject] = nil
                 var record = ban.record
                 record.result = Result.banEnded.rawValue
-                record.reason = "\(ban.refused) rejected"
+                record.reason = "\(ban.rejections) rejected"
                 entries += state.records.add(record, of: Kind(.banEnded, subject), now: now)
             }
             return Coalescer.records(entries + state.records.flush(now: now, all: all))
@@ -125,7 +125,7 @@ final class FailedLoginRecorder: Sendable {
     /// Returns whether a ban may have ended: nothing was rejected because of it for one minute, or it may have been
     /// lifted early, which `wait(of:)` then confirms. Because of the minute, persistent attempts are one ban.
     private static func mayHaveEnded(_ ban: Ban, _ now: MonotonicInstant) -> Bool {
-        now.nanoseconds < ban.until || now.nanoseconds - ban.lastRefused >= minute
+        now.nanoseconds < ban.until || now.nanoseconds - ban.lastRejection >= minute
     }
 
     private func noteFailure(_ facts: CallFacts, reason: String) -> [JournalRecord] {
@@ -144,11 +144,11 @@ final class FailedLoginRecorder: Sendable {
         return state.withLock { state in
             if state.bans[subject] != nil || state.bans.count < Self.maximumBans {
                 let isNew = state.bans[subject] == nil
-                var ban = state.bans[subject] ?? Ban(record: record, until: 0, lastRefused: 0)
+                var ban = state.bans[subject] ?? Ban(record: record, until: 0, lastRejection: 0)
                 ban.record = record
-                ban.refused += 1
+                ban.rejections += 1
                 ban.until = now.nanoseconds + Int64(seconds) * 1_000_000_000
-                ban.lastRefused = now.nanoseconds
+                ban.lastRejection = now.nanoseconds
                 state.bans[subject] = ban
                 // The record of a ban's end contains the number of its rejections.
                 if !isNew { return [] }

@@ -2,15 +2,15 @@ internal import GatewayCore
 internal import Logging
 internal import Synchronization
 
-/// Logs rejected calls, coalesced: the first of a kind at once, then a line with the number of the others every ten
-/// seconds. At most 100 lines are written in ten seconds.
+/// The log of rejected calls, coalesced: the first of a kind at once, then one line every ten seconds with the number
+/// of further ones. At most 100 lines are written in ten seconds, and one summary line.
 ///
 /// One line for each call could fill the disk, and would cost more than the rejection itself under overload. At the
 /// level `debug` each call has its own line nevertheless. Shared by all event loops; a rejection costs one short
 /// critical section.
 final class RejectionLog: Sendable {
-    /// A kind of rejections that are counted together: by code and detail, and if the caller is at fault also by
-    /// caller.
+    /// The properties of rejections that share one line: code and detail, and also the caller if the caller is at
+    /// fault.
     private struct Kind: Hashable {
         let code: RejectionCode
         let detail: String
@@ -26,7 +26,7 @@ final class RejectionLog: Sendable {
         }
     }
 
-    /// One line without its count. Its text is built only if it is written, which most are not.
+    /// One line without its count. Its text is built only when it is written; most lines never are.
     private struct Line {
         let rejection: Rejection
         let call: CallID
@@ -49,7 +49,7 @@ final class RejectionLog: Sendable {
 
     private typealias Lines = Coalescer<Kind, Line>
     private static let period: Int64 = 10_000_000_000
-    /// The maximum number of lines in ten seconds, without the one of the rest.
+    /// The maximum number of lines in ten seconds, excluding the summary line.
     static let most = 100
 
     private let lines = Mutex(Lines(.init(period: period, most: most, window: period)))

@@ -1,8 +1,8 @@
 internal import GatewayCore
 internal import Synchronization
 
-/// Records rejections in the journal, coalesced. Shared by all event loops; a rejection costs one short critical
-/// section.
+/// The recorder of rejections in the journal, coalesced. Shared by all event loops; a rejection costs one short
+/// critical section.
 final class RejectionRecorder: Sendable {
     private let journal: any Journal
     private let clocks: Clocks

@@ -11,8 +11,8 @@ struct AudiencePlan: Sendable {
         skipped = admitted.skipped
     }
 
-    /// Returns the records to write before the first step: an intent for each send, and a refusal for each skipped
-    /// member.
+    /// Returns the records to write before the first step: an intent for each send, and a rejection for each
+    /// skipped member.
     func records(_ facts: CallFacts) -> [JournalRecord] {
         members.map { JournalRecord(.intent, facts: facts.with(recipient: $0)) }
             + skipped.map { member in

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// All backend requests of one call, decided before the first is sent. Only the rewrite phase creates one.
+/// The backend requests of one call, all decided before the first one is sent. Only the rewrite phase creates one.
 struct UpstreamPlan: ~Copyable {
     let facts: CallFacts
     let caller: Identity
@@ -30,7 +30,8 @@ struct UpstreamPlan: ~Copyable {
         }
     }
 
-    /// The data of an update. A separate type, because a claim among several associated values cannot be borrowed.
+    /// The data of an update. A separate type, because the compiler cannot borrow one of several associated values of a
+    /// noncopyable enum.
     struct PlannedUpdate: ~Copyable {
         let label: RegistrationID
         let handle: DeviceHandle
@@ -50,7 +51,7 @@ struct UpstreamPlan: ~Copyable {
     }
 }
 
-/// An admitted call that needs the backend, or one that does not.
+/// The result of the rewrite phase: a plan for the backend, or for one of the gateway's own endpoints.
 enum RewrittenCall: ~Copyable {
     case upstream(UpstreamPlan)
     case own(LocalPlan)
@@ -69,7 +70,7 @@ struct LocalPlan: ~Copyable {
     }
 }
 
-/// The fifth phase: turns the call into the gateway's own requests. Pure and synchronous.
+/// The rewrite phase: plans the gateway's own requests for a call. Pure and synchronous.
 struct Rewriting: Sendable {
     /// The size of the backend's payload without user and message, indexed by `PushService.place`.
     let payloadFrames: [Int]
@@ -95,10 +96,10 @@ struct Rewriting: Sendable {
         case .own(let call):
             return .own(LocalPlan(facts: facts, caller: caller, call: call))
         case .create(let handle, let claim):
-            let asked = claim.decision == .queryWithHandle ? handle : nil
-            let steps = [PlannedStep(step: .reserve(handle: asked))]
+            let queried = claim.decision == .queryWithHandle ? handle : nil
+            let steps = [PlannedStep(step: .reserve(handle: queried))]
             return .upstream(
-                UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .create(handle: asked, claim)))
+                UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .create(handle: queried, claim)))
         case .update(let label, let handle, let tags, let claim):
             let registration = UpstreamRegistration(owner: caller.user, handle: handle, tags: tags)
             let steps = Self.steps(for: claim.decision, registration)
@@ -107,9 +108,9 @@ struct Rewriting: Sendable {
                     facts: facts, caller: caller, steps: steps,
                     purpose: .update(UpstreamPlan.PlannedUpdate(label: label, handle: handle, claim: claim))))
         case .delete(let id, let claim):
-            // If the backend does not delete the registration, it is overwritten so that it reaches nobody.
+            // If the backend does not delete the registration, it is overwritten so that it delivers to nobody.
             let step = PlannedStep(
-                step: .delete(id, owner: caller.user), ifGone: [.upsert(.known(id), nobody())])
+                step: .delete(id, owner: caller.user), ifGone: [.upsert(.known(id), registrationOfNobody())])
             return .upstream(
                 UpstreamPlan(facts: facts, caller: caller, steps: [step], purpose: .delete(id, claim)))
         case .send(let send):
@@ -151,8 +152,8 @@ struct Rewriting: Sendable {
             return [PlannedStep(step: .upsert(.known(id), registration), ifGone: anew)]
         case .notRegistered, .queryWithHandle, .queryWithoutHandle, .tooManyOwnershipTransfers, .owned, .notOwned,
             .pendingDeletion, .notMarked:
-            // The backend keeps its id of the handle, so that a device registered before the gateway was installed
-            // keeps its id.
+            // The backend returns the id that it already has for the handle, so that a device registered before the
+            // gateway was installed keeps its id.
             let fresh: [UpstreamStep] = [.reserve(handle: nil), .upsert(.reserved, registration)]
             return [
                 PlannedStep(step: .reserve(handle: registration.handle)),
@@ -182,8 +183,8 @@ struct Rewriting: Sendable {
         return text.escaped
     }
 
-    /// Returns a registration that reaches nobody: a name that no user has, and a handle that no device has.
-    private func nobody() -> UpstreamRegistration {
+    /// Returns a registration that delivers to nobody: a name that no user has, and a handle that no device has.
+    private func registrationOfNobody() -> UpstreamRegistration {
         let random = (0..<4).map { _ in String(hexEncoding: withUnsafeBytes(of: randomness(), Array.init)) }.joined()
         return UpstreamRegistration(owner: .nobody(random), handle: .nobody(random), tags: [])
     }

@@ -1,11 +1,11 @@
 internal import GatewayCore
 
-/// One request to the backend. The cases are all requests that the gateway ever sends.
+/// One request to the backend. The gateway sends no other requests.
 enum UpstreamStep: Sendable {
     /// Requests an id: the existing one of the handle, or a new one. If the ledger has the returned id for another
     /// handle, the gateway requests a new id without a handle.
     case reserve(handle: DeviceHandle?)
-    /// Registers under an id.
+    /// Creates or overwrites the registration with an id.
     case upsert(RegistrationTarget, UpstreamRegistration)
     /// Deletes a registration.
     case delete(RegistrationID, owner: UserName)
@@ -13,7 +13,7 @@ enum UpstreamStep: Sendable {
     case send(UpstreamSend)
 }
 
-/// The id to register under.
+/// The registration id of an upsert.
 enum RegistrationTarget: Sendable, Hashable {
     /// An id from the ledger.
     case known(RegistrationID)

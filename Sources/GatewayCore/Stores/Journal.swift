@@ -38,7 +38,7 @@ public struct JournalRecord: Sendable, Hashable {
         /// The result of an intent.
         case outcome
         /// A call was rejected.
-        case rejection
+        case rejection = "refusal"
         /// A send was repeated with its idempotency key and answered from memory. Nothing was sent.
         case replay
         /// An operator changed something.

@@ -52,7 +52,7 @@ extension Span<UInt8> {
     private func reads(_ word: StaticString, from start: Int) -> Bool {
         let length = word.utf8CodeUnitCount
         // The caller has compared the lengths, and parsers create their ranges from these bytes.
-        precondition(start >= 0 && start + length <= count, "a word beyond the end")
+        precondition(start >= 0 && start + length <= count, "a comparison beyond the end of the bytes")
         let expected = UnsafeRawBufferPointer(start: word.utf8Start, count: length)
         return withUnsafeBytes { bytes in
             var place = 0

@@ -58,15 +58,15 @@ struct ChunkedDecoder {
                 return true
             case .size, .extensions, .sizeLineFeed, .dataCarriageReturn, .dataLineFeed:
                 guard let byte = buffer.readInteger(as: UInt8.self) else { return false }
-                try process(byte, have: body.readableBytes)
+                try process(byte, decoded: body.readableBytes)
             }
         }
     }
 
-    private mutating func process(_ byte: UInt8, have: Int) throws(FramingError) {
+    private mutating func process(_ byte: UInt8, decoded: Int) throws(FramingError) {
         switch stage {
         case .size(let digits):
-            try takeSize(byte, digits: digits, have: have)
+            try processSize(byte, digits: digits, decoded: decoded)
         case .extensions(let isNamed):
             if byte == .carriageReturn, isNamed {
                 stage = .sizeLineFeed
@@ -74,7 +74,7 @@ struct ChunkedDecoder {
             }
             extensionLeft -= 1
             guard extensionLeft > 0, byte.isVisible || byte.isOptionalWhitespace else {
-                throw .malformed("a chunk extension without a name, too long, or with a control character")
+                throw .malformed("a chunk extension that is unnamed, too long, or contains a control character")
             }
             stage = .extensions(isNamed: byte != UInt8(ascii: ";"))
         case .sizeLineFeed:
@@ -82,22 +82,22 @@ struct ChunkedDecoder {
             let trailers = FieldParser(startingAt: 0, bytes: trailerLimit, count: trailerCount)
             stage = chunkLeft > 0 ? .data : .trailers(trailers)
         case .dataCarriageReturn:
-            guard byte == .carriageReturn else { throw .malformed("a chunk longer than its size") }
+            guard byte == .carriageReturn else { throw .malformed("a chunk that is longer than its size") }
             stage = .dataLineFeed
         case .dataLineFeed:
-            guard byte == .lineFeed else { throw .malformed("a chunk without LF") }
+            guard byte == .lineFeed else { throw .malformed("a chunk that does not end in CRLF") }
             stage = .size(digits: 0)
         case .data, .trailers:
             // `decode` processes these stages itself and never calls this function in them.
-            throw .malformed("a chunk element in the wrong order")
+            throw .malformed("a chunk element out of order")
         }
     }
 
-    private mutating func takeSize(_ byte: UInt8, digits: Int, have: Int) throws(FramingError) {
+    private mutating func processSize(_ byte: UInt8, digits: Int, decoded: Int) throws(FramingError) {
         if let digit = byte.hexDigitValue {
-            guard digits < Self.sizeDigits else { throw .malformed("a chunk size of too many digits") }
+            guard digits < Self.sizeDigits else { throw .malformed("a chunk size with too many digits") }
             chunkLeft = chunkLeft << 4 | Int(digit)
-            guard chunkLeft <= bodyLimit - have else {
+            guard chunkLeft <= bodyLimit - decoded else {
                 throw FramingError(code: .payloadTooLarge, detail: "the chunked body is too long")
             }
             stage = .size(digits: digits + 1)

@@ -6,8 +6,8 @@ package struct FramingError: Error, Equatable {
     var code: RejectionCode
     /// The description for the log. It is a constant and contains no byte from the peer.
     package var detail: String
-    /// Whether an HTTP/2 stream is reset with `PROTOCOL_ERROR` instead of a response: its field section is no HTTP message
-    /// (RFC 9113, section 8.1.1).
+    /// Whether an HTTP/2 stream is reset with `PROTOCOL_ERROR` instead of a response, because its field section is no
+    /// HTTP message (RFC 9113, section 8.1.1).
     var resetsStream = false
 
     /// Returns a fault with the code `malformed-request`.
@@ -15,7 +15,7 @@ package struct FramingError: Error, Equatable {
         FramingError(code: .malformedRequest, detail: detail)
     }
 
-    /// A field section of HTTP/2 that is no HTTP message.
+    /// Returns a fault for an HTTP/2 field section that is no HTTP message.
     static func malformedFields(_ detail: String) -> FramingError {
         FramingError(code: .malformedRequest, detail: detail, resetsStream: true)
     }

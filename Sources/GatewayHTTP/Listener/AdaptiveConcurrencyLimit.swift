@@ -2,10 +2,11 @@ internal import NIOCore
 
 /// An adaptive limit on the calls in flight of one event loop, which keeps the loop's ticks short. Loop-bound.
 ///
-/// Under overload, each call in flight adds work to each tick. With all places of the limit taken, a tick lasts some
-/// hundredths of a second, every socket waits that long, and the data of the calls no longer fits into the CPU cache.
-/// The limit therefore decreases if ticks are long because of calls. It increases on demand while calls wait for the
-/// backend or the disk: then few calls complete in a tick, or the loop waits longer than it works.
+/// Under overload, each call in flight adds work to each tick. If calls occupied all places of ``InFlightLimit``, a
+/// tick would last some hundredths of a second, every socket would wait that long, and the data of the calls would no
+/// longer fit into the CPU cache. The limit therefore decreases if calls make the ticks long. It increases if further
+/// calls wait for admission while the ticks are short, or while the calls in flight wait for the backend or the disk.
+/// In the latter case few calls complete in a tick, or the loop waits longer than it works.
 struct AdaptiveConcurrencyLimit {
     /// The initial limit.
     static let first = 64
@@ -24,6 +25,8 @@ struct AdaptiveConcurrencyLimit {
     private var longest = TimeAmount.zero
     private var maximumCompleted = 0
 
+    /// Creates a limit of `first`.
+    ///
     /// - Parameter tick: The tick counter of the loop.
     init(tick: EventLoopTick) {
         self.tick = tick
@@ -40,8 +43,8 @@ struct AdaptiveConcurrencyLimit {
     ///
     /// - Parameters:
     ///   - inFlight: The number of calls in flight on the loop.
-    ///   - isWanted: Whether a call waits for a place.
-    ///   - most: The maximum of the limit.
+    ///   - isWanted: Whether a call waits for admission. Otherwise the limit does not increase.
+    ///   - most: The value up to which the limit may increase.
     mutating func isOpen(inFlight: Int, isWanted: Bool, most: Int) -> Bool {
         if tick.ended != ticksSeen {
             adapt(to: tick.last, isWanted: isWanted, most: most)

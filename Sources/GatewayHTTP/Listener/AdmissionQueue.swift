@@ -1,12 +1,17 @@
 internal import NIOCore
 
-/// The queue of calls on one event loop that wait for admission, in order of arrival. A call waits while all places of
-/// ``InFlightLimit`` are taken, or while the loop has as many calls in flight as ``AdaptiveConcurrencyLimit`` allows.
+/// The queue of calls on one event loop that wait for admission, in order of arrival. A call waits while
+/// ``InFlightLimit`` has no free place, or while the loop has as many calls in flight as ``AdaptiveConcurrencyLimit``
+/// allows. Loop-bound.
 ///
 /// A rejection costs a large part of the CPU time of a served call, most of it in system calls. Waiting costs almost
-/// nothing. A call therefore waits for up to one second, which also bounds how often one connection can be rejected. If
-/// the first call in the queue has waited too long or was rejected, further calls are rejected at once. While the queue
-/// moves, the number of such rejections is bounded, so that they take little time of the loop. Loop-bound.
+/// nothing. A call therefore waits for up to `longest`, which also bounds how often one connection can be rejected. A
+/// new call is rejected at once in three cases:
+///
+/// - The queue is full.
+/// - The last check has rejected a call after `longest`, and no call of this loop has completed since then.
+/// - The first call in the queue has waited for `rejectionThreshold`. The number of these rejections is bounded, so
+///   that they take little time of the loop.
 final class AdmissionQueue {
     /// A call that may have to wait. The queue calls exactly one of `begin` and `reject`.
     struct Call {
@@ -20,7 +25,7 @@ final class AdmissionQueue {
 
     /// The waiting time of the first call above which new calls are rejected.
     static let rejectionThreshold: TimeAmount = .milliseconds(500)
-    /// The maximum number of such rejections within 50 ms.
+    /// The maximum number of rejections because of `rejectionThreshold` within 50 ms.
     static let maximumRejections = 100
     /// The maximum waiting time.
     static let longest: TimeAmount = .seconds(1)
@@ -28,23 +33,25 @@ final class AdmissionQueue {
     static let most = 8192
     private static let checkInterval: TimeAmount = .milliseconds(50)
     /// The interval at which the adaptive limit is checked if no call completes.
-    private static let windowInterval: TimeAmount = .milliseconds(1)
+    private static let adaptiveCheckInterval: TimeAmount = .milliseconds(1)
 
     private let places: InFlightLimit
     private let loop: any EventLoop
-    private var window: AdaptiveConcurrencyLimit?
-    private var isWindowCheckScheduled = false
+    private var adaptiveLimit: AdaptiveConcurrencyLimit?
+    private var isAdaptiveCheckScheduled = false
     private var isCheckScheduled = false
     private var calls = CircularBuffer<(call: Call, since: NIODeadline)>()
-    private var isBeginning = false
-    private var isStuck = false
+    private var isAdmitting = false
+    /// Whether the last check has rejected a call after `longest`, and no call of this loop has completed since then.
+    private var isStalled = false
+    /// The number of rejections because of `rejectionThreshold` since the last check.
     private var rejections = 0
 
     /// Creates an empty queue. Without a tick counter there is no adaptive limit.
     init(for places: InFlightLimit, on loop: any EventLoop, tick: EventLoopTick?) {
         self.places = places
         self.loop = loop
-        window = tick.map(AdaptiveConcurrencyLimit.init)
+        adaptiveLimit = tick.map(AdaptiveConcurrencyLimit.init)
     }
 
     /// The number of calls in the queue.
@@ -54,14 +61,14 @@ final class AdmissionQueue {
 
     /// Admits a call at once if a place is free and the queue is empty.
     func admit() -> Bool {
-        window?.recordArrival()
-        return calls.isEmpty && isWindowOpen && takePlace()
+        adaptiveLimit?.recordArrival()
+        return calls.isEmpty && isBelowAdaptiveLimit && acquirePlace()
     }
 
-    /// Whether all places are taken, except for the reserve for calls that need no backend.
+    /// Whether no place is free, except for the reserve for calls that need no backend.
     var hasNoPlace: Bool { places.inFlight >= places.most }
 
-    /// Admits a call that needs no backend to the reserve.
+    /// Admits a call that needs no backend, if the limit or its reserve has a free place.
     func admitToReserve() -> Bool {
         guard places.admitToReserve() else { return false }
         inFlight += 1
@@ -71,38 +78,38 @@ final class AdmissionQueue {
     /// Releases the place of a completed call.
     func leave() {
         inFlight -= 1
-        window?.recordCompletion()
+        adaptiveLimit?.recordCompletion()
         places.leave()
     }
 
     /// Queues a call that was not admitted, or rejects it.
     func enqueue(_ call: Call) {
         let now = loop.now
-        if isStuck || calls.count >= Self.most { return reject(call, now) }
+        if isStalled || calls.count >= Self.most { return reject(call, now) }
         if let first = calls.first, now - first.since >= Self.rejectionThreshold, rejections < Self.maximumRejections {
             rejections += 1
             return reject(call, now)
         }
         calls.append((call, now))
         if !isCheckScheduled { scheduleCheck() }
-        if !isWindowOpen { scheduleWindowCheck() }
+        if !isBelowAdaptiveLimit { scheduleAdaptiveCheck() }
     }
 
     /// Admits queued calls to free places. Called when a call has released its place.
     func beginNext() {
-        isStuck = false
-        beginWaiting()
+        isStalled = false
+        admitQueuedCalls()
     }
 
-    private func beginWaiting() {
-        // `begin` may complete a call before it returns, which would recurse without `isBeginning`.
-        guard !calls.isEmpty, !isBeginning else { return }
-        isBeginning = true
-        defer { isBeginning = false }
+    private func admitQueuedCalls() {
+        // `begin` may complete a call before it returns, which would recurse without `isAdmitting`.
+        guard !calls.isEmpty, !isAdmitting else { return }
+        isAdmitting = true
+        defer { isAdmitting = false }
         while let (call, _) = calls.first {
             if call.isAwaited() {
-                guard isWindowOpen else { return scheduleWindowCheck() }
-                guard takePlace() else { return }
+                guard isBelowAdaptiveLimit else { return scheduleAdaptiveCheck() }
+                guard acquirePlace() else { return }
                 calls.removeFirst()
                 call.begin()
             } else {
@@ -117,26 +124,26 @@ final class AdmissionQueue {
         call.reject()
     }
 
-    private func takePlace() -> Bool {
+    private func acquirePlace() -> Bool {
         guard places.admit() else { return false }
         inFlight += 1
         return true
     }
 
-    private var isWindowOpen: Bool {
-        window?.isOpen(inFlight: inFlight, isWanted: !calls.isEmpty, most: places.most) ?? true
+    private var isBelowAdaptiveLimit: Bool {
+        adaptiveLimit?.isOpen(inFlight: inFlight, isWanted: !calls.isEmpty, most: places.most) ?? true
     }
 
-    private func scheduleWindowCheck() {
-        guard !isWindowCheckScheduled else { return }
-        isWindowCheckScheduled = true
-        loop.assumeIsolated().scheduleTask(in: Self.windowInterval) {
-            self.isWindowCheckScheduled = false
-            self.beginWaiting()
+    private func scheduleAdaptiveCheck() {
+        guard !isAdaptiveCheckScheduled else { return }
+        isAdaptiveCheckScheduled = true
+        loop.assumeIsolated().scheduleTask(in: Self.adaptiveCheckInterval) {
+            self.isAdaptiveCheckScheduled = false
+            self.admitQueuedCalls()
         }
     }
 
-    // This check detects places that calls on other loops have released, and a queue that does not move.
+    // Admits calls to places that other loops have released, and rejects calls that have waited for `longest`.
     private func scheduleCheck() {
         isCheckScheduled = true
         loop.assumeIsolated().scheduleTask(in: Self.checkInterval) {
@@ -145,7 +152,7 @@ final class AdmissionQueue {
             let now = self.loop.now
             while let (call, since) = self.calls.first, now - since >= Self.longest {
                 self.calls.removeFirst()
-                self.isStuck = true
+                self.isStalled = true
                 self.reject(call, now)
             }
             // Reset `isCheckScheduled` only here: a call that begins or is rejected above may bring the next request of

@@ -20,8 +20,10 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private var memory: RequestMemory.Account
     private var idleEntry: IdleConnections.Entry?
     private var context: ChannelHandlerContext?
-    private var running = ConnectionStateMachine.Deadline.none
+    /// The deadline that the timer is set for.
+    private var armedDeadline = ConnectionStateMachine.Deadline.none
     private var isAdvancing = false
+    /// Whether a read was requested while the socket must not be read.
     private var holdsRead = false
 
     /// Creates the handler of one connection. Call it on the connection's event loop.
@@ -121,8 +123,8 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         isAdvancing = true
         defer { isAdvancing = false }
         // No further request is served while the client does not read its responses.
-        while let context, context.channel.isWritable || machine.isEnding, carryOut(machine.next(), context) {}
-        if let context, let fault = memory.set(machine.heldBytes).fault { _ = carryOut(machine.reject(fault), context) }
+        while let context, context.channel.isWritable || machine.isEnding, perform(machine.next(), context) {}
+        if let context, let fault = memory.set(machine.heldBytes).fault { _ = perform(machine.reject(fault), context) }
         updateDeadline()
         if holdsRead, let context, machine.wantsBytes, context.channel.isWritable {
             holdsRead = false
@@ -131,7 +133,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     // Returns whether the caller should ask for the next action.
-    private func carryOut(_ action: ConnectionStateMachine.Action, _ context: ChannelHandlerContext) -> Bool {
+    private func perform(_ action: ConnectionStateMachine.Action, _ context: ChannelHandlerContext) -> Bool {
         switch action {
         case .wait:
             return false
@@ -202,16 +204,16 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     private func updateDeadline() {
-        guard context != nil, machine.deadline != running else { return }
-        running = machine.deadline
-        switch running {
+        guard context != nil, machine.deadline != armedDeadline else { return }
+        armedDeadline = machine.deadline
+        switch armedDeadline {
         case .firstByte: idleEntry?.markIdle(wasUsed: false)
         case .idle: idleEntry?.markIdle(wasUsed: true)
         case .none, .lastChance, .head, .body, .lastAnswer, .linger: idleEntry?.markBusy()
         }
         let (deadlines, now) = (loop.configuration.deadlines, loop.eventLoop.now)
         let deadline: NIODeadline? =
-            switch running {
+            switch armedDeadline {
             case .none: nil
             // The deadline includes the time before the connection could carry requests.
             case .firstByte: opened + deadlines.head
@@ -226,7 +228,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     private func deadlinePassed() {
         guard let context else { return }
         let action = machine.deadlinePassed()
-        if carryOut(action, context) { advance() }
+        if perform(action, context) { advance() }
     }
 }
 

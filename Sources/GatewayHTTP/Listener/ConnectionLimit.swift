@@ -23,7 +23,7 @@ public final class ConnectionLimit: Sendable {
         var total = 0
         /// The number of connections within `total` that are being closed for others.
         var closing = 0
-        var watch = PeakDetector(least: 128)
+        var peak = PeakDetector(least: 128)
         var byPeer: [Peer.Address: Int] = [:]
         /// Connections by network, only for IPv6, where one client may have many addresses.
         var byNetwork: [Peer.Address: Int] = [:]
@@ -41,7 +41,7 @@ public final class ConnectionLimit: Sendable {
             return true
         }
 
-        mutating func refund(of owner: Peer?) {
+        mutating func release(for owner: Peer?) {
             guard let owner, let own = byPeer[owner.limitKey] else { return }
             byPeer[owner.limitKey] = own > 1 ? own - 1 : nil
             if let neighbours = byNetwork[owner.network] {
@@ -57,11 +57,11 @@ public final class ConnectionLimit: Sendable {
     public let refused = Counter()
     /// The number of idle connections that were closed to make room for others.
     public let evicted = Counter()
-    /// The memory that incomplete requests on these connections hold.
+    /// The memory limit for incomplete requests and unread responses on these connections.
     public let requestMemory: RequestMemory
     private let trimmer = HeapTrimmer()
     private let limits: ListenerConfiguration.Connections
-    /// The number of connections above which idle connections are closed.
+    /// The eviction threshold: the number of connections above which idle connections are closed.
     private let nearlyFull: Int
     private let counts = Mutex(Counts())
     private let isAboveThreshold = Atomic(false)
@@ -86,12 +86,12 @@ public final class ConnectionLimit: Sendable {
             // The peer's limit comes first: a peer at its limit must not cause the eviction of other connections.
             guard counts.acquire(for: owner, atMost: limits.perPeer) else { return .tooManyOfPeer }
             guard counts.total - counts.closing < limits.total else {
-                counts.refund(of: owner)
+                counts.release(for: owner)
                 return .full
             }
             counts.total += 1
-            _ = counts.watch.hasFallen(to: counts.total)
-            return note(counts) ? .admittedNearlyFull : .admitted
+            _ = counts.peak.hasFallen(to: counts.total)
+            return updateThreshold(counts) ? .admittedNearlyFull : .admitted
         }
     }
 
@@ -100,9 +100,9 @@ public final class ConnectionLimit: Sendable {
         let hasFallen = counts.withLock { counts in
             counts.total -= 1
             counts.closing = max(0, counts.closing - 1)
-            counts.refund(of: owner)
-            _ = note(counts)
-            return counts.watch.hasFallen(to: counts.total)
+            counts.release(for: owner)
+            _ = updateThreshold(counts)
+            return counts.peak.hasFallen(to: counts.total)
         }
         if hasFallen { trimmer.schedule() }
     }
@@ -112,7 +112,7 @@ public final class ConnectionLimit: Sendable {
         evicted.add()
         counts.withLock { counts in
             counts.closing += 1
-            _ = note(counts)
+            _ = updateThreshold(counts)
         }
     }
 
@@ -122,9 +122,10 @@ public final class ConnectionLimit: Sendable {
     }
 
     /// Reverts `attribute(to:)`.
-    func endAttribution(to owner: Peer) { counts.withLock { $0.refund(of: owner) } }
+    func endAttribution(to owner: Peer) { counts.withLock { $0.release(for: owner) } }
 
-    private func note(_ counts: Counts) -> Bool {
+    /// Stores whether the total is above the eviction threshold, and returns the same.
+    private func updateThreshold(_ counts: Counts) -> Bool {
         let isAboveThreshold = counts.total - counts.closing > nearlyFull
         if isAboveThreshold != isNearlyFull { self.isAboveThreshold.store(isAboveThreshold, ordering: .relaxed) }
         return isAboveThreshold

@@ -30,13 +30,21 @@ struct ConnectionStateMachine {
 
     /// The deadline that currently applies. The timer restarts whenever the value changes.
     enum Deadline: Equatable {
+        /// A call is in progress, and the gateway must act.
         case none
+        /// For the first byte on a new connection.
         case firstByte
+        /// For the first byte on a new connection of a listener that drains.
         case lastChance
+        /// For the first byte of the next request after `answered` responses.
         case idle(answered: Int)
+        /// For the end of the head.
         case head(answered: Int)
+        /// For the end of the body.
         case body(answered: Int)
+        /// For the client to read the last response.
         case lastAnswer
+        /// For the client to close its side after the last response.
         case linger
     }
 
@@ -64,17 +72,20 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// The maximum number of bytes that are discarded in `lingering`.
-    private static let lingerBytes = 256 * 1024
+    /// The maximum number of bytes that are discarded in `concluding` and `lingering` together.
+    private static let maximumDiscardedBytes = 256 * 1024
 
     private var framer: RequestFramer
     private var state = State.reading
+    /// The number of responses.
     private var answered = 0
     private var discardedBytes = 0
     private var inputClosed = false
     private var isDraining = false
     private var announcesClose = false
 
+    /// Creates the state machine of a new connection.
+    ///
     /// - Parameter trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
     init(limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil) {
         framer = RequestFramer(limits: limits, trustedProxy: source)
@@ -140,12 +151,11 @@ struct ConnectionStateMachine {
         case .serving:
             return .wait
         case .concluding:
-            return discardedBytes > Self.lingerBytes ? .close : .wait
+            return discardedBytes > Self.maximumDiscardedBytes ? .close : .wait
         case .lingering:
-            return inputClosed || discardedBytes > Self.lingerBytes ? .close : .wait
+            return inputClosed || discardedBytes > Self.maximumDiscardedBytes ? .close : .wait
         case .reading:
-            // A new connection may have a request on its way. The last response on a kept connection announced the
-            // close.
+            // An unused connection stays open for `lastChance`, because its first request may be on its way.
             if isDraining, framer.progress == .untouched, answered > 0 { return .close }
             switch framer.next() {
             case .needMore:
@@ -163,7 +173,7 @@ struct ConnectionStateMachine {
         }
     }
 
-    /// Completes the request in progress. Returns how to write its response; nil if no request is in progress.
+    /// Completes the request in progress. Returns the framing of its response; nil if no request is in progress.
     mutating func answering() -> ResponseWriter.Framing? {
         guard case .serving(let request) = state else { return nil }
         answered += 1

@@ -1,11 +1,12 @@
 public import NIOCore
 internal import Synchronization
 
-/// A limit on the calls in flight of one or more listeners. Any loop may use it; each call costs one atomic addition.
+/// A limit on the calls in flight of one or more listeners. Each call in flight occupies one place. Any loop may use
+/// the limit; each call costs one atomic addition.
 ///
-/// A call beyond the limit waits in ``AdmissionQueue``, so that admitted calls keep their latency. A reserve of an eighth
-/// of the limit admits further calls that need no backend. A slow backend therefore cannot block the calls that the
-/// gateway serves itself.
+/// A call beyond the limit waits in ``AdmissionQueue``, so that admitted calls keep their latency. A reserve of an
+/// eighth of the limit admits further calls that need no backend. A slow backend therefore cannot block the calls that
+/// the gateway serves itself.
 public final class InFlightLimit: Sendable {
     /// The maximum number of calls in flight.
     public let most: Int

@@ -6,7 +6,8 @@ public import NIOPosix
 extension Listener {
     private static let backlog: CInt = 4096
     private static let acceptPause = TimeAmount.milliseconds(200)
-    // This holds nearly every request. Four such buffers bound the read-ahead during a call.
+    // A buffer of this size holds nearly every request. NIO fills at most four of them before the handler may stop
+    // reading, which bounds the read-ahead while a call is in progress.
     private static let readBytes = 2048
 
     /// Binds the address and starts to accept connections.
@@ -89,8 +90,8 @@ extension Listener {
         ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: backlog)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // After a lack of file descriptors, others may be closed soon; the default pause of the bootstrap is one
-            // second.
+            // If `accept` fails, for example for lack of file descriptors, the listener pauses for `acceptPause`. The
+            // default pause of `AcceptBackoffHandler` is one second.
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(

@@ -54,12 +54,12 @@ public final class Listener: Sendable {
     /// Drains the listener and stops it.
     ///
     /// No connection is accepted any more and idle connections are closed. A request that has begun to arrive, and a
-    /// call in progress, gets a response with `Connection: close`. Returns when no connection is left. At the deadline
-    /// the remaining connections are closed. Their calls continue, because calls are never cancelled; `finishCalls`
-    /// waits for them.
+    /// call in progress, gets a response with `Connection: close`. Returns when no connection and no call is left, or
+    /// at the deadline, which closes the remaining connections. Their calls continue, because calls are never
+    /// cancelled; `finishCalls` waits for them.
     public func drain(deadline: NIODeadline) async {
-        // NIO closes connections whose pipeline is still being set up together with the listening socket, so wait for
-        // them.
+        // Together with the listening socket, NIO closes the connections whose pipeline is still being set up. The
+        // steps below therefore stop accepting and wait until all pipelines are set up.
         try? await channel.setOption(.autoRead, value: false).get()
         await onAllLoops { $0.eventLoop.makeSucceededVoidFuture() }
         try? await channel.eventLoop.submit {}.get()

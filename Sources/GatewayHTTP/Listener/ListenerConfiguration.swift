@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// The configuration of a listener. The defaults are those of the product.
+/// The configuration of a listener.
 public struct ListenerConfiguration: Sendable {
     /// The address of a listener.
     public enum Address: Sendable, Hashable {
@@ -27,24 +27,25 @@ public struct ListenerConfiguration: Sendable {
 
     /// The deadlines of a connection. They are absolute, so that a slow trickle of bytes does not extend them.
     public struct Deadlines: Sendable, Hashable {
-        /// The time from the first byte of a request to the end of its head, and from the accepted connection to its
-        /// first byte, including the TLS handshake.
+        /// The time for the head of a request, from its first byte. It is also the time from the acceptance of a
+        /// connection to its first byte, including the TLS handshake.
         public var head: TimeAmount = .seconds(10)
-        /// The time from the end of the head to the end of the body.
+        /// The time from the end of the head to the end of the body. It is also the time for the client to read the
+        /// last response of an HTTP/1.1 connection, or any response of an HTTP/2 connection.
         public var body: TimeAmount = .seconds(30)
         /// The time from a response to the first byte of the next request. It is divided by four while nine tenths of
         /// the connections are in use.
         public var idle: TimeAmount = .seconds(60)
-        /// The time for the peer to close the connection after the last response. It is also the time for a request on
-        /// a new connection while the listener drains.
+        /// The time for the peer to close the connection after the last response. It is also the time for the first
+        /// byte on a new connection while the listener drains.
         public var linger: TimeAmount = .seconds(2)
 
         /// Creates the default deadlines.
         public init() {}
     }
 
-    /// The connection limits. A connection that exceeds them is closed at once, unless an idle one can be closed for
-    /// it.
+    /// The connection limits. A connection beyond `perPeer` is closed at once. A connection beyond `total` is closed at
+    /// once unless the listener can close an idle one in its place.
     public struct Connections: Sendable, Hashable {
         /// The maximum number of connections. Above nine tenths of it, an idle connection is closed for each new one.
         public var total = 10_000
@@ -68,7 +69,8 @@ public struct ListenerConfiguration: Sendable {
     public var deadlines = Deadlines()
     /// The connection limits.
     public var connections = Connections()
-    /// The memory limit for incomplete requests. Listeners with the same ``ConnectionLimit`` share it.
+    /// The memory limit for incomplete requests and unread responses. Listeners with the same ``ConnectionLimit`` share
+    /// it.
     var requestMemory = RequestMemory()
     /// The connection limits that several listeners share; nil creates limits for this listener.
     var caps: ConnectionLimit?

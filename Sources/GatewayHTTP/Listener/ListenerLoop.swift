@@ -27,7 +27,7 @@ final class ListenerLoop {
     let allowsCredentials: Bool
     var ids = CallIDGenerator()
     var answers: ResponseWriter
-    /// The calls that wait for a place.
+    /// The calls that wait for admission.
     let waiting: AdmissionQueue
     /// The scheduler for the frames of HTTP/2 connections.
     let frames: FrameScheduler
@@ -35,7 +35,7 @@ final class ListenerLoop {
     var callsInFlight: Int { waiting.inFlight }
     /// The idle connections of all listeners on this event loop.
     private let idleConnections: IdleConnections
-    private let caps: ConnectionLimit
+    private let connectionLimit: ConnectionLimit
     private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
     private var drained: EventLoopPromise<Void>?
     private var callsCompleted: EventLoopPromise<Void>?
@@ -53,8 +53,8 @@ final class ListenerLoop {
         self.configuration = configuration
         self.allowsCredentials = allowsCredentials
         self.answers = ResponseWriter(clocks: clocks)
-        caps = configuration.caps ?? ConnectionLimit(configuration.connections)
-        idleConnections = caps.idleConnections(on: eventLoop)
+        connectionLimit = configuration.caps ?? ConnectionLimit(configuration.connections)
+        idleConnections = connectionLimit.idleConnections(on: eventLoop)
         self.waiting = AdmissionQueue(for: configuration.calls, on: eventLoop, tick: tick)
         self.frames = FrameScheduler(on: eventLoop, tick: tick)
     }
@@ -87,7 +87,7 @@ final class ListenerLoop {
         let trust = configuration.trust
         guard trust.source != .proxyProtocol, let origin = framed.origin(behind: peer, trust) else {
             var request = framed.received(id: id, peer: peer, allowsCredentials: allowsCredentials)
-            // For example, a proxy with the PROXY protocol that opened the connection for itself.
+            // The peer is itself a proxy, for example one that opened a PROXY protocol connection for itself.
             if !trust.proxies.isEmpty, trust.includes(peer) { request.countsByAddress = false }
             return request
         }
@@ -117,7 +117,7 @@ final class ListenerLoop {
     /// The time for which a connection that becomes idle now is kept.
     var idleTime: TimeAmount {
         let usual = configuration.deadlines.idle
-        return caps.isNearlyFull ? .nanoseconds(usual.nanoseconds / 4) : usual
+        return connectionLimit.isNearlyFull ? .nanoseconds(usual.nanoseconds / 4) : usual
     }
 
     /// Adds a connection to those that may be closed while idle. Connections of trusted proxies and Unix sockets are
@@ -136,7 +136,7 @@ final class ListenerLoop {
         if isOver { connection.cut() } else if drained != nil { connection.drain() }
     }
 
-    /// A snapshot of the loop.
+    /// A snapshot of the loop's counts.
     var reading: ListenerStatistics {
         ListenerStatistics(
             connections: connections.count, calls: callsInFlight, waiting: waiting.count, accepted: accepted)

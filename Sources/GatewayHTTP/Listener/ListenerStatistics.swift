@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// A snapshot of a listener.
+/// A snapshot of a listener's counts.
 public struct ListenerStatistics: Sendable, Hashable {
     /// The number of open connections.
     public var connections = 0
@@ -13,7 +13,7 @@ public struct ListenerStatistics: Sendable, Hashable {
 }
 
 extension Listener {
-    /// Collects the snapshots of all event loops.
+    /// Returns the sum over all event loops.
     public func reading() async -> ListenerStatistics {
         await withTaskGroup { tasks in
             for loop in loops {

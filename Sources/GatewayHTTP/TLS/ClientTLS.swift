@@ -4,7 +4,7 @@ internal import Synchronization
 /// The TLS configuration of connections to the backend. It verifies the backend's certificate against its name. Its
 /// certificates can be replaced while connections are open.
 ///
-/// All event loops use it. Each new connection takes a lock; calls do not.
+/// All event loops use it. Each new connection acquires a lock; calls do not.
 public final class ClientTLS: Sendable {
     /// The trusted certificate authorities and the client certificate of the gateway.
     public struct Settings: Sendable {
@@ -49,12 +49,12 @@ public final class ClientTLS: Sendable {
         context.withLock { $0 = new }
     }
 
-    /// Returns the TLS handler of one connection to the host. If the host is an IP address, the certificate must
-    /// contain that address.
+    /// Returns the TLS handler of one connection to the host. If the name to verify is an IP address, the certificate
+    /// must contain the remote address of the connection.
     package func handler(host: String) throws -> NIOSSLClientHandler {
         let name = name ?? host
-        // SNI does not allow addresses (RFC 6066, section 3). NIOSSL then verifies the remote address of the
-        // connection.
+        // SNI does not allow addresses (RFC 6066, section 3). Without a host name, NIOSSL verifies the remote address
+        // of the connection.
         let isAddress = name.contains(":") || name.allSatisfy { $0.isNumber || $0 == "." }
         return try NIOSSLClientHandler(
             context: context.withLock { $0 }, serverHostname: isAddress ? nil : name)

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The TLS configuration of a listener. Its identity can be replaced while connections are open.
 ///
-/// Several listeners can share it, on any thread. Each new connection takes a lock; calls do not.
+/// Several listeners can share it, on any thread. Each new connection acquires a lock; calls do not.
 public final class ServerTLS: Sendable {
     /// The cipher suites of TLS 1.2 with forward secrecy and authenticated encryption. HTTP/2 forbids none of them
     /// (RFC 9113, appendix A). TLS 1.3 needs no selection.
@@ -16,9 +16,9 @@ public final class ServerTLS: Sendable {
 
     private struct Contexts {
         /// The context of listeners with HTTP/2 and HTTP/1.1.
-        let both: NIOSSLContext
+        let withHTTP2: NIOSSLContext
         /// The context of listeners with HTTP/1.1 only.
-        let first: NIOSSLContext
+        let http1Only: NIOSSLContext
         /// The identity that both contexts were created from.
         let identity: TLSIdentity
     }
@@ -53,7 +53,7 @@ public final class ServerTLS: Sendable {
     /// - Parameter speaksHTTP2: Whether HTTP/2 is offered through ALPN (RFC 7301) in addition to HTTP/1.1.
     func handler(speaksHTTP2: Bool) -> NIOSSLServerHandler {
         let contexts = contexts.withLock { $0 }
-        return NIOSSLServerHandler(context: speaksHTTP2 ? contexts.both : contexts.first)
+        return NIOSSLServerHandler(context: speaksHTTP2 ? contexts.withHTTP2 : contexts.http1Only)
     }
 
     private static func contexts(of identity: TLSIdentity) throws(TLSConfigurationError) -> Contexts {
@@ -63,14 +63,14 @@ public final class ServerTLS: Sendable {
         configuration.cipherSuiteValues = suites
         configuration.renegotiationSupport = .none
         configuration.applicationProtocols = protocols(speaksHTTP2: true)
-        var first = configuration
-        first.applicationProtocols = protocols(speaksHTTP2: false)
+        var http1Only = configuration
+        http1Only.applicationProtocols = protocols(speaksHTTP2: false)
         do {
             return Contexts(
-                both: try NIOSSLContext(configuration: configuration), first: try NIOSSLContext(configuration: first),
-                identity: identity)
+                withHTTP2: try NIOSSLContext(configuration: configuration),
+                http1Only: try NIOSSLContext(configuration: http1Only), identity: identity)
         } catch {
-            // `TLSIdentity.init` has verified everything else about the certificates and the key.
+            // `TLSIdentity.init` has already checked the certificates and the key in every other respect.
             throw .mismatch
         }
     }

@@ -18,6 +18,8 @@ final class TLSHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler 
     private let timeout: TimeAmount
     private var timer: Scheduled<Void>?
 
+    /// Creates the handler of one connection.
+    ///
     /// - Parameter timeout: The maximum duration of the handshake. The channel is closed when it expires.
     init(on loop: any EventLoop, timeout: TimeAmount) {
         self.loop = loop

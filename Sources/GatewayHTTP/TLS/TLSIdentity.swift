@@ -54,7 +54,7 @@ public enum TLSConfigurationError: Error, Sendable, Hashable, CustomStringConver
         switch self {
         case .noCertificate: "holds no certificate in PEM"
         case .noKey: "holds no private key in PEM"
-        case .encryptedKey: "is encrypted; decrypt it, and keep it readable by the gateway alone"
+        case .encryptedKey: "is encrypted; decrypt it and make it readable only by the gateway"
         case .mismatch: "is not the key of the certificate"
         case .noAuthority: "holds no certificate of an authority in PEM"
         }

@@ -3,14 +3,14 @@ internal import NIOCore
 /// A circuit breaker for one backend address. The caller provides the time.
 ///
 /// - `closed`: Calls may use the address. The third consecutive failure opens the circuit; a success resets the count.
-/// - `open`: Calls avoid the address. At the time `retry` the owner starts a trial (`beginHalfOpen`).
-/// - `trying`: One trial connection is in progress. Success closes the circuit; a failure opens it for twice as long.
+/// - `open`: Calls avoid the address. At the time `retry` the owner starts a probe (`beginHalfOpen`).
+/// - `halfOpen`: One probe connection is in progress. Success closes the circuit; a failure opens it for twice as long.
 ///
 /// A success closes the circuit from any state.
 struct CircuitBreaker {
     /// The number of consecutive failures that opens the circuit.
     static let failures = 3
-    /// The initial open time. It doubles after each failed trial.
+    /// The initial open time. It doubles after each failed probe.
     static let shortest = TimeAmount.seconds(1)
     /// The maximum open time.
     static let longest = TimeAmount.seconds(30)
@@ -18,7 +18,7 @@ struct CircuitBreaker {
     private enum State {
         case closed(failures: Int)
         case open(until: NIODeadline, wait: TimeAmount)
-        case trying(wait: TimeAmount)
+        case halfOpen(wait: TimeAmount)
     }
 
     private var state = State.closed(failures: 0)
@@ -26,7 +26,7 @@ struct CircuitBreaker {
     /// Whether calls may use the address.
     var isClosed: Bool { if case .closed = state { true } else { false } }
 
-    /// The time of the next trial; nil in the states `closed` and `trying`.
+    /// The time of the next probe; nil in the states `closed` and `halfOpen`.
     var retry: NIODeadline? { if case .open(let until, _) = state { until } else { nil } }
 
     /// Records a successful connection or a response.
@@ -39,7 +39,7 @@ struct CircuitBreaker {
             state =
                 failures + 1 < Self.failures
                 ? .closed(failures: failures + 1) : .open(until: now + Self.shortest, wait: Self.shortest)
-        case .trying(let wait):
+        case .halfOpen(let wait):
             let longer = min(.nanoseconds(wait.nanoseconds * 2), Self.longest)
             state = .open(until: now + longer, wait: longer)
         case .open:
@@ -48,8 +48,8 @@ struct CircuitBreaker {
         }
     }
 
-    /// Records the start of a trial connection.
+    /// Records the start of a probe connection.
     mutating func beginHalfOpen() {
-        if case .open(_, let wait) = state { state = .trying(wait: wait) }
+        if case .open(_, let wait) = state { state = .halfOpen(wait: wait) }
     }
 }

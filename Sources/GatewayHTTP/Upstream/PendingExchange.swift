@@ -14,6 +14,8 @@ final class PendingExchange {
     private var completion: ((BackendResult) -> Void)?
     private var timer: Scheduled<Void>?
 
+    /// Creates an exchange without a connection.
+    ///
     /// - Parameter completion: Called once, on the loop.
     init(
         bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline, completion: @escaping (BackendResult) -> Void
@@ -27,11 +29,11 @@ final class PendingExchange {
     var isFinished: Bool { completion == nil }
 
     /// Completes the exchange. Later results are ignored.
-    func finish(_ answer: BackendResult) {
+    func finish(_ result: BackendResult) {
         stopTimer()
         let completion = completion
         self.completion = nil
-        completion?(answer)
+        completion?(result)
     }
 
     /// Starts the deadline timer for the time without a connection.

@@ -42,6 +42,8 @@ package struct ResponseFramer {
     private var response = BackendResponse(status: 0)
     private var chunks: ChunkedDecoder
 
+    /// Creates a parser for one response.
+    ///
     /// - Parameter bodyLimit: The maximum length of the body, in bytes.
     package init(bodyLimit: Int) {
         self.bodyLimit = bodyLimit

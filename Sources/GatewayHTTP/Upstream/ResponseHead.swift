@@ -52,7 +52,7 @@ struct ResponseHead {
     /// Applies one field line. Throws on contradictory framing fields.
     mutating func process(_ line: FieldLine, in bytes: Span<UInt8>) throws(FramingError) {
         if bytes.reads("content-length", in: line.name) {
-            guard contentLength == nil else { throw .malformed("Content-Length twice in a response") }
+            guard contentLength == nil else { throw .malformed("more than one Content-Length field in a response") }
             contentLength = try RequestHead.length(line.value, in: bytes)
         } else if bytes.reads("transfer-encoding", in: line.name) {
             guard !isChunked, bytes.reads("chunked", in: line.value) else {
@@ -72,7 +72,7 @@ struct ResponseHead {
     /// Checks the conditions that depend on more than one field.
     func check(bodyLimit: Int) throws(FramingError) {
         guard !(isChunked && contentLength != nil) else {
-            throw .malformed("Content-Length with Transfer-Encoding in a response")
+            throw .malformed("Content-Length together with Transfer-Encoding in a response")
         }
         guard !isChunked || isVersion11 else { throw .malformed("Transfer-Encoding in an HTTP/1.0 response") }
         if case .length(let length) = body, length > bodyLimit {

@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The HTTP/1.1 client for the backend. Each event loop has its own pool of persistent connections.
 ///
-/// A request that must not be repeated is written at most once.
+/// The client writes a request at most twice, and a second time only if its `mayBeRepeated` is true.
 public final class Upstream: Backend {
     let loops: [NIOLoopBound<UpstreamConnectionPool>]
     let connects: ConnectCounters
@@ -47,7 +47,7 @@ public final class Upstream: Backend {
             }
             loops.append(try await loop.get())
         }
-        // One loop performs the health checks for all of them.
+        // The first loop performs the health checks on behalf of all loops.
         if configuration.check != nil, let first = loops.first { first.eventLoop.execute { first.value.startChecks() } }
         return Upstream(loops: loops, connects: connects)
     }
@@ -76,7 +76,8 @@ public final class Upstream: Backend {
         }
     }
 
-    /// Whether the pool of the current event loop has neither a free connection nor a free place in its queue.
+    /// Whether the pool of the current event loop has neither a free connection nor a free place in its queue. False if
+    /// the caller is not on a loop of the group.
     public var isFull: Bool {
         guard let current = MultiThreadedEventLoopGroup.currentEventLoop else { return false }
         return loops.first { $0.eventLoop === current }?.value.isFull ?? false

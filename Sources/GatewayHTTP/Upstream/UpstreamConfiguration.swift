@@ -1,6 +1,6 @@
 public import NIOCore
 
-/// The configuration of the connections to the backend. The defaults are those of the product.
+/// The configuration of the connections to the backend.
 public struct UpstreamConfiguration: Sendable, Hashable {
     /// The first address of the backend.
     public var address: UpstreamAddress
@@ -12,14 +12,15 @@ public struct UpstreamConfiguration: Sendable, Hashable {
     public var check: Check?
     /// The TLS configuration for `https` addresses; nil trusts the authorities of the system.
     public var tls: ClientTLS?
-    /// The maximum time to connect, and again the maximum time of the TLS handshake.
+    /// The timeout of a connection attempt. It applies separately to the TLS handshake.
     public var connectTimeout: TimeAmount = .seconds(2)
     /// The maximum number of connections. It is divided among the event loops; each loop has at least one.
     public var connections = 256
     /// The maximum number of requests that wait for a connection, divided among the event loops. A request beyond it
     /// fails with `.overloaded`.
     public var waiting = 2048
-    /// The maximum idle time of a connection that may carry a request that must not be repeated.
+    /// The maximum idle time of a connection for a request that must not be repeated. Such a request does not use a
+    /// connection with a longer idle time, because the backend may close that connection at any moment.
     public var freshness: TimeAmount = .seconds(5)
     /// The idle time after which a connection is closed.
     public var idle: TimeAmount = .seconds(30)

@@ -13,7 +13,7 @@ extension UpstreamConnectionPool {
         case .tls(let host, let port):
             return Self.connect(bootstrap(destination, host: host), host, port).assumeIsolated().flatMap { channel in
                 guard let waiter = try? channel.pipeline.syncOperations.handler(type: TLSHandshakeHandler.self) else {
-                    // The handshake has already finished, with success or failure.
+                    // The handler has removed itself, because the handshake has already succeeded or failed.
                     return channel.eventLoop.makeSucceededFuture(channel)
                 }
                 return waiter.finished.map { channel }

@@ -6,8 +6,8 @@ extension UpstreamConnectionPool {
     /// Opens a connection and sends the exchange on it.
     ///
     /// - Parameters:
-    ///   - exchange: The request to send; nil for a trial connection.
-    ///   - isCheck: Whether the connection is a health check or a trial. No other address is tried then.
+    ///   - exchange: The request to send; nil for the probe of an open circuit.
+    ///   - isCheck: Whether the connection is a health check or a probe. In that case no other address is tried.
     func connect(for exchange: PendingExchange?, to destination: UpstreamDestination, isCheck: Bool = false) {
         open += 1
         destination.open += 1

@@ -18,8 +18,8 @@ extension UpstreamConnectionPool {
         if isShutDown { return }
         let exchange = PendingExchange(
             bytes: request, mayBeRepeated: false, deadline: eventLoop.now + check.timeout
-        ) { answer in
-            switch answer {
+        ) { result in
+            switch result {
             case .answered(let response): destination.health.isGood = response.status < 500
             case .unreachable, .broken, .timedOut: destination.health.isGood = false
             // These results say nothing about the backend.
@@ -37,16 +37,16 @@ extension UpstreamConnectionPool {
         connect(for: exchange, to: destination, isCheck: true)
     }
 
-    /// Schedules the trial connection of an open circuit. No call waits for it.
+    /// Schedules the probe connection of an open circuit. No call waits for it.
     func scheduleHalfOpenProbe(of destination: UpstreamDestination) {
         guard let retry = destination.circuit.retry, !isShutDown else { return }
         destination.halfOpenProbe?.cancel()
         destination.halfOpenProbe = eventLoop.assumeIsolated().scheduleTask(deadline: retry) {
-            self.startTrial(destination)
+            self.startProbe(destination)
         }
     }
 
-    private func startTrial(_ destination: UpstreamDestination) {
+    private func startProbe(_ destination: UpstreamDestination) {
         destination.halfOpenProbe = nil
         if isShutDown { return }
         destination.circuit.beginHalfOpen()

@@ -30,6 +30,8 @@ final class UpstreamConnectionPool {
     /// Set by `shutDown()`; succeeds when the last connection is closed.
     var emptied: EventLoopPromise<Void>?
 
+    /// Creates a pool without connections.
+    ///
     /// - Parameter health: The health of each address, in the order of the configuration.
     init(
         eventLoop: any EventLoop, configuration: UpstreamConfiguration, health: [DestinationHealth], maximum: Int,

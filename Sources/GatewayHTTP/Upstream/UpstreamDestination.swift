@@ -11,7 +11,7 @@ final class UpstreamDestination {
     var idle = CircularBuffer<UpstreamConnection>()
     /// The number of connections that are open or being made.
     var open = 0
-    /// The scheduled trial of an open circuit.
+    /// The scheduled probe of an open circuit.
     var halfOpenProbe: Scheduled<Void>?
 
     init(_ address: UpstreamAddress, health: DestinationHealth) {

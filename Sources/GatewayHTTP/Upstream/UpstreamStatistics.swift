@@ -40,7 +40,7 @@ public struct UpstreamStatistics: Sendable, Hashable {
 }
 
 extension Upstream {
-    /// Collects the state of all event loops.
+    /// Returns the sum over all event loops.
     public func reading() async -> UpstreamStatistics {
         await withTaskGroup { tasks in
             for loop in loops {

@@ -16,16 +16,18 @@ extension LedgerTables {
 
     /// Inserts or updates the fingerprint of an account. An existing row keeps its `since` time: a new password does
     /// not start a new account.
-    func putAccount(_ user: UserName, _ mark: AccountFingerprint, of authenticator: PluginName, now: WallTime) throws {
+    func putAccount(
+        _ user: UserName, _ fingerprint: AccountFingerprint, of authenticator: PluginName, now: WallTime
+    ) throws {
         try execute(
             sql: """
                 INSERT INTO account (authenticator, user, mark, since) VALUES (?, ?, ?, ?)
                 ON CONFLICT (authenticator, user) DO UPDATE SET mark = excluded.mark
                 """,
-            arguments: [authenticator.text, user.text, Data(mark.bytes), now.microseconds])
+            arguments: [authenticator.text, user.text, Data(fingerprint.bytes), now.microseconds])
     }
 
-    /// Returns the time since which the user's account exists: the latest of its rows, nil without a row.
+    /// Returns the time since which the user's account exists: the latest of the user's rows; nil without a row.
     func presentLife(of user: UserName) throws -> WallTime? {
         try Int64.fetchOne(database, sql: Self.presentLife, arguments: [user.text]).map(WallTime.init(microseconds:))
     }

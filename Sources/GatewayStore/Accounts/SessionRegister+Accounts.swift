@@ -1,7 +1,7 @@
 public import GatewayCore
 
-/// Account fingerprints in the ledger's database. A start compares them with the authenticators' lists to detect
-/// accounts that ended while the gateway was stopped.
+/// The account fingerprints in the ledger's database. At startup the gateway compares them with the authenticators'
+/// lists to detect accounts that were removed while it was stopped.
 extension SessionRegister {
     /// Returns the stored fingerprints of the authenticator's accounts.
     public func accounts(of authenticator: PluginName) async throws(LedgerUnavailable) -> [UserName: AccountFingerprint]
@@ -9,8 +9,7 @@ extension SessionRegister {
         try await ledger.readAtLength { try $0.accounts(of: authenticator) }
     }
 
-    /// Returns the time since which the name belongs to its current holder; nil where no authenticator lists its
-    /// accounts.
+    /// Returns the time since which the name belongs to its current holder; nil if no authenticator lists its accounts.
     public func presentLife(of user: UserName) async throws(LedgerUnavailable) -> WallTime? {
         try await ledger.readAtLength { try $0.presentLife(of: user) }
     }
@@ -32,8 +31,8 @@ extension SessionRegister {
         }.get()
     }
 
-    /// Stores the changes of an authenticator's accounts and revokes the grants of ended accounts and of accounts with
-    /// a new password.
+    /// Stores the changes of an authenticator's accounts. Revokes the access of removed accounts and of accounts with a
+    /// new password.
     ///
     /// A revocation takes effect in memory first and is then written to disk. It covers sessions, tokens and labels,
     /// and marks registrations for deletion at the backend.
@@ -43,8 +42,8 @@ extension SessionRegister {
         try await ledger.write { tables in
             for user in changes.revoked.keys { try tables.revoke(user, at: now) }
             for user in changes.ended { try tables.removeAccount(user, of: authenticator) }
-            for (user, mark) in changes.status {
-                try tables.putAccount(user, mark, of: authenticator, now: now)
+            for (user, fingerprint) in changes.status {
+                try tables.putAccount(user, fingerprint, of: authenticator, now: now)
             }
         }.get()
     }
@@ -55,7 +54,7 @@ extension SessionRegister {
         try await ledger.write { try $0.keepAccounts(of: authenticators) }.get()
     }
 
-    /// Revokes everything granted to the user: in memory first, then on disk.
+    /// Revokes all sessions, tokens and registrations of the user: in memory first, then on disk.
     public func revoke(_ user: UserName) async throws(LedgerUnavailable) {
         let now = clocks.wall()
         revokeInMemory([user], at: now)
@@ -69,7 +68,7 @@ public struct AccountChanges: Sendable, Hashable {
     public let ended: Set<UserName>
     /// The accounts that are new or have another fingerprint.
     public let status: [UserName: AccountFingerprint]
-    /// The users whose grants are revoked, with the reason.
+    /// The users whose access is revoked, with the reason.
     public let revoked: [UserName: AccountEndReason]
 
     /// Computes the changes from `before` to `now`.
@@ -81,8 +80,8 @@ public struct AccountChanges: Sendable, Hashable {
             ended.insert(user)
             revoked[user] = .ended
         }
-        for (user, mark) in now where before[user] != mark {
-            status[user] = mark
+        for (user, fingerprint) in now where before[user] != fingerprint {
+            status[user] = fingerprint
             if before[user] != nil { revoked[user] = .passwordChanged }
         }
         self.ended = ended

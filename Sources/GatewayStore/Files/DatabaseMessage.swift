@@ -2,7 +2,7 @@ internal import GRDB
 
 /// SQLite errors as messages for operators, with the result code (https://sqlite.org/rescode.html).
 enum DatabaseMessage {
-    /// Returns the problem with the database and, where there is one, the remedy.
+    /// Returns the problem with the database, and the remedy if one is known.
     static func of(_ error: DatabaseError) -> String {
         let reason =
             switch error.resultCode {

@@ -7,12 +7,12 @@ public enum DigestKeyFile {
     public static func path(ofLedger file: String) -> String { "\(file).digest.key" }
 
     /// Reads the key, or creates one. Moves a key that an earlier version left in the journal's directory. Blocks.
-    /// Called by starts and by commands that hold the ledger's lock.
+    /// Called at startup and by commands that hold the ledger's lock.
     ///
     /// A crash leaves the key in the old place, in both, or in the new one, and the next call continues from there: the
     /// old file is removed only once the new one is on disk.
     ///
-    /// - Returns: The key, and a warning where the old place holds a different key, which is kept.
+    /// - Returns: The key, and a warning if the old place holds a different key, which is kept.
     public static func open(
         ledger file: String, journal directory: String
     ) throws(KeyFile.Failure) -> (key: Secret, warning: String?) {

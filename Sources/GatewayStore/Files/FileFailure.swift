@@ -4,7 +4,7 @@ internal import Glibc
 struct FileFailure: Error, Sendable, Hashable, CustomStringConvertible {
     /// The operation, the path and the system's message.
     let description: String
-    /// The system's error number; 0 where no system call failed.
+    /// The system's error number; 0 if no system call failed.
     let code: CInt
 
     /// Whether the file does not exist.

@@ -5,7 +5,7 @@ public enum KeyFile {
     /// The length of a key in bytes.
     public static let byteCount = 32
 
-    /// The error thrown where the key cannot be read or created.
+    /// The error thrown if the key cannot be read or created.
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// The failed operation and the system's message.
         public let description: String
@@ -13,7 +13,7 @@ public enum KeyFile {
         init(description: String) { self.description = description }
     }
 
-    /// Reads the key in the file, or creates it where `mayCreate` is true. Blocks; intended for starts and commands.
+    /// Reads the key in the file, or creates it if `mayCreate` is true. Blocks; intended for startup and commands.
     public static func open(_ path: String, mayCreate: Bool = true) throws(Failure) -> Secret {
         do throws(FileFailure) {
             if let bytes = try PrivateFiles.read(path, atMost: byteCount) {

@@ -1,7 +1,7 @@
 internal import Glibc
 
-/// An exclusive lock on a store, held while the object lives. It keeps out other processes and a second opening in this
-/// one.
+/// An exclusive lock on a store, held while the object lives. It excludes other processes and other objects of this
+/// process.
 ///
 /// Uses flock(2) on a separate file. The system releases the lock with the descriptor, so a crash leaves no lock
 /// behind.
@@ -9,7 +9,7 @@ final class LockFile: Sendable {
     private let descriptor: CInt
     private let path: String
 
-    /// Acquires the lock, or throws at once where another holder has it.
+    /// Acquires the lock, or throws without waiting if another process or object holds it.
     init(_ path: String) throws(FileFailure) {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure("open", path) }

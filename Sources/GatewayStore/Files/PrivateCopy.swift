@@ -2,32 +2,34 @@ internal import Foundation
 
 /// A private directory for copies of files that a command only reads.
 ///
-/// SQLite makes files beside a database that it opens; beside a copy they disturb nobody. The directory has mode 0700, lies below the one
-/// for temporary files and goes with `remove()`. One that a killed command has left goes with the next.
+/// SQLite creates files beside a database that it opens. Beside the original, such files could belong to the wrong
+/// user. The directory has mode 0700 and lies in the directory for temporary files. `remove()` deletes it; the next
+/// command deletes one that a killed command has left.
 struct PrivateCopy: Sendable {
     private let directory: String
-    private let hold: CInt
+    /// The descriptor of the directory, which holds a lock on it.
+    private let lock: CInt
 
     private static let prefix = "notify-gateway-read-"
 
-    /// Makes an empty directory, and removes those that no process holds.
+    /// Creates an empty directory, and removes those that killed commands have left.
     init() throws(FileFailure) {
         let temporary = FileManager.default.temporaryDirectory.path(percentEncoded: false)
         let parent = temporary.hasSuffix("/") ? temporary : temporary + "/"
         Self.removeLeftovers(in: parent)
         directory = "\(parent)\(Self.prefix)\(UUID().uuidString)"
         guard mkdir(directory, 0o700) == 0 else { throw FileFailure("mkdir", directory) }
-        hold = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        _ = flock(hold, LOCK_EX | LOCK_NB)
+        lock = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        _ = flock(lock, LOCK_EX | LOCK_NB)
     }
 
-    /// The path of a file in the directory.
+    /// Returns the path of a file in the directory.
     func path(_ name: String) -> String { "\(directory)/\(name)" }
 
-    /// Removes the directory and all that is in it.
+    /// Removes the directory with its content.
     func remove() {
         try? FileManager.default.removeItem(atPath: directory)
-        if hold >= 0 { close(hold) }
+        if lock >= 0 { close(lock) }
     }
 
     /// Copies a file into the directory. Blocks.
@@ -55,7 +57,7 @@ struct PrivateCopy: Sendable {
         }
     }
 
-    /// Removes directories of this user's that no process holds.
+    /// Removes this user's directories that no process has locked.
     private static func removeLeftovers(in parent: String) {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? []
         for name in names where name.hasPrefix(prefix) {
@@ -64,7 +66,7 @@ struct PrivateCopy: Sendable {
             guard descriptor >= 0 else { continue }
             defer { close(descriptor) }
             var status = stat()
-            // A directory that is a moment old may be one whose maker is about to lock it.
+            // The process that created a directory less than a minute ago may not have locked it yet.
             guard fstat(descriptor, &status) == 0, status.st_uid == geteuid(),
                 status.st_mtim.tv_sec + 60 < time(nil), flock(descriptor, LOCK_EX | LOCK_NB) == 0
             else { continue }

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Files and directories that only the gateway's user may read. All functions block.
 enum PrivateFiles {
-    /// Creates the directory and its missing parents with mode 0700. Throws where an existing directory is writable by
+    /// Creates the directory and its missing parents with mode 0700. Throws if an existing directory is writable by
     /// everybody.
     static func makeDirectory(_ path: String) throws(FileFailure) {
         var status = stat()
@@ -18,7 +18,7 @@ enum PrivateFiles {
         try synchronizeDirectory(parent)
     }
 
-    /// Creates an empty file of mode 0600 where none exists. Throws where an existing file is accessible to others.
+    /// Creates an empty file of mode 0600 if none exists. Throws if an existing file is accessible to others.
     ///
     /// - Returns: Whether the file is new.
     @discardableResult
@@ -45,7 +45,7 @@ enum PrivateFiles {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileFailure("unlink", path) }
     }
 
-    /// Returns the bytes of a file; nil where it does not exist. Throws where it is accessible to others.
+    /// Returns the bytes of a file; nil if it does not exist. Throws if it is accessible to others.
     static func read(_ path: String, atMost limit: Int) throws(FileFailure) -> [UInt8]? {
         let descriptor: CInt
         do {

@@ -1,7 +1,7 @@
 internal import Glibc
 
 extension ArraySlice<UInt8> {
-    /// Returns the index after the first `,"name":`; nil where the member is missing.
+    /// Returns the index after the first `,"name":`; nil if the member is missing.
     func endOfMemberName(_ name: StaticString) -> Int? {
         withUnsafeBytes { bytes in
             let length = name.utf8CodeUnitCount
@@ -11,13 +11,13 @@ extension ArraySlice<UInt8> {
             while bytes.count - offset >= needed {
                 let room = bytes.count - offset - needed + 1
                 guard let comma = memchr(start + offset, Int32(UInt8(ascii: ",")), room) else { return nil }
-                let place = UnsafeRawPointer(comma) - start
-                if bytes[place + 1] == UInt8(ascii: "\""), memcmp(start + place + 2, name.utf8Start, length) == 0,
-                    bytes[place + length + 2] == UInt8(ascii: "\""), bytes[place + length + 3] == UInt8(ascii: ":")
+                let found = UnsafeRawPointer(comma) - start
+                if bytes[found + 1] == UInt8(ascii: "\""), memcmp(start + found + 2, name.utf8Start, length) == 0,
+                    bytes[found + length + 2] == UInt8(ascii: "\""), bytes[found + length + 3] == UInt8(ascii: ":")
                 {
-                    return startIndex + place + needed
+                    return startIndex + found + needed
                 }
-                offset = place + 1
+                offset = found + 1
             }
             return nil
         }

@@ -1,10 +1,10 @@
 public import GatewayCore
 
 extension JournalFile {
-    /// Returns the sends with an idempotency key that the directory's journal recorded since the time, oldest first.
-    /// Blocks; called at the start.
+    /// Returns the sends with an idempotency key that the journal in the directory recorded since the time, oldest
+    /// first. Blocks; called at startup.
     ///
-    /// Parses only lines with a key, and reads only segments that changed since the time.
+    /// Reads only segments that changed since the time, and parses only lines with an idempotency key.
     public static func keyedSends(
         in directory: String, since: WallTime
     ) throws(JournalUnavailable) -> [IdempotentSend] {
@@ -14,13 +14,13 @@ extension JournalFile {
             let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
             for (index, segment) in segments.enumerated() {
                 let path = directory + "/" + segment.text
-                // A failed batch in a sealed segment is void: the next segment reuses its numbers.
+                // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : .max
                 do throws(FileFailure) {
                     guard try files.modified(path) >= since else { continue }
                     sends.read(try files.read(path), before: end)
                 } catch  where error.isMissing {
-                    // Retention of an open journal may remove segments at any time.
+                    // A running gateway may remove old segments at any time.
                     continue
                 }
             }
@@ -31,7 +31,7 @@ extension JournalFile {
     }
 }
 
-/// Assembles sends from the lines of their intents and outcomes.
+/// Collects the sends from their `intent`, `outcome` and `rejection` lines.
 struct IdempotentSendReader {
     private struct Call: Hashable {
         let id: String
@@ -53,6 +53,7 @@ struct IdempotentSendReader {
     private var calls: [Call: Parts] = [:]
     private var order: [Call] = []
 
+    /// The start of the member that holds the idempotency key.
     private static let member = Array(",\"idempotency\":\"".utf8)
 
     init(since: WallTime) { self.since = since }
@@ -70,11 +71,11 @@ struct IdempotentSendReader {
 
     /// Reads the lines of a segment whose numbers are below `end`.
     mutating func read(_ bytes: [UInt8], before end: UInt64) {
-        var place = 0
-        while let hit = Self.next(in: bytes, from: place) {
+        var offset = 0
+        while let hit = Self.next(in: bytes, from: offset) {
             let start = bytes[..<hit].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
             let stop = bytes[hit...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
-            place = stop
+            offset = stop
             let line = JournalLineReader(bytes: bytes[start..<stop])
             guard let number = line.sequence, number < end else { continue }
             add(line)
@@ -104,27 +105,28 @@ struct IdempotentSendReader {
 
     private func digest(_ line: JournalLineReader, _ name: StaticString) -> KeyedDigest? {
         guard let digits = line.text(name)?.utf8.map(\.hexDigitValue), digits.count == 32 else { return nil }
-        let bytes = stride(from: 0, to: 32, by: 2).compactMap { place in
-            digits[place].flatMap { high in digits[place + 1].map { high << 4 | $0 } }
+        let bytes = stride(from: 0, to: 32, by: 2).compactMap { index in
+            digits[index].flatMap { high in digits[index + 1].map { high << 4 | $0 } }
         }
         return KeyedDigest(bytes)
     }
 
-    /// The shift table of the Horspool search (1980): long journals contain few of these members.
-    private static let steps: [Int] = {
-        var steps = [Int](repeating: member.count, count: 256)
-        for (place, byte) in member.dropLast().enumerated() { steps[Int(byte)] = member.count - 1 - place }
-        return steps
+    /// The shift table of a Boyer-Moore-Horspool search for ``member``. The search skips most bytes of a journal,
+    /// because few lines have the member.
+    private static let shifts: [Int] = {
+        var shifts = [Int](repeating: member.count, count: 256)
+        for (index, byte) in member.dropLast().enumerated() { shifts[Int(byte)] = member.count - 1 - index }
+        return shifts
     }()
 
-    /// Returns the index of the next occurrence of the member.
-    private static func next(in bytes: [UInt8], from place: Int) -> Int? {
+    /// Returns the index of the next occurrence of ``member``.
+    private static func next(in bytes: [UInt8], from offset: Int) -> Int? {
         let last = member.count - 1
         return bytes.withUnsafeBufferPointer { bytes in
-            var end = place + last
+            var end = offset + last
             while end < bytes.count {
                 if bytes[end] == member[last], bytes[(end - last)...end].elementsEqual(member) { return end - last }
-                end += steps[Int(bytes[end])]
+                end += shifts[Int(bytes[end])]
             }
             return nil
         }

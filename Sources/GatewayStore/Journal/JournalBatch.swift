@@ -5,7 +5,7 @@ internal import GatewayCore
 struct JournalBatch {
     /// The end of the chain after the batch.
     var chain: JournalChain
-    /// The state of signing after the batch; nil where nothing is signed.
+    /// The state of signing after the batch; nil if nothing is signed.
     var signer: JournalSigner?
     /// The lines.
     private(set) var bytes: [UInt8] = []

@@ -8,7 +8,7 @@ enum JournalContent {
             guard let start = bytes.baseAddress else { return 0 }
             var end = bytes.count
             let feed = UInt8(ascii: "\n")
-            // All bytes of a block are equal where the block equals itself shifted by one byte. One memcmp(3) call then
+            // All bytes of a block are equal if the block equals itself shifted by one byte. One memcmp(3) call then
             // skips the block.
             while end >= blockBytes, bytes[end - 1] == feed,
                 memcmp(start + end - blockBytes, start + end - blockBytes + 1, blockBytes - 1) == 0

@@ -55,19 +55,19 @@ struct JournalEntry: Sendable {
 
     /// Creates one entry of several records, which are written together.
     ///
-    /// - Parameter note: Receives the kind of each record.
+    /// - Parameter note: Called once with the kind of each record.
     init(_ records: [JournalRecord], note: (JournalRecord.Kind) -> Void) {
         self.init(lines: records.count) { line in
             // Access by index avoids copying the records.
             records.withUnsafeBufferPointer { records in
-                for place in records.indices {
-                    line.members(of: records[place])
+                for index in records.indices {
+                    line.members(of: records[index])
                     line.end()
                 }
             }
         }
-        // Outside the closure above, which runs twice where the lines are long.
-        for place in records.indices { note(records[place].kind) }
+        // Not in the closure above, which runs twice if the lines are long.
+        for index in records.indices { note(records[index].kind) }
     }
 
     /// The entry that states that the journal was opened.

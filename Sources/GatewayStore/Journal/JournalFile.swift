@@ -6,8 +6,8 @@ public import Logging
 ///
 /// Safe to use from any thread. Only `init` blocks. One process at a time may open the directory.
 ///
-/// Every intent gets an outcome. The queue reserves room for it when the intent is admitted, an outcome that meets a
-/// failing disk waits for the next segment, and the next start writes an outcome that a crash prevented.
+/// Every intent gets an outcome. The queue reserves room for the outcome when it admits the intent. If the disk fails,
+/// the outcome waits for the next segment. After a crash, the next start writes the missing outcomes.
 public final class JournalFile: Journal {
     /// The location and the settings of a journal.
     public struct Configuration: Sendable {
@@ -21,7 +21,7 @@ public final class JournalFile: Journal {
         /// The key that signs checkpoints and removals. Without a key there are no checkpoints and no segment is
         /// removed.
         public var signingKey: Ed25519.PrivateKey?
-        /// The place to which checkpoints are copied; nil for none.
+        /// The destination to which checkpoints are copied; nil for none.
         public var checkpointCopy: CheckpointPlace?
         /// How long a segment is kept after its last record.
         public var keep = Duration.seconds(90 * 86_400)
@@ -63,9 +63,9 @@ public final class JournalFile: Journal {
     let queue: JournalQueue
     private let metrics: JournalMetrics
 
-    /// Opens the journal, repairs it after a crash, and starts a new segment. Blocks; called at the start.
+    /// Opens the journal, repairs it after a crash, and starts a new segment. Blocks; called at startup.
     ///
-    /// Throws where the directory cannot be written, is in use, or contains a damaged journal.
+    /// Throws if the directory cannot be written, is in use, or contains a damaged journal.
     public convenience init(_ configuration: Configuration) throws(JournalUnavailable) {
         try self.init(configuration, files: SystemFileSystem())
     }
@@ -110,14 +110,14 @@ public final class JournalFile: Journal {
 
     /// Queues the records and returns once all of them are on disk.
     ///
-    /// Throws at once during an outage and where the queue is full, and later where the write fails. An empty list
-    /// waits for the records queued before it.
+    /// Throws at once during an outage or if the queue is full, and later if the write fails. An empty list waits for
+    /// the records queued before it.
     public func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
         try await withCheckedContinuation { queue.add(records, JournalWaiter($0)) }.get()
     }
 
     /// Queues a record without waiting. An expected outcome always has room. Other records are dropped, counted and
-    /// reported where the queue is half full.
+    /// reported if the queue is half full.
     public func note(_ record: JournalRecord) { queue.note(record) }
 
     /// The settings that may change while the journal is open.
@@ -143,7 +143,7 @@ public final class JournalFile: Journal {
     /// The number of records that wait to be written.
     public var waiting: Int { queue.load.queued }
 
-    /// The reason why `record` throws at present; nil where it does not.
+    /// The reason why `record` throws at present; nil if it does not.
     public var outage: JournalUnavailable? { queue.outage }
 
     /// The last loss of recorded lines detected since the journal was opened, as a sentence; nil without one.
@@ -151,7 +151,7 @@ public final class JournalFile: Journal {
 
     /// Checks that the journal can be written: compares the open segment with its file and writes to the disk.
     ///
-    /// - Returns: The reason why it cannot be written; nil where it can. Does not return while the disk blocks writes.
+    /// - Returns: The reason why it cannot be written; nil if it can. Does not return while the disk blocks writes.
     public func check() async -> JournalUnavailable? {
         do throws(JournalUnavailable) {
             try await record([])

@@ -1,16 +1,16 @@
 internal import GatewayCore
 
-/// The file-system calls of the journal, one method each, so that tests can make each of them fail.
+/// The file-system calls of the journal, one method for each, so that tests can inject failures.
 ///
 /// All methods block. While a journal is open, its writer thread makes all calls but `create` and `freeBytes`.
 protocol JournalFileSystem: Sendable {
-    /// Creates a file of mode 0600 whose writes are on disk when they return. Throws where the name exists.
+    /// Creates a file of mode 0600 whose writes are on disk when they return. Throws if the name exists.
     func create(_ path: String) throws(FileFailure) -> CInt
     /// Writes some of the bytes at the offset. Returns their number once they are on disk.
     func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
     ) throws(FileFailure) -> Int
-    /// Truncates the open file and releases the space preallocated after the length.
+    /// Truncates the open file to the length, which releases the preallocated space after it.
     func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure)
     /// Returns once the directory's entries are on disk.
     func synchronizeDirectory(_ path: String) throws(FileFailure)

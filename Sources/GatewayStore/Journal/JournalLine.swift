@@ -43,7 +43,7 @@ struct JournalLine {
         bytes.append(decimal: number)
     }
 
-    /// Appends the facts of a call, in the journal's order.
+    /// Appends the members that describe the HTTP call.
     mutating func members(of facts: CallFacts) {
         bytes.append(#","call":"#)
         quote { facts.call.write(to: &$0) }
@@ -101,14 +101,14 @@ struct JournalLine {
         quote { $0.append(Base64.encode(signed.signature, .standard)) }
     }
 
-    /// The maximum length of an unverified name in bytes. Longer names are cut.
+    /// The maximum length, in bytes, of a login name that was not verified. Longer names are truncated.
     static let longestAttempted = 64
 
     /// Returns the longest prefix of the text that has at most `limit` bytes and ends with a complete scalar.
     static func cut(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
-        // A continuation byte (RFC 3629) after the cut belongs to the scalar before it.
+        // A continuation byte (RFC 3629) at the limit belongs to the scalar before it.
         while end > text.utf8.startIndex, text.utf8[end] & 0b1100_0000 == 0b1000_0000 {
             end = text.utf8.index(before: end)
         }

@@ -3,7 +3,7 @@ internal import GatewayCore
 /// A reader of one journal line as found on disk, without its line feed.
 ///
 /// Members are found by their position: inside a text the quotation mark of `,"name":` would be escaped, so that
-/// pattern is always a member. Callers that need a genuine line check ``verifiedHash`` first.
+/// pattern is always a member. Callers that must not read a changed line check ``verifiedHash`` first.
 struct JournalLineReader {
     let bytes: ArraySlice<UInt8>
 
@@ -13,7 +13,7 @@ struct JournalLineReader {
     private static let end = Array("\"}".utf8)
     private static let tailLength = hashMember.count + 64 + end.count
 
-    /// The line's hash; nil where it does not match the line's bytes.
+    /// The line's hash; nil if it does not match the line's bytes.
     var verifiedHash: SHA256.Digest? {
         guard bytes.count > Self.tailLength, bytes.first == UInt8(ascii: "{") else { return nil }
         let body = bytes.dropLast(Self.tailLength)
@@ -36,13 +36,13 @@ struct JournalLineReader {
     /// The time at which the line was written.
     var time: WallTime? { text("at").flatMap { WallTime(rfc3339: $0) } }
 
-    /// The line's kind; nil where it is unknown.
+    /// The line's kind; nil if it is unknown.
     var kind: JournalRecord.Kind? { text("kind").flatMap { JournalRecord.Kind(rawValue: $0) } }
 
-    /// The member's text in its escaped form; nil where the member is missing.
+    /// The member's text in its escaped form; nil if the member is missing.
     func text(_ name: StaticString) -> String? { bytes(of: name).map { String(decoding: $0, as: UTF8.self) } }
 
-    /// The bytes of the member's text in its escaped form; nil where the member is missing.
+    /// The bytes of the member's text in its escaped form; nil if the member is missing.
     func bytes(of name: StaticString) -> ArraySlice<UInt8>? {
         guard let start = bytes.endOfMemberName(name), start < bytes.endIndex, bytes[start] == UInt8(ascii: "\"")
         else { return nil }
@@ -50,7 +50,7 @@ struct JournalLineReader {
         return rest.firstIndex(of: UInt8(ascii: "\"")).map { rest[..<$0] }
     }
 
-    /// The member's integer; nil where the member is missing.
+    /// The member's integer; nil if the member is missing.
     func number(_ name: StaticString) -> UInt64? {
         guard let start = bytes.endOfMemberName(name) else { return nil }
         let digits = bytes[start...].prefix { (0x30...0x39).contains($0) }
@@ -75,9 +75,9 @@ struct JournalLineReader {
     var factMembers: [UInt8]? {
         let kind = Array(",\"kind\":\"intent\"".utf8)
         let end = Array(",\"prev\":\"".utf8)
-        guard let start = place(of: kind), let stop = place(of: end), start + kind.count <= stop else { return nil }
+        guard let start = index(of: kind), let stop = index(of: end), start + kind.count <= stop else { return nil }
         return Array(bytes[(start + kind.count)..<stop])
     }
 
-    private func place(of pattern: [UInt8]) -> Int? { bytes.firstPlace(of: pattern) }
+    private func index(of pattern: [UInt8]) -> Int? { bytes.firstPlace(of: pattern) }
 }

@@ -4,11 +4,11 @@ internal import Synchronization
 
 // The writer's side of the queue. Only the writer thread uses it.
 extension JournalQueue {
-    /// Whether the writer was told to stop.
+    /// Whether the writer must stop.
     var isClosing: Bool { state.withLock { $0.isClosing } }
 
-    /// How long notes wait for records with a waiting caller. Notes alone would cost a synchronization of their own,
-    /// which usually delays the next call.
+    /// How long notes wait for records with a waiting caller. Without the wait, notes would cause a separate disk
+    /// synchronization, which usually delays the next call.
     static let longestBatchDelay = Duration.milliseconds(10)
 
     /// Blocks until there are records to write, the writer must stop, or the time has passed.

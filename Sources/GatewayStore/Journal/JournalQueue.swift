@@ -2,13 +2,13 @@ internal import Dispatch
 internal import GatewayCore
 internal import Synchronization
 
-/// The queue between the callers that record and the thread that writes.
+/// The queue between the callers that record and the writer thread. A note is a record without a waiting caller.
 ///
 /// The lock is held for bookkeeping only, never during a write. A caller wakes an idle writer. Records that arrive
 /// during a write form the next batch. Notes alone do not wake the writer at once: they wait briefly for other records.
 final class JournalQueue: Sendable {
-    /// Records that belong together, and the caller that waits for them; notes have none. A class, because items move
-    /// through lists.
+    /// Records that are written together, and the caller that waits for them. A note has no waiting caller. A class, so
+    /// that moving items between lists is cheap.
     final class Item: Sendable {
         /// The serialized records.
         let entry: JournalEntry
@@ -106,7 +106,7 @@ final class JournalQueue: Sendable {
     /// - Parameter limit: The maximum number of waiting records, including the expected outcomes of admitted intents.
     init(limit: Int) { self.limit = limit }
 
-    /// The reason why records are rejected at present; nil where they are accepted.
+    /// The reason why records are rejected at present; nil if they are accepted.
     var outage: JournalUnavailable? { state.withLock { ($0.isClosing ? .closed : $0.outage)?.reason } }
 
     /// The number of waiting records and of reserved outcomes.
@@ -142,7 +142,7 @@ final class JournalQueue: Sendable {
     }
 
     /// Adds a record without a waiting caller. An expected outcome always has room. Any other note is dropped and
-    /// counted where half of the queue is used, so that notes do not prevent the recording of calls.
+    /// counted if half of the queue is used, so that notes do not prevent the recording of calls.
     func note(_ record: JournalRecord) {
         let item = Item(record)
         let mustWake = state.withLock { state -> Bool in

@@ -25,7 +25,7 @@ struct JournalRecovery {
 
     /// Repairs the last segment and collects the intents without outcomes.
     ///
-    /// Throws where the journal cannot be read, or has damage that a crash does not explain. Continuing would hide that
+    /// Throws if the journal cannot be read, or has damage that a crash does not explain. Continuing would hide that
     /// damage.
     func run() throws(FileFailure) -> Found {
         var found = Found()
@@ -51,9 +51,9 @@ struct JournalRecovery {
         return found
     }
 
-    /// Throws where a newer version wrote the journal. Runs before any repair, because a newer format may look
-    /// incomplete to this version. Lines with the member `format` begin each run and end each full segment, so the last
-    /// two segments suffice.
+    /// Throws if a newer version wrote the journal. Runs before any repair, because a newer format may look incomplete
+    /// to this version. Lines with the member `format` begin each run and end each full segment, so the last two
+    /// segments suffice.
     private func rejectNewerFormat(_ segments: [JournalSegmentName]) throws(FileFailure) {
         for segment in segments.suffix(2).reversed() {
             guard let bytes = try bytes(of: segment) else { continue }
@@ -70,7 +70,7 @@ struct JournalRecovery {
         }
     }
 
-    /// Returns all bytes of a segment; nil where it was removed after it was listed.
+    /// Returns all bytes of a segment; nil if it was removed after it was listed.
     func bytes(of segment: JournalSegmentName) throws(FileFailure) -> [UInt8]? {
         do throws(FileFailure) {
             return try files.read(path(segment))
@@ -83,7 +83,7 @@ struct JournalRecovery {
     func path(_ segment: JournalSegmentName) -> String { directory + "/" + segment.text }
 
     /// Returns the offset after the last complete line that continues the chain, and the chain's end there; offset 0
-    /// and nil where there is no such line.
+    /// and nil if there is no such line.
     ///
     /// A crash affects only the last batch, but any part of it may be missing: a power failure keeps some of its pages
     /// and not others. All lines of a batch have the same time, so the chain is followed from the last line with
@@ -134,7 +134,7 @@ struct JournalRecovery {
     }
 
     /// Truncates the segment at the offset after saving the removed bytes, without preallocated line feeds, to another
-    /// file. Removes the segment where no bytes remain.
+    /// file. Removes the segment if no bytes remain.
     private func cut(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
         let content = JournalContent.end(of: bytes)
         if offset < content { try saveAside(bytes[offset..<content], of: segment) }

@@ -66,8 +66,8 @@ struct JournalSegment {
         _ = try write([UInt8(ascii: "\n")], from: 0, at: length)
     }
 
-    /// Returns whether space should be preallocated: little is left, and the segment is not full. Returns false where
-    /// the disk was full at the last preallocation; the next line's write then reports that.
+    /// Returns whether space should be preallocated: little is left, and the segment is not full. Returns false if the
+    /// disk was full at the last preallocation; the next line's write then reports that.
     func needsPreallocation(_ step: Int, upTo fullLength: Int) -> Bool {
         filled - length < max(step / 2, nextBytes) && filled < fullLength && !lacksSpace
     }
@@ -91,7 +91,7 @@ struct JournalSegment {
         if length > 0 { files.close(descriptor) } else { Self.discard(descriptor, path, files) }
     }
 
-    /// Appends line feeds: `count` of them, or at least `least` where the disk is full.
+    /// Appends line feeds: `count` of them, or at least `least` if the disk is full.
     private mutating func fill(_ count: Int, atLeast least: Int) throws(FileFailure) {
         let feeds = [UInt8](repeating: UInt8(ascii: "\n"), count: max(count, least))
         lacksSpace = false
@@ -118,7 +118,7 @@ struct JournalSegment {
         do throws(FileFailure) {
             return try files.create(path)
         } catch  where error.code == EEXIST {
-            // No line with this number was ever acknowledged, so the file is left over from a failed attempt.
+            // No line with this number was ever acknowledged, so a failed attempt has left the file.
             try files.remove(path)
             return try files.create(path)
         }

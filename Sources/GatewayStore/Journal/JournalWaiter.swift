@@ -3,7 +3,7 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOPosix
 
-/// A caller that waits until its records are on disk. A class, because waiters move through lists.
+/// A caller that waits until its records are on disk. A class, so that moving waiters between lists is cheap.
 final class JournalWaiter: Sendable {
     typealias Outcome = Result<Void, JournalUnavailable>
 
@@ -37,8 +37,8 @@ final class JournalWaiter: Sendable {
                 waiter.continuation.resume(returning: outcome)
                 continue
             }
-            if let place = loops.firstIndex(where: { $0.loop === loop }) {
-                loops[place].continuations.append(waiter.continuation)
+            if let index = loops.firstIndex(where: { $0.loop === loop }) {
+                loops[index].continuations.append(waiter.continuation)
             } else {
                 loops.append((loop, [waiter.continuation]))
             }

@@ -2,10 +2,12 @@ internal import GatewayCore
 internal import Logging
 
 extension JournalWriter {
-    /// Seals the segment after a failure. It is never written or synchronized again, because a second attempt could
-    /// succeed although the first one's bytes are lost. Waiting callers get the error; notes wait for the next segment.
+    /// Seals the segment after a failed write. It is never written or synchronized again, because a second
+    /// synchronization could succeed although the kernel has dropped the bytes. Waiting callers get the error; notes
+    /// wait for the next segment.
     ///
-    /// The failed batch's lines in the sealed segment are void: the next segment starts with the same number.
+    /// Readers ignore the failed batch's lines in the sealed segment, because the next segment starts with the same
+    /// number.
     func fail(_ reason: JournalUnavailable, unwritten: [JournalQueue.Item], dropped: Int) {
         if let segment {
             closed.add(segment, before: chain.next, isSuspect: segment.damage != nil)

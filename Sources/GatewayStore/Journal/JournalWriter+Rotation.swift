@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 extension JournalWriter {
-    /// Starts a new segment where the current one is full or has reached its maximum age.
+    /// Starts a new segment if the current one is full or has reached its maximum age.
     func rotateIfDue() throws(JournalUnavailable) {
         guard let full = segment else { return }
         let now = settings.clocks.monotonic()

@@ -22,9 +22,9 @@ final class JournalWriter {
     var lock: LockFile
     /// The segments that are no longer written.
     var closed: ClosedSegments
-    /// The lost lines that no record states yet.
+    /// The lost lines that no journal line records yet.
     var unrecordedLosses: [ClosedSegments.Loss] = []
-    /// The lost lines that a record states, with the number of that record's line.
+    /// The lost lines that a journal line records, with the number of that line.
     var recordedLosses: [(loss: ClosedSegments.Loss, number: UInt64)] = []
     /// The time of the last comparison of closed segments with their files.
     var lastClosedCheck: MonotonicInstant?
@@ -86,10 +86,10 @@ final class JournalWriter {
                 queue.waitForWork(atMost: idleTimeout)
             }
             if let bounds = queue.takeBounds() { apply(bounds) }
-            // Read before the queue is emptied. After a close only notes are added, and the last of them are taken
-            // below.
+            // Read this before emptying the queue. After a close request only notes are added, and `take()` below
+            // returns the last of them.
             let isClosing = queue.isClosing
-            // The last attempt starts after the close request, so that an earlier failure does not decide.
+            // Try once more after the close request, even if earlier attempts failed.
             if isClosing, segment == nil { repair() }
             if segment != nil {
                 checkSpace()
@@ -111,7 +111,7 @@ final class JournalWriter {
         var waits = [settings.watchInterval]
         if lacksSpace { waits.append(settings.longestDelay) }
         if let signer {
-            // The minimum avoids a busy loop with a clock that stands still.
+            // The minimum prevents a busy loop while the clock does not advance.
             let due = signer.wait(now: settings.clocks.monotonic())
             if let due { waits.append(max(due, .milliseconds(1))) }
             waits.append(settings.retentionInterval)
@@ -153,7 +153,7 @@ final class JournalWriter {
         if dropped > 0 || !rest.isEmpty { queue.putBack(Array(rest), dropped: dropped) }
     }
 
-    /// Writes one batch and resumes its callers. Returns the items left over.
+    /// Writes one batch and resumes its callers. Returns the items that did not fit.
     private func writeBatch(
         _ items: ArraySlice<JournalQueue.Item>, dropped: Int, last: Bool
     ) throws(JournalUnavailable) -> ArraySlice<JournalQueue.Item> {

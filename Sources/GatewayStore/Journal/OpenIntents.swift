@@ -28,20 +28,20 @@ struct OpenIntents {
         var missing: [JournalEntry] = []
         var newest: WallTime?
         var end = UInt64.max
-        for (place, segment) in segments.reversed().enumerated() {
-            // The segment was removed on purpose after it was listed.
+        for (index, segment) in segments.reversed().enumerated() {
+            // The segment was removed after it was listed.
             guard let bytes = try recovery.bytes(of: segment) else { continue }
             var lines = BackwardLines(bytes)
             var isLast = true
             while let line = lines.next().map(JournalLineReader.init(bytes:)) {
-                // A failed batch in a sealed segment is void: the next segment reuses its numbers.
+                // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 guard let number = line.sequence, number < end else { continue }
                 if isLast {
                     isLast = false
                     let time = line.time
                     newest = newest ?? time
-                    // The last two segments are always read, because the clock may have been set.
-                    if place > 1, let time, let newest, newest.adding(-Self.horizon) > time {
+                    // Always read the last two segments, because the clock may have been set.
+                    if index > 1, let time, let newest, newest.adding(-Self.horizon) > time {
                         return missing.reversed()
                     }
                 }
@@ -61,7 +61,7 @@ struct OpenIntents {
         return missing.reversed()
     }
 
-    /// Returns the members that an outcome copies from its intent; nil where the line is not genuine.
+    /// Returns the members that an outcome copies from its intent; nil if the line is not genuine.
     private static func members(of line: JournalLineReader) -> [UInt8]? {
         guard line.verifiedHash != nil, let members = line.factMembers,
             (try? JSONParser().parse(Array(line.bytes).span)) != nil

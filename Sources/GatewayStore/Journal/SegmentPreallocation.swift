@@ -1,8 +1,8 @@
 /// The number of bytes preallocated in a segment at a time.
 ///
-/// Calls wait while space is preallocated. A large step takes milliseconds and much processor time where the system
-/// must find memory for it. On a slow disk the number of steps matters, because each one waits for the disk. The step
-/// therefore adapts so that it takes no longer than two batches.
+/// Records that arrive during a preallocation wait for it. A large step costs milliseconds of processor time; small
+/// steps wait for a slow disk more often. The step therefore adapts: it doubles as long as preallocation takes at most
+/// as long as two batch writes, and halves otherwise.
 struct SegmentPreallocation: Sendable, Hashable {
     /// The range of the step in bytes.
     static let steps = (64 << 10)...(1 << 20)

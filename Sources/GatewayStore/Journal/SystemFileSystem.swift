@@ -75,7 +75,7 @@ struct SystemFileSystem: JournalFileSystem {
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try read(path, last: .max) }
 
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] {
-        // `O_NONBLOCK` prevents an endless wait where the file was replaced by a pipe.
+        // `O_NONBLOCK` prevents `open` from blocking forever if a named pipe replaced the file.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }

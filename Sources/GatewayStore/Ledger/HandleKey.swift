@@ -6,7 +6,7 @@ struct HandleKey: Sendable, Hashable {
     let digest: KeyedDigest
 }
 
-/// Derives the keys of handles with a secret that is stored beside the database.
+/// Derives the keys of handles with a secret that is stored in a file beside the database.
 ///
 /// Without the secret, the database alone does not reveal the handles, and guesses cannot be checked against it.
 struct HandleDigester: Sendable {
@@ -15,7 +15,7 @@ struct HandleDigester: Sendable {
     /// Reads the secret from its file.
     ///
     /// - Parameter mayCreate: Whether a missing file may be created. Only for a new database: with another secret, all
-    ///   handles of an existing one would look unbound and could be taken by anybody.
+    ///   handles of an existing one would look unbound, and any user could claim them.
     init(keyFile path: String, mayCreate: Bool) throws(LedgerUnavailable) {
         do throws(KeyFile.Failure) {
             digester = KeyedDigester(key: try KeyFile.open(path, mayCreate: mayCreate))
@@ -29,7 +29,8 @@ struct HandleDigester: Sendable {
         try key(of: handle.text, handle.service)
     }
 
-    /// Returns the keys under which an earlier version may have stored the handle.
+    /// Returns the keys under which an earlier version, which spelled some handles differently, may have stored the
+    /// handle.
     func formerKeys(of handle: DeviceHandle) throws(LedgerUnavailable) -> [HandleKey] {
         var keys: [HandleKey] = []
         for text in handle.formerTexts { keys.append(try key(of: text, handle.service)) }

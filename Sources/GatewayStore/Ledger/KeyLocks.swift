@@ -23,10 +23,11 @@ final class KeyLocks: Sendable {
         var lastClaim: UInt64 = 0
         /// The locked keys, each with its waiters, oldest first.
         var waiters: [Key: [Waiter]] = [:]
+        /// The keys that each claim holds.
         var held: [UInt64: Set<Key>] = [:]
         /// The claim that holds each key.
         var holders: [Key: UInt64] = [:]
-        /// For claims with a revocable caller: a function that returns whether it is revoked.
+        /// The revocation checks of the claims whose callers can be revoked.
         var revocations: [UInt64: @Sendable () -> Bool] = [:]
         var waiting = 0
     }
@@ -35,7 +36,7 @@ final class KeyLocks: Sendable {
     private let waitersPerKey: Int
     private let waitersInAll: Int
 
-    /// Creates an empty table with its limits.
+    /// Creates a table without locks, with the limits of waiting claims.
     init(waitersPerKey: Int, waitersInAll: Int) {
         self.waitersPerKey = waitersPerKey
         self.waitersInAll = waitersInAll
@@ -78,7 +79,7 @@ final class KeyLocks: Sendable {
             return nil
         }
         guard let holder else { return .acquired }
-        // Called without the table's lock, because the sessions have their own.
+        // Called outside the lock, because the check acquires the lock of the sessions.
         return holder?() == true ? .heldByRevoked : .busy
     }
 
@@ -87,14 +88,14 @@ final class KeyLocks: Sendable {
 
     /// Acquires the key for the claim, after all earlier waiters. A claim must not request a key that it holds.
     ///
-    /// Throws where too many claims wait, and where the waiting task is cancelled.
+    /// Throws if too many claims wait or the waiting task is cancelled.
     func acquire(_ key: Key, for claim: UInt64) async throws(LedgerUnavailable) {
         let outcome: Outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let answer = state.withLock { state in
+                let immediate = state.withLock { state in
                     admit(Waiter(claim: claim, continuation: continuation), to: key, &state)
                 }
-                if let answer { continuation.resume(returning: answer) }
+                if let immediate { continuation.resume(returning: immediate) }
             }
         } onCancel: {
             let waiter = state.withLock { Self.withdraw(claim, from: key, &$0) }
@@ -106,7 +107,7 @@ final class KeyLocks: Sendable {
     /// Releases one key of the claim to the next waiter.
     func release(_ key: Key, of claim: UInt64) {
         let next = state.withLock { state in
-            state.held[claim]?.remove(key) == nil ? nil : Self.pass(on: key, &state)
+            state.held[claim]?.remove(key) == nil ? nil : Self.grantNext(key, &state)
         }
         next?.continuation.resume(returning: .success(()))
     }
@@ -115,14 +116,14 @@ final class KeyLocks: Sendable {
     func releaseAll(_ claim: UInt64) {
         let next = state.withLock { state in
             state.revocations[claim] = nil
-            return (state.held.removeValue(forKey: claim) ?? []).compactMap { Self.pass(on: $0, &state) }
+            return (state.held.removeValue(forKey: claim) ?? []).compactMap { Self.grantNext($0, &state) }
         }
         for waiter in next { waiter.continuation.resume(returning: .success(())) }
     }
 
     private static let cancelled = LedgerUnavailable("the call was cancelled while it waited for another call")
 
-    /// Acquires the key or queues the waiter. Returns the outcome where it is known at once.
+    /// Acquires the key or queues the waiter. Returns the outcome if it is known at once.
     private func admit(_ waiter: Waiter, to key: Key, _ state: inout State) -> Outcome? {
         guard let queue = state.waiters[key] else {
             state.waiters[key] = []
@@ -140,13 +141,15 @@ final class KeyLocks: Sendable {
         return nil
     }
 
+    /// Removes the waiting claim from the queue of the key; nil if it does not wait.
     private static func withdraw(_ claim: UInt64, from key: Key, _ state: inout State) -> Waiter? {
-        guard let place = state.waiters[key]?.firstIndex(where: { $0.claim == claim }) else { return nil }
+        guard let index = state.waiters[key]?.firstIndex(where: { $0.claim == claim }) else { return nil }
         state.waiting -= 1
-        return state.waiters[key]?.remove(at: place)
+        return state.waiters[key]?.remove(at: index)
     }
 
-    private static func pass(on key: Key, _ state: inout State) -> Waiter? {
+    /// Grants the key to its oldest waiter, whose continuation the caller must resume, or unlocks it if none waits.
+    private static func grantNext(_ key: Key, _ state: inout State) -> Waiter? {
         guard let first = state.waiters[key]?.first else {
             state.waiters[key] = nil
             state.holders[key] = nil

@@ -6,7 +6,7 @@ struct LedgerLookup: Sendable, Hashable {
     let decision: LedgerDecision
     /// The registration that the change would affect.
     var registration: RegistrationID?
-    /// Whether the change could bind or move the request's handle. Otherwise the handle is not locked, because anybody
+    /// Whether the change could bind or move the request's handle. Otherwise the handle is not locked, because any user
     /// could then delay another user's device by naming its handle.
     var touchesHandle = false
     /// Whether the caller already owns the registration for the request's handle, and no update of it has an unknown
@@ -15,8 +15,8 @@ struct LedgerLookup: Sendable, Hashable {
 }
 
 extension LedgerTables {
-    /// Decides what the caller may do (contract: ownership). The user and the handle decide. A label is looked up only
-    /// where the handle is unbound, and only with its meaning for this user.
+    /// Returns what the caller may do, and the locks that it needs. The owner of the handle determines the decision.
+    /// The label of the request counts only if the handle is unbound, and stands only for registrations of this user.
     func lookUp(
         _ request: LedgerRequest, handle: HandleKey?, handOverLimit: Int, now: WallTime
     ) throws -> LedgerLookup {
@@ -30,8 +30,8 @@ extension LedgerTables {
             guard let handle else { throw LedgerUnavailable("an update needs a handle") }
             return try lookUp(updateBy: user, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
         case .delete(let user, let label):
-            // A reservation does not count as owned. Anybody can reserve an id by naming an unbound handle, and that id
-            // may be a registration of the backend from before the gateway.
+            // A reservation does not count as owned. Any user can reserve an id by naming an unbound handle, and the
+            // backend may have had a registration with that id before the gateway existed.
             guard let meant = try meaning(of: label, to: user), meant.owner == user, meant.isBound else {
                 return LedgerLookup(decision: .notOwned)
             }

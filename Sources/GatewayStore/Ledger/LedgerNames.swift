@@ -2,15 +2,15 @@ internal import GRDB
 public import GatewayCore
 internal import Glibc
 
-/// The owners in a ledger and the rules that formed their names. Reads the file without locking the ledger, which a
-/// gateway may have open.
+/// The user names of the owners in a ledger, and the rules that formed these names. Reads the file without locking the
+/// ledger, which a gateway may have open.
 public struct LedgerNames: Sendable, Hashable {
-    /// The stored form of the rules that formed the names; nil where none is stored.
+    /// The stored form of the rules that formed the names; nil if none is stored.
     public let rules: String?
     /// The owners of registrations, sorted.
     public let owners: [UserName]
 
-    /// Reads the names; nil where the ledger does not exist or has an unknown schema version. Writes nothing. Blocks.
+    /// Reads the names; nil if the ledger does not exist or has an unknown schema version. Writes nothing. Blocks.
     public init?(file: String) throws(LedgerUnavailable) {
         guard access(file, F_OK) == 0 else { return nil }
         // A ledger that is not open is read from a copy, because SQLite would create files beside it.

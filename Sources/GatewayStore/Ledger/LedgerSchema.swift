@@ -136,9 +136,9 @@ enum LedgerSchema {
         ) STRICT;
         """
 
-    /// Tables of version 3: the imported entries, and the registrations that belong to nobody and are marked for
-    /// deletion (`orphan`). One handle may have several of these, and a handle in `orphan` may be one that the ledger
-    /// would not bind.
+    /// Tables of version 3: the imported entries, and the registrations without an owner that are marked for deletion
+    /// (`stray`). Several rows of `stray` may have the same handle, and a handle there may be one that the ledger would
+    /// not bind.
     private static let tablesSince3 = """
         CREATE TABLE imported (
             id TEXT NOT NULL,
@@ -156,8 +156,8 @@ enum LedgerSchema {
         ) STRICT;
         """
 
-    /// Columns of version 4: the account whose login made a registration, where accounts are rechecked; and an index of
-    /// accounts by user.
+    /// Columns of version 4: the account whose login made a registration, NULL if its accounts are not rechecked; and
+    /// an index of accounts by user.
     private static let tablesSince4 = """
         ALTER TABLE registration ADD COLUMN login TEXT;
         ALTER TABLE registration ADD COLUMN authenticator TEXT CHECK ((authenticator IS NULL) = (login IS NULL));
@@ -170,8 +170,8 @@ enum LedgerSchema {
     ///
     /// - `update_attempt`: updates sent to the backend whose outcome is unknown, by registration and user.
     /// - `undeleted`: the time since which the backend has not confirmed a deletion.
-    /// - `hand_over.owner` and `hand_over.former`: the new owner of a transferred device, and its owner before that
-    ///   day's transfers.
+    /// - `hand_over.owner` and `hand_over.former`: the new owner of a transferred device, and the owner before the
+    ///   transfers that followed one another within 24 hours each.
     /// - `journal_checkpoint`: the journal's last checkpoint, which shows that the journal was deleted or replaced.
     /// - `import_unconfirmed`: the time since which an imported registration waits for its owner's device to register
     ///   again; NULL for all others.

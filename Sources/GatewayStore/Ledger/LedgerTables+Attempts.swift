@@ -2,38 +2,39 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// Updates sent to the backend, stored before the call and removed once their outcome is known.
+/// Statements on update attempts. An attempt is stored before the gateway sends an update to the backend, and removed
+/// once the outcome is known.
 extension LedgerTables {
-    /// How long the backend may still carry out an update without a response, in microseconds: 5 minutes. Retries
-    /// inside a backend last up to 1 minute.
+    /// How long after the request the backend may still carry out an update that it has not responded to, in
+    /// microseconds: 5 minutes. Retries inside a backend last up to 1 minute.
     static let lateness: Int64 = 300_000_000
 
-    /// Stores that the claim's user is about to register under the id, and binds the handle to that registration.
+    /// Stores the attempt of the claim's user to register a device under the id, and binds the handle to that id.
     func prepare(
         _ id: RegistrationID, replacing replaced: RegistrationID?, for task: LedgerTask
     ) throws -> RegistrationAttempt {
         guard case .update(let user, _, _, let account) = task.request, let handle = task.handle,
             task.decision.allowsUpdate
         else { throw LedgerUnavailable("the attempt does not fit the claim") }
-        let stood = task.decision.updated
+        let updated = task.decision.updated
         let existing = try registration(id)
         let bound = try registration(boundTo: handle)
         try check(bound, against: task.decision, id, of: user)
-        if let existing, existing.isBound, existing.handle != handle, stood != id { throw Self.heldElsewhere }
+        if let existing, existing.isBound, existing.handle != handle, updated != id { throw Self.heldElsewhere }
         let wasReserved = existing.map { !$0.isBound } ?? true
         let wasInDoubt = try existing.map { try hasAttempt($0.id, of: user) } ?? false
         var created: WallTime?
         var replaces = false
-        for lost in Set([replaced, bound?.id]) {
-            guard let lost, lost != id, let row = try registration(lost) else { continue }
-            guard lost == stood || row.handle == handle || !row.isBound else { throw Self.replacesForeign }
+        for replacedID in Set([replaced, bound?.id]) {
+            guard let replacedID, replacedID != id, let row = try registration(replacedID) else { continue }
+            guard replacedID == updated || row.handle == handle || !row.isBound else { throw Self.replacesForeign }
             created = created ?? row.created
             replaces = true
-            // An earlier attempt of this call asked the backend to register this id, and may have succeeded.
-            let isOfThisCall = try lost != stood && hasAttempt(lost, of: user)
+            // An earlier attempt of this call sent this id to the backend, and may have succeeded.
+            let isOfThisCall = try replacedID != updated && hasAttempt(replacedID, of: user)
             try remove(row, inFavourOf: id, now: task.now)
             if isOfThisCall {
-                try putOrphan(OrphanRegistration(id: lost, handle: nil, reason: .superseded, owner: user))
+                try putOrphan(OrphanRegistration(id: replacedID, handle: nil, reason: .superseded, owner: user))
             }
         }
         if wasReserved {
@@ -52,12 +53,12 @@ extension LedgerTables {
         guard case .update(let user, _, _, let account) = task.request else {
             throw LedgerUnavailable("the change does not fit the claim")
         }
-        // Without a row, the registration was removed meanwhile, and its owner has nothing to recover.
+        // If the row is missing, the registration was removed in the meantime and nothing needs to be recovered.
         guard try registration(id) != nil else { return }
         try putAttempt(on: id, by: user, account, now: task.now)
     }
 
-    /// Reverts `prepare` after the backend did not carry out the update.
+    /// Reverts `prepare` if the backend has not carried out the update.
     func undo(_ attempt: RegistrationAttempt, for task: LedgerTask) throws {
         guard let user = task.request.user, attempt.undo != .nothing, try hasAttempt(attempt.id, of: user) else {
             return
@@ -82,7 +83,7 @@ extension LedgerTables {
             arguments: [id.text, user.text, now.adding(-Self.lateness).microseconds])
     }
 
-    /// Returns whether the backend may still carry out an update without a response.
+    /// Returns whether the backend may still carry out an update of the registration that it has not responded to.
     func mayYetBeUpdated(_ id: RegistrationID, now: WallTime) throws -> Bool {
         try firstRow(
             sql: "SELECT 1 FROM update_attempt WHERE registration = ? AND at > ?",
@@ -107,7 +108,7 @@ extension LedgerTables {
             ])
     }
 
-    /// Throws where an import has bound the handle since the claim was granted. Imports do not wait for calls.
+    /// Throws if an import has bound the handle since the claim was granted. Imports do not wait for calls.
     private func check(
         _ bound: Registration?, against decision: LedgerDecision, _ id: RegistrationID, of user: UserName
     ) throws {

@@ -13,14 +13,14 @@ struct LedgerTask: Sendable {
     let limits: SQLiteLedger.Limits
     /// Returns whether the caller's credential was revoked.
     var isRevoked: @Sendable () -> Bool = { false }
-    /// Whether a sweep runs although another call holds the registration.
+    /// Whether a sweep deletes the registration while a call of a revoked user holds it.
     var isAhead = false
 }
 
 extension LedgerTables {
     /// Writes a change within the caller's transaction.
     ///
-    /// Throws where the change does not fit the claim, or would take a registration from a handle outside the claim.
+    /// Throws if the change does not fit the claim, or would take a registration from a handle outside the claim.
     ///
     /// - Returns: The result of `RegistrationLedger.finish`.
     func apply(_ change: LedgerChange, to task: LedgerTask) throws -> Bool {
@@ -55,8 +55,8 @@ extension LedgerTables {
         }
     }
 
-    /// Marks the registration for deletion where its caller was revoked meanwhile. Runs inside the transaction: a later
-    /// revocation has its own transaction after this one and finds the registration.
+    /// Marks the registration for deletion if the caller has been revoked since the claim. Runs inside the transaction:
+    /// a later revocation has its own transaction after this one and finds the registration.
     ///
     /// - Returns: Whether the registration is kept.
     private func keep(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {

@@ -17,7 +17,7 @@ extension LedgerTables {
 
     /// Marks for deletion all but the user's `count` most recently seen registrations.
     func keepRegistrations(_ count: Int, of user: UserName) throws {
-        // The count needs only an index; the rows are read only where some must be marked.
+        // The count needs only an index; the rows are read only if some must be marked.
         let live = try self.count(
             sql: "SELECT count(*) FROM registration WHERE owner = ? AND state = 'live'", arguments: [user.text])
         guard live > count else { return }

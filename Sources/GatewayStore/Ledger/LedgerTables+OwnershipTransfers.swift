@@ -12,7 +12,7 @@ extension LedgerTables {
     }
 
     /// Returns whether the user may take over the handle once more. The limit applies to each new owner separately, so
-    /// that no user exhausts another's. The owner before the first transfer may always take the handle back.
+    /// that no user exhausts the limit of another. The owner before the first transfer may always take the handle back.
     func mayTakeOver(_ handle: HandleKey, _ user: UserName, limit: Int, after time: WallTime) throws -> Bool {
         let count: Int =
             try firstRow(
@@ -28,7 +28,7 @@ extension LedgerTables {
     func countOwnershipTransfer(
         of handle: HandleKey, from former: UserName, to owner: UserName, now: WallTime, forgetting time: WallTime
     ) throws {
-        // The original owner stays the same while transfers follow one another within a day.
+        // The original owner stays the same while each transfer follows the previous one within 24 hours.
         let original = try originalOwner(of: handle, after: time) ?? former.text
         try execute(
             sql: "INSERT INTO hand_over (service, handle, at, owner, former) VALUES (?, ?, ?, ?, ?)",
@@ -38,8 +38,8 @@ extension LedgerTables {
         try execute(sql: "DELETE FROM hand_over WHERE at <= ?", arguments: [time.microseconds])
     }
 
-    /// Returns the owner before the first transfer in the present series; nil where no transfer followed the time, or
-    /// that user was revoked.
+    /// Returns the owner before the first of the transfers that followed one another; nil if there was none after the
+    /// time, or if that owner was revoked.
     private func originalOwner(of handle: HandleKey, after time: WallTime) throws -> String? {
         let last = try firstRow(
             sql: """

@@ -2,9 +2,10 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// Statements on handles that an earlier version stored under other keys.
+/// Statements on handles that an earlier version spelled differently. The key is a digest of the spelling, so such a
+/// handle has a different key.
 extension LedgerTables {
-    /// Returns whether a registration is bound to one of the former keys and none to the current key.
+    /// Returns whether a registration is bound to one of the former keys, and none to the current key.
     func registration(boundToAnyOf former: [HandleKey], unlessBound key: HandleKey) throws -> Bool {
         guard try registration(boundTo: key) == nil else { return false }
         return try former.contains { try registration(boundTo: $0) != nil }

@@ -8,13 +8,13 @@ struct LedgerTables {
     struct Registration {
         var id: RegistrationID
         var owner: UserName
-        /// The account whose login made the registration; nil where its authenticator's accounts are not rechecked.
+        /// The account whose login made the registration; nil if its authenticator's accounts are not rechecked.
         var account: Account?
         var handle: HandleKey?
         var state: OwnedRegistration.State
         var created: WallTime
         var lastSeen: WallTime
-        /// The reason for the deletion; nil where the registration is not marked.
+        /// The reason for the deletion; nil if the registration is not marked.
         var reason: SweepReason?
         /// The time since which the backend has not confirmed the deletion; nil without an unconfirmed attempt.
         var undeleted: WallTime?
@@ -71,8 +71,8 @@ struct LedgerTables {
         ).map(Registration.init(row:))
     }
 
-    /// Returns the registration that the label stands for in the user's requests, whoever owns it: the stored meaning
-    /// of the label, or the registration with that id.
+    /// Returns the registration that the label stands for in the user's requests, regardless of its owner: the one
+    /// stored for the label, or else the registration with that id.
     func meaning(of label: RegistrationID, to user: UserName) throws -> Registration? {
         let remembered = try firstRow(
             sql: """
@@ -102,7 +102,7 @@ struct LedgerTables {
                 row.created.microseconds, row.lastSeen.microseconds, row.reason?.rawValue,
                 row.undeleted?.microseconds, row.importUnconfirmed?.microseconds,
             ])
-        // A registration that was made again is no orphan.
+        // A registration that was made again has an owner.
         if row.isBound { try removeOrphan(row.id) }
         try forgetLabel(row.id, of: row.owner)
     }
@@ -139,7 +139,8 @@ struct LedgerTables {
         return true
     }
 
-    /// Removes another meaning of a label that is the id of the owner's registration.
+    /// Removes the owner's label that equals the id of the registration, because the id now stands for the
+    /// registration.
     private func forgetLabel(_ id: RegistrationID, of owner: UserName) throws {
         try execute(sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [owner.text, id.text])
     }
@@ -228,7 +229,7 @@ extension LedgerTables.Registration {
 }
 
 extension HandleKey {
-    /// Decodes the columns `service` and `handle`; nil where either is NULL.
+    /// Decodes the columns `service` and `handle`; nil if either is NULL.
     init?(row: Row) throws(LedgerUnavailable) {
         guard let service = try row.optional("service", as: String.self),
             let digest = try row.optional("handle", as: Data.self)

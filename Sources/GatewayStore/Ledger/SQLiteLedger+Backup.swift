@@ -7,8 +7,8 @@ extension SQLiteLedger {
     /// (SQLite's online backup).
     ///
     /// The copy is marked, so that a gateway that starts with it detects the restore. All files get mode 0600. Throws
-    /// where one of them exists or cannot be written. A failed copy leaves no file with the final name. Runs on a
-    /// separate thread, because reading the whole ledger takes a while.
+    /// if one of them exists or cannot be written. A failed copy leaves no file with the final name. Runs on a separate
+    /// thread, because reading the whole ledger takes a while.
     public func backup(to path: String) async throws(LedgerUnavailable) {
         let result: Result<Void, LedgerUnavailable> = await withCheckedContinuation { continuation in
             let thread = Thread {

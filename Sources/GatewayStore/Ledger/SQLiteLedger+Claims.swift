@@ -4,7 +4,7 @@ public import GatewayCore
 extension SQLiteLedger: RegistrationLedger {
     /// Locks the handle, then the registration, and decides once both are held.
     ///
-    /// Throws where the ledger cannot store the result. The backend must then not be called.
+    /// Throws if the ledger cannot store the result. The backend must then not be called.
     public func begin(
         _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim {
@@ -30,7 +30,7 @@ extension SQLiteLedger: RegistrationLedger {
     }
 
     /// Claims a registration for a sweep without waiting for a call that holds it, so that the sweep's other
-    /// registrations are not delayed. Where the call's user is revoked, the sweep deletes the registration anyway and
+    /// registrations are not delayed. If the call's user is revoked, the sweep deletes the registration anyway and
     /// repeats the deletion after the call.
     private func beginSweep(of id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
         let number = claims.makeClaim()
@@ -82,7 +82,7 @@ extension SQLiteLedger: RegistrationLedger {
         }.get()
     }
 
-    /// Marks the registration for deletion in one transaction where an update of it has an unknown outcome.
+    /// Marks the registration for deletion in one transaction if an update of it has an unknown outcome.
     public func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) {
         try await write { tables in
             guard try tables.registration(id)?.isInDoubt == true else { return }
@@ -90,7 +90,7 @@ extension SQLiteLedger: RegistrationLedger {
         }.get()
     }
 
-    /// Reads only memory.
+    /// Returns whether a call holds the registration. Reads only memory.
     public func isClaimed(_ id: RegistrationID) -> Bool { claims.isHeld(.registration(id)) }
 
     /// Returns the marked registrations, in the order of their ids.
@@ -100,7 +100,7 @@ extension SQLiteLedger: RegistrationLedger {
 
     /// Writes the change durably in one transaction, then releases the claim's locks.
     ///
-    /// Throws where the change does not fit the claim, and then writes nothing.
+    /// Throws if the change does not fit the claim, and then writes nothing.
     @discardableResult
     public func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
@@ -121,7 +121,7 @@ extension SQLiteLedger: RegistrationLedger {
     }
 
     /// Changes a registration that an earlier version bound under another spelling of the handle to the current key.
-    /// Applies only where the device registers, because the backend then receives the current spelling for the same id.
+    /// Applies only when the device registers, because the backend then receives the current spelling for the same id.
     private func adoptFormerKeys(
         of request: LedgerRequest, as key: HandleKey?
     ) async throws(LedgerUnavailable) {
@@ -131,8 +131,8 @@ extension SQLiteLedger: RegistrationLedger {
         _ = try await write { try $0.adopt(former, as: key) }.get()
     }
 
-    /// Decides, locks the registration that the decision affects, and decides again until both agree. While a call
-    /// waits for a lock, its holder may change the result.
+    /// Looks up the decision, locks the registration that it affects, and repeats both until the decision affects the
+    /// locked registration. While a call waits for a lock, the holder of the lock may change the decision.
     private func decide(
         _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
     ) async throws(LedgerUnavailable) -> LedgerLookup {

@@ -3,13 +3,13 @@ internal import GRDB
 public import GatewayCore
 
 extension SQLiteLedger {
-    /// Returns the stored form of the rules that formed the ledger's names; nil where none is stored. Blocks; called at
-    /// the start.
+    /// Returns the stored form of the rules that formed the ledger's user names; nil if none is stored. Blocks; called
+    /// at startup.
     public func nameRules() throws(LedgerUnavailable) -> String? {
         do { return try database.read { try LedgerTables($0).nameRules() } } catch { throw .init(describing: error) }
     }
 
-    /// Stores the rules that form names from now on. Blocks; called at the start.
+    /// Stores the rules that form user names from now on. Blocks; called at startup.
     public func keepNameRules(_ storedForm: String) throws(LedgerUnavailable) {
         do {
             try database.write {
@@ -25,7 +25,7 @@ extension SQLiteLedger {
         }
     }
 
-    /// Returns the owners of all registrations, including reservations, sorted. Blocks; called at the start.
+    /// Returns the owners of all registrations, including reservations, sorted. Blocks; called at startup.
     public func owners() throws(LedgerUnavailable) -> [UserName] {
         do { return try database.read { try LedgerTables($0).owners() } } catch { throw .init(describing: error) }
     }

@@ -5,7 +5,7 @@ internal import Glibc
 
 // The journal's checkpoint in the ledger.
 extension SQLiteLedger {
-    /// Returns the journal's last checkpoint; nil where none is stored. Blocks.
+    /// Returns the journal's last checkpoint; nil if none is stored. Blocks.
     public func journalCheckpoint() throws(LedgerUnavailable) -> KnownCheckpoint? {
         do { return try database.read { try LedgerTables($0).journalCheckpoint() } } catch {
             throw .init(describing: error)
@@ -23,7 +23,7 @@ extension SQLiteLedger {
 }
 
 extension KnownCheckpoint {
-    /// Reads the checkpoint from the ledger's file without locking the ledger, which a gateway may have open. Nil where
+    /// Reads the checkpoint from the ledger's file without locking the ledger, which a gateway may have open. Nil if
     /// the ledger does not exist or stores no checkpoint. Blocks; intended for commands.
     public init?(ledger file: String) throws(LedgerUnavailable) {
         guard access(file, F_OK) == 0 else { return nil }

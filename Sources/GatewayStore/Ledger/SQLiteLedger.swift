@@ -21,7 +21,7 @@ public final class SQLiteLedger: Sendable {
         public var labels = 256
         /// The maximum number of calls that wait for one handle or registration.
         public var waitersPerKey = 64
-        /// The maximum number of waiting calls in all.
+        /// The maximum total number of waiting calls.
         public var waitersInAll = 4096
         /// How long an imported registration is kept while its owner's device has not registered again.
         public var confirmation = Duration.seconds(30 * 86_400)
@@ -41,7 +41,7 @@ public final class SQLiteLedger: Sendable {
     let digester: HandleDigester
     let claims: KeyLocks
     let health: LedgerHealth
-    /// The limits in force. The limits of waiting calls are fixed when the ledger is opened.
+    /// The current limits. The limits of waiting calls are fixed when the ledger is opened.
     public var limits: Limits {
         get { present.withLock(\.self) }
         set { present.withLock { $0 = newValue } }
@@ -50,11 +50,11 @@ public final class SQLiteLedger: Sendable {
     let file: String
     private let lock: LockFile
 
-    /// Opens the ledger, or creates a new one. Blocks; called at the start.
+    /// Opens the ledger, or creates a new one. Blocks; called at startup.
     ///
-    /// A new ledger gets mode 0600, and missing directories get 0700. Throws where the file is accessible to others, is
-    /// not a ledger, has a newer version, lacks its key, or is in use; where it is empty although it was in use; and
-    /// where it was not closed cleanly and is damaged.
+    /// A new ledger gets mode 0600, and missing directories get 0700. Throws if the file is accessible to others, is
+    /// not a ledger, has a newer version, lacks its key, is in use by another process, or is damaged after an unclean
+    /// shutdown. Throws if a ledger that existed before is missing or empty.
     ///
     /// - Parameter proofLifetime: How long a commit proves that the next one will succeed, so that the backend may be
     ///   called.

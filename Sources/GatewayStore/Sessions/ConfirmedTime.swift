@@ -1,11 +1,11 @@
 internal import GatewayCore
 
-/// The wall-clock time as confirmed by the monotonic clock. Records are deleted by age only according to this time.
+/// The wall-clock time, checked against the monotonic clock. Records expire by this time.
 ///
 /// A wall clock that jumps ahead would make every revocation look expired, and once the clock was corrected, revoked
 /// tokens would be valid again. The confirmed time follows the wall clock backwards at once. It follows a jump ahead
-/// only where the difference is at most ``acceptedAtOnce``, or has stayed the same for ``acceptedAfter``. The owner
-/// stores the time across restarts; the time between two runs counts as a difference.
+/// only if the difference is at most ``acceptedAtOnce``, or has stayed the same for ``acceptedAfter``. The owner stores
+/// the time across restarts; the time between two runs counts as a difference.
 struct ConfirmedTime: Sendable {
     /// The largest difference that is accepted at once: a pause between two runs, or a small correction.
     static let acceptedAtOnce = Duration.seconds(86_400)
@@ -15,11 +15,11 @@ struct ConfirmedTime: Sendable {
     /// The last confirmed time.
     private(set) var time: WallTime
     private var monotonic: MonotonicInstant
-    /// The difference of the wall clock and the monotonic clock in microseconds while the wall clock is too far ahead,
-    /// and the time since which it is.
+    /// While the wall clock is too far ahead: its difference from the monotonic clock in microseconds, and the time at
+    /// which that difference was first seen.
     private var ahead: (offset: Int64, since: MonotonicInstant)?
 
-    /// Starts at the time stored before a restart, or at the wall clock's where none is stored.
+    /// Starts at the time stored before a restart, or at the wall clock's time if none is stored.
     init(stored last: WallTime?, clocks: Clocks) {
         time = last ?? clocks.wall()
         monotonic = clocks.monotonic()

@@ -56,10 +56,9 @@ extension LedgerTables {
             arguments: [user.text, id, until.microseconds])
     }
 
-    /// Revokes everything granted to the user: sessions are removed, tokens become invalid, and registrations are
-    /// marked for deletion at the backend. Reservations are treated like registrations, and so are other users'
-    /// registrations that an update by this user with an unknown outcome may have changed: at the backend, each of them
-    /// may belong to this user.
+    /// Revokes all access of the user: removes sessions, invalidates tokens, and marks registrations for deletion at
+    /// the backend. Reservations are treated like registrations, and so are other users' registrations that an update
+    /// by this user with an unknown outcome may have changed: at the backend, each of them may belong to this user.
     func revoke(_ user: UserName, at now: WallTime) throws {
         try execute(
             sql: """
@@ -94,7 +93,7 @@ extension LedgerTables {
             arguments: [now.adding(-SessionTable.memory * 1_000_000).microseconds])
     }
 
-    /// Returns the confirmed time when it was last stored; nil where none is stored.
+    /// Returns the confirmed time when it was last stored; nil if none is stored.
     func confirmedTime() throws -> WallTime? {
         try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'agreed-time'")
             .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map(WallTime.init(microseconds:))

@@ -1,7 +1,7 @@
 public import GatewayCore
 internal import Synchronization
 
-/// The groups of accounts, held in memory only. Authenticators report them again after a start.
+/// The groups of accounts, held in memory only. Authenticators report them again after a restart.
 extension SessionRegister {
     /// Replaces an authenticator's list of groups. Applies to all tokens from now on.
     ///

@@ -2,9 +2,9 @@ internal import GRDB
 public import GatewayCore
 internal import Synchronization
 
-/// Sessions and revocations: in memory for look-ups, and in the ledger's database for the next start.
+/// The sessions and revocations, held in memory for lookups and stored in the ledger's database.
 ///
-/// Safe to use from any thread. Each critical section lasts for a few look-ups.
+/// Safe to use from any thread. Each critical section is short: a few lookups.
 public final class SessionRegister: SessionStore {
     let ledger: SQLiteLedger
     let clocks: Clocks
@@ -15,11 +15,11 @@ public final class SessionRegister: SessionStore {
     /// The sessions that are closed in memory while their rows could not be removed.
     private let endedRows = Mutex<Set<SessionID>>([])
 
-    /// How long expired records are kept, in microseconds. It equals the clock difference that is accepted at once, so
-    /// that such a difference deletes nothing early.
+    /// How long expired records are kept, in microseconds: as long as the largest clock step that ``ConfirmedTime``
+    /// accepts at once, so that such a step deletes no record early.
     private static let margin: Int64 = 86_400_000_000
 
-    /// Reads sessions and revocations from the ledger. Blocks; called at the start.
+    /// Reads sessions and revocations from the ledger. Blocks; called at startup.
     public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
         self.ledger = ledger
         self.clocks = clocks
@@ -44,7 +44,7 @@ public final class SessionRegister: SessionStore {
         table.withLock { $0.isRevoked(token, of: user) }
     }
 
-    /// Returns the current groups of the token's account; nil where no authenticator reports them.
+    /// Returns the current groups of the account that the token was issued to; nil if no authenticator reports them.
     public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? {
         table.withLock { $0.groups(behind: token, of: user) }
     }
@@ -83,7 +83,7 @@ public final class SessionRegister: SessionStore {
 
     /// Adds a session. It is written to disk first, so that after a crash no token remains valid without its session.
     ///
-    /// - Returns: False where the user was revoked since the epoch.
+    /// - Returns: False if the user was revoked since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
         if wasRevoked(session.user, since: since) { return false }
         try await ledger.write { try $0.put(session) }.get()
@@ -94,7 +94,7 @@ public final class SessionRegister: SessionStore {
         let removed = gone ?? [session.id]
         if !removed.isEmpty {
             endedRows.withLock { $0.formUnion(removed) }
-            // What fails here is tried again by `forgetEnded`; the session has begun all the same.
+            // `forgetEnded` retries a failed removal, which does not affect the new session.
             try? await removeEndedRows()
         }
         return gone != nil
@@ -108,7 +108,7 @@ public final class SessionRegister: SessionStore {
         endedRows.withLock { $0.subtract(rows) }
     }
 
-    /// Stores a renewal, on disk first. Returns false where the session does not exist.
+    /// Stores a renewal, on disk first. Returns false if the session does not exist.
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
         guard table.withLock({ $0.session(id) }) != nil else { return false }
         let now = clocks.wall()
@@ -133,8 +133,8 @@ public final class SessionRegister: SessionStore {
         try written.get()
     }
 
-    /// Closes a session for an operator, or because its account was removed: in memory, then on disk. If the write fails, the session
-    /// stays closed in memory until the next start.
+    /// Closes a session for an operator, or because its account was removed: in memory, then on disk. If the write
+    /// fails, the session stays closed in memory until the next start.
     public func endAtOnce(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
         guard table.withLock({ $0.end(id, of: user) }) else { return false }
         try await ledger.write { try $0.removeSessions([id]) }.get()
@@ -147,7 +147,7 @@ public final class SessionRegister: SessionStore {
         try await ledger.write { try $0.revoke(token: id, of: user, until: until) }.get()
     }
 
-    /// Revokes everything granted to the users, in memory only. The caller then writes the revocations to disk.
+    /// Revokes all access of the users, in memory only. The caller then writes the revocations to disk.
     func revokeInMemory(_ users: some Sequence<UserName>, at now: WallTime) {
         table.withLock { table in
             for user in users { table.revoke(user, at: now) }
@@ -155,7 +155,7 @@ public final class SessionRegister: SessionStore {
         }
     }
 
-    /// The time confirmed by the wall clock and the monotonic clock, by which records expire.
+    /// The time by which records expire. See ``ConfirmedTime``.
     public var agreedTime: WallTime { confirmed.withLock { $0.advance(clocks) } }
 
     /// Removes sessions and revocations that have expired by the confirmed time.

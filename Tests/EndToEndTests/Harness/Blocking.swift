@@ -1,6 +1,6 @@
 import Foundation
 
-/// Work that blocks, on a thread of its own: the threads of tasks are few.
+/// Runs blocking work on a thread of its own, because the thread pool of tasks is small.
 enum Blocking {
     static func run<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
         try await withCheckedThrowingContinuation { continuation in

@@ -3,10 +3,10 @@ import GatewayServer
 import GatewayTesting
 import Logging
 
-/// A gateway in this process, of a configuration that the test writes itself, for the time of one test.
+/// A gateway within the test process, started with a configuration that the test supplies.
 enum ConfiguredGateway {
-    /// What every configuration of these tests begins with: ports of the system's choice, no limits of calls, a backend that
-    /// is not there, stores in the test's directory.
+    /// The sections that each configuration starts with: ports that the system chooses, no rate limits, an unreachable
+    /// backend, and stores in the directory of the test.
     static let preamble = """
         listen: [{ address: "127.0.0.1:0" }]
         admin: { address: "127.0.0.1:0" }
@@ -19,7 +19,7 @@ enum ConfiguredGateway {
 
         """
 
-    /// Runs the body with the gateway of the preamble and the text, and tells it the port.
+    /// Runs the body with a gateway that is configured by the preamble and the text. The body receives the port.
     static func run<Result: Sendable>(
         _ text: String, in directory: TestFiles, catalog: PluginCatalog, clocks: Clocks = .system,
         _ body: (Int) async throws -> Result
@@ -32,7 +32,7 @@ enum ConfiguredGateway {
         }
     }
 
-    /// Runs the body with the gateway of a whole configuration, and tells it where that can be reached.
+    /// Runs the body with a gateway that is configured by the complete text. The body receives its listeners.
     static func start<Result: Sendable>(
         _ text: String, in directory: TestFiles, catalog: PluginCatalog, clocks: Clocks = .system,
         _ body: (StartedGateway) async throws -> Result
@@ -40,7 +40,7 @@ enum ConfiguredGateway {
         let (configuration, problems) = ConfigurationFile.read(
             text, file: "gateway.yaml", directory: directory.path, catalog: catalog)
         guard let configuration else { throw GatewayUnderTest.StartFailure(description: "\(problems)") }
-        // What the test puts in its place later is what a reload reads.
+        // A reload reads this file, which the test may replace.
         let source = ConfigurationSource(file: try directory.write(text, to: "gateway.yaml"), catalog: catalog)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         return try await ServiceRunner.run { started in

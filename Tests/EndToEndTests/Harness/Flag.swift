@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Raised once by one task, looked at by others.
+/// A flag that one task raises once and other tasks read.
 final class Flag: Sendable {
     private let value = Atomic(false)
 

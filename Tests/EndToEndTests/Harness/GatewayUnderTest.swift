@@ -8,7 +8,7 @@ import NotifyBackend
 import StaticUsers
 import Synchronization
 
-/// A whole gateway with an embedded backend behind it, in a directory of its own, for the time of one test.
+/// A gateway in front of an embedded backend, in a directory of its own, for the duration of one test.
 struct GatewayUnderTest {
     let client: RawClient
     let adminPort: Int
@@ -16,7 +16,7 @@ struct GatewayUnderTest {
     let seen: SeenRequests
     let directory: TestFiles
 
-    /// What the backend saw, in order.
+    /// The requests that the backend received, in order.
     final class SeenRequests: Sendable {
         private let requests = Mutex<[RequestSummary]>([])
 
@@ -25,7 +25,7 @@ struct GatewayUnderTest {
         func add(_ request: RequestSummary) { requests.withLock { $0.append(request) } }
     }
 
-    /// Names and passwords are the same, so that the tutorial's clients can log in.
+    /// Each password equals the user name, so that the tutorial's clients can log in.
     static let users = """
         users:
           alice: { hash: "$5$rounds=1000$alice$20.kuhUgjZX.hvUjrGqQVL1XUbt.G8CccOg9cU1M3/3" }
@@ -35,7 +35,7 @@ struct GatewayUnderTest {
 
         """
 
-    /// Random bytes in base64, as keys are made.
+    /// Returns random bytes in base64, the format of a token key.
     static func secret(_ count: Int = 32) -> String {
         Data((0..<count).map { _ in UInt8.random(in: .min ... .max) }).base64EncodedString()
     }
@@ -55,7 +55,7 @@ struct GatewayUnderTest {
 
         """
 
-    /// Runs the body with a gateway in front of an embedded backend of the flavour.
+    /// Runs the body with a gateway in front of an embedded backend of the flavor.
     static func run<Result: Sendable>(
         _ flavor: BackendFlavor = .classic, policy: String = policy, more: String = "", keys: String = keys,
         listen: String = "127.0.0.1:0",
@@ -70,7 +70,7 @@ struct GatewayUnderTest {
         }
     }
 
-    /// Runs the body with an embedded backend of the flavour, and no gateway.
+    /// Runs the body with an embedded backend of the flavor and without a gateway.
     static func runBackend<Result: Sendable>(
         _ flavor: BackendFlavor, hub: NotificationHub, seen: SeenRequests = SeenRequests(),
         _ body: (Int) async throws -> Result
@@ -85,7 +85,7 @@ struct GatewayUnderTest {
         }
     }
 
-    /// Runs the body with a gateway in front of an embedded backend that is also reached without it.
+    /// Runs the body with a gateway in front of an embedded backend, and with a client that bypasses the gateway.
     static func run<Result: Sendable>(
         _ flavor: BackendFlavor, hub: NotificationHub, policy: String = policy, more: String = "",
         _ body: (GatewayUnderTest, RawClient) async throws -> Result
@@ -100,7 +100,7 @@ struct GatewayUnderTest {
         }
     }
 
-    /// The first record that fits, once it is written: outcomes are written without anybody waiting for the disk.
+    /// Returns the first matching record. Waits for it, because the gateway writes outcomes asynchronously.
     @discardableResult
     func record(where fits: ([String: Any]) -> Bool) async throws -> [String: Any] {
         let deadline = ContinuousClock.now + .seconds(20)
@@ -111,7 +111,7 @@ struct GatewayUnderTest {
         }
     }
 
-    /// Runs the body with a gateway in front of a backend that is there already.
+    /// Runs the body with a gateway in front of a backend that is already running.
     static func run<Result: Sendable>(
         backend url: String, profile: String = "classic", credential: String = "mirror", backendKeys: String = "",
         policy: String = policy, more: String = "",
@@ -156,7 +156,7 @@ struct GatewayUnderTest {
         let description: String
     }
 
-    /// The journal's records so far, in order.
+    /// Returns the records that the journal contains, in order.
     func journal() throws -> [[String: Any]] {
         try Self.journal(in: directory)
     }
@@ -165,7 +165,7 @@ struct GatewayUnderTest {
         let folder = "\(directory.path)/\(name)"
         let segments = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".jsonl") }
         return try segments.sorted().flatMap { segment in
-            // A line that is just being written may be seen in part.
+            // The filter drops a line that is still being written.
             try String(contentsOfFile: "\(folder)/\(segment)", encoding: .utf8).split(separator: "\n").filter {
                 $0.hasPrefix("{\"seq\":") && $0.hasSuffix("\"}") && $0.contains("\",\"hash\":\"")
             }.map { line in

@@ -4,15 +4,16 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Stands between a gateway and its backend, and kills the gateway at one point of one request, or breaks the connection there.
+/// A proxy between a gateway and its backend that kills the gateway, or closes its connection, at one point of one
+/// request.
 final class KillingProxy: Sendable {
-    /// When the gateway is killed, as seen from a request of its.
+    /// The point within a request at which the gateway is killed.
     enum Point: String, Sendable, CaseIterable {
-        /// The request has arrived, and the backend knows nothing of it.
+        /// The request has reached the proxy, and the backend has not received it.
         case arrived
-        /// The backend has carried it out, and the gateway knows nothing of that.
+        /// The backend has processed the request, and the gateway has not received the response.
         case carriedOut = "carried-out"
-        /// The answer was sent.
+        /// The response was sent.
         case answered
     }
 
@@ -29,21 +30,21 @@ final class KillingProxy: Sendable {
 
     private init(backend: Int) { self.backend = backend }
 
-    /// Method and target of each request, in order.
+    /// The method and the target of each request, in order.
     var seen: [String] { state.withLock(\.seen) }
 
-    /// From now on the victim is killed at the point of the request after so many others.
+    /// Arms the proxy to kill the victim at the point of the request that follows the given number of requests.
     func kill(_ victim: Int32, at point: Point, after requests: Int) {
         state.withLock { ($0.victim, $0.point, $0.remaining) = (victim, point, requests) }
     }
 
-    /// From now on the connection of each update of a registration is broken when the backend has carried it out, or no more.
+    /// Sets whether the proxy closes the connection of each registration update after the backend has processed it.
     func breakOff(_ breaks: Bool) { state.withLock { $0.breaks = breaks } }
 
-    /// Whether the victim has been killed.
+    /// Whether the victim was killed.
     var hasKilled: Bool { state.withLock { $0.victim == nil } }
 
-    /// Runs the body with a proxy for the backend on a port of its own.
+    /// Runs the body with a proxy for the backend. The body receives the port of the proxy.
     static func run<Result: Sendable>(
         backend: Int, _ body: (KillingProxy, Int) async throws -> Result
     ) async throws -> Result {
@@ -65,7 +66,7 @@ final class KillingProxy: Sendable {
         }
     }
 
-    /// Which point of this request is the last thing that the victim lives to see, if any.
+    /// Returns the point at which the victim is killed during this request, if any.
     private func take(_ request: CapturedRequest) -> Point? {
         state.withLock { state in
             state.seen.append("\(request.method) \(request.target)")
@@ -110,7 +111,7 @@ final class KillingProxy: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
-            // Nil until the request is complete: the gateway never sends a second one before the answer.
+            // The request is nil until it is complete. The gateway sends no second request before the response.
             guard let request = CapturedRequest(received) else { return }
             received.clear()
             let (proxy, channel) = (proxy, context.channel)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The program as an operator runs it.
+/// The `notify-gateway` program, run as a process.
 struct Program {
     struct Outcome {
         let status: Int32
@@ -8,17 +8,17 @@ struct Program {
         let errors: String
     }
 
-    /// Beside the bundle of the tests, where the build put it.
+    /// The path of the program, which the build places beside the test bundle.
     static var path: String {
         URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().appending(path: "notify-gateway").path()
     }
 
-    /// Runs a command to its end.
+    /// Runs a command and waits until it exits.
     static func run(_ arguments: [String], input: String = "", in directory: String? = nil) async throws -> Outcome {
         try await execute(path, arguments, input: input, in: directory)
     }
 
-    /// Runs any program to its end.
+    /// Runs a program and waits until it exits.
     static func execute(
         _ executable: String, _ arguments: [String], input: String = "", in directory: String? = nil
     ) async throws -> Outcome {
@@ -30,7 +30,7 @@ struct Program {
         process.standardInput = standardInput
         process.standardOutput = output
         process.standardError = errors
-        // Read while it runs: a pipe holds 64 KiB, and whoever writes more waits.
+        // Both pipes are read while the program runs. A pipe holds 64 KiB, and a writer blocks when it is full.
         async let said = Blocking.run { output.fileHandleForReading.readDataToEndOfFile() }
         async let complained = Blocking.run { errors.fileHandleForReading.readDataToEndOfFile() }
         let status: Int32 = try await withCheckedThrowingContinuation { continuation in
@@ -41,7 +41,7 @@ struct Program {
                 try standardInput.fileHandleForWriting.close()
             } catch {
                 process.terminationHandler = nil
-                // Else whoever reads waits for what never starts.
+                // The readers would otherwise wait for a process that never starts.
                 try? output.fileHandleForWriting.close()
                 try? errors.fileHandleForWriting.close()
                 continuation.resume(throwing: error)

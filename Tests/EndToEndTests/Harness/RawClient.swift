@@ -4,20 +4,21 @@ import NIOPosix
 import NIOSSL
 import NotifyBackend
 
-/// An HTTP client that sends exactly the bytes it is given, one connection each.
+/// An HTTP client that sends exactly the given bytes, each request on a new connection.
 struct RawClient {
     private let address: SocketAddress
     private let source: SocketAddress?
     private let tls: NIOSSLContext?
 
-    /// The port, where it is a client of one.
+    /// The port, or nil for a Unix socket.
     var port: Int? { address.port }
 
-    /// A client of what listens on this machine.
+    /// Creates a client of a listener on 127.0.0.1.
     ///
     /// - Parameters:
-    ///   - source: the address that it comes from; all of 127.0.0.0/8 are this machine's.
-    ///   - authority: whom the listener's certificate has to be signed by, for `localhost`; nil is no TLS.
+    ///   - source: the source address; the loopback interface accepts each address of 127.0.0.0/8.
+    ///   - authority: the authority that must have signed the listener's certificate for `localhost`, in PEM. Nil
+    ///     disables TLS.
     init(port: Int, from source: String? = nil, trusting authority: String? = nil) throws {
         address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
         self.source = try source.map { try SocketAddress(ipAddress: $0, port: 0) }
@@ -28,7 +29,7 @@ struct RawClient {
         }
     }
 
-    /// A client of what listens on a Unix socket.
+    /// Creates a client of a listener on a Unix socket.
     init(socket path: String) throws {
         address = try SocketAddress(unixDomainSocketPath: path)
         source = nil
@@ -62,7 +63,7 @@ struct RawClient {
 
     /// Sends the bytes and reads one response.
     ///
-    /// - Parameter look: is shown the channel, on its loop, when the response is there.
+    /// - Parameter look: receives the channel on its event loop after the response was read.
     func send(_ bytes: [UInt8], look: @escaping @Sendable (any Channel) -> Void = { _ in }) async throws -> Response {
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         if let source { bootstrap = bootstrap.bind(to: source) }
@@ -93,7 +94,7 @@ struct RawClient {
 
     func send(_ text: String) async throws -> Response { try await send(Array(text.utf8)) }
 
-    /// The response, once it is complete.
+    /// Returns the response if it is complete.
     static func parse(_ bytes: [UInt8]) -> Response? {
         guard let end = bytes.firstRange(of: [13, 10, 13, 10]) else { return nil }
         let lines = String(decoding: bytes[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
@@ -110,7 +111,7 @@ struct RawClient {
 }
 
 extension RawClient {
-    /// A call as any client could write it. A user's password is the name unless another is given.
+    /// Sends a well-formed call. The password defaults to the user name.
     func call(
         _ method: String, _ target: String, as user: String? = nil, password: String? = nil, token: String? = nil,
         body: String? = nil
@@ -118,7 +119,7 @@ extension RawClient {
         try await send(Self.request(method, target, as: user, password: password, token: token, body: body))
     }
 
-    /// The bytes of such a call.
+    /// Returns the bytes of a well-formed call.
     static func request(
         _ method: String, _ target: String, as user: String? = nil, password: String? = nil, token: String? = nil,
         body: String? = nil
@@ -133,7 +134,7 @@ extension RawClient {
         return "\(head)\r\n\(body ?? "")"
     }
 
-    /// Registers a device as the tutorial's clients do, and says how the second call went.
+    /// Registers a device as the tutorial's clients do and returns the response to the second request.
     func register(
         _ user: String, _ platform: String, _ handle: String, tags: [String] = [], password: String? = nil
     ) async throws -> Response {
@@ -148,7 +149,7 @@ extension RawClient {
 }
 
 extension RawClient {
-    /// Registers without a gateway, as the backend's own clients do.
+    /// Registers at the backend directly, as the backend's own clients do.
     func registerDirectly(
         _ user: String, _ flavor: BackendFlavor, _ handle: String, id: String, tags: [String] = []
     ) async throws -> Response {

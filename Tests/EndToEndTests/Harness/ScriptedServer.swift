@@ -2,18 +2,18 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A backend whose answers are raw bytes of the test's: to break off, to stay silent, to talk nonsense.
+/// A backend that responds with raw bytes, closes the connection early or does not respond.
 struct ScriptedServer {
     enum Reaction: Sendable {
         /// Writes the bytes and leaves the connection open.
         case answer(String)
-        /// Writes the bytes and cuts the connection.
+        /// Writes the bytes and closes the connection.
         case breakOff(String)
-        /// Says nothing.
+        /// Does not respond.
         case silence
     }
 
-    /// Runs the body with a server on a port of its own; `react` is asked once a request head.
+    /// Runs the body with a server on a free port. The server calls `react` once for each request head.
     static func run<Result: Sendable>(
         _ react: @escaping @Sendable (String) -> Reaction, _ body: (Int) async throws -> Result
     ) async throws -> Result {

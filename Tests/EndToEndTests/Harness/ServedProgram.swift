@@ -2,19 +2,19 @@ import Foundation
 import GatewayTesting
 import Synchronization
 
-/// `notify-gateway serve` as a process, in a directory of its own, for the time of one test.
+/// A `notify-gateway serve` process in a directory of its own, for the duration of one test.
 struct ServedProgram {
     let directory: TestFiles
     let client: RawClient
-    /// Where it listens, on 127.0.0.1.
+    /// The port of the listener on 127.0.0.1.
     let port: Int
-    /// Where its admin listener is, on 127.0.0.1 too.
+    /// The port of the admin listener on 127.0.0.1.
     let adminPort: Int?
-    /// What it logs.
+    /// The log of the process.
     let log: Log
     private let process: Process
 
-    /// What a process has written to its log, all of it once the process has ended.
+    /// The log lines of a process. The log is complete when the process has exited.
     final class Log: Sendable {
         private let lines = Mutex("")
         private let (ends, end) = AsyncStream<Void>.makeStream()
@@ -25,26 +25,26 @@ struct ServedProgram {
 
         func close() { end.finish() }
 
-        /// Returns once nothing more comes.
+        /// Returns when the log is complete.
         func isComplete() async { for await _ in ends {} }
     }
 
-    /// What others see of it.
+    /// The process for measurements from outside.
     var observed: ObservedProcess { ObservedProcess(pid: process.processIdentifier) }
 
-    /// Runs the body while the gateway of `gateway.yaml` serves on a port of 127.0.0.1, and then stops it as an operator would.
+    /// Runs the body while a gateway with `gateway.yaml` serves on a port of 127.0.0.1, and then stops it with SIGTERM.
     ///
     /// - Parameters:
-    ///   - descriptors: how many it may have open; nil for as many as the system allows.
-    ///   - arguments: what `serve` is given besides the configuration.
-    ///   - asServiceAccount: Whether it runs as the account of `ServiceAccount`; only root can do that.
-    /// - Returns: what the body returns, and the status that the process ended with.
+    ///   - descriptors: the limit on open file descriptors; nil for the limit of the system.
+    ///   - arguments: additional arguments of `serve`.
+    ///   - asServiceAccount: whether the process runs as the account of `ServiceAccount`, which needs root.
+    /// - Returns: the result of the body and the exit status of the process.
     static func run<Result>(
         in directory: TestFiles, descriptors: Int? = nil, arguments: [String] = [], asServiceAccount: Bool = false,
         _ body: (ServedProgram) async throws -> Result
     ) async throws -> (result: Result, status: Int32) {
         let configuration = try directory.text(of: "gateway.yaml")
-        // Nobody in these tests watches whether it is ready.
+        // No load balancer polls the readiness in these tests, so the grace period is zero.
         if !configuration.contains("drain:") {
             try directory.write(configuration + "\ndrain: { grace: 0s }\n", to: "gateway.yaml")
         }
@@ -76,26 +76,26 @@ struct ServedProgram {
         throw GatewayUnderTest.StartFailure(description: "no end")
     }
 
-    /// By which others kill it.
+    /// The process id, for tests that kill the process.
     var processIdentifier: Int32 { process.processIdentifier }
 
-    /// Kills the process, as nobody should.
+    /// Kills the process with SIGKILL.
     func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
 
-    /// Runs a command for this gateway.
+    /// Runs a command with the configuration of this gateway.
     func command(_ arguments: String...) async throws -> Program.Outcome { try await command(arguments) }
 
-    /// Runs a command for this gateway.
+    /// Runs a command with the configuration of this gateway.
     func command(_ arguments: [String]) async throws -> Program.Outcome {
         try await Program.run(arguments + ["--config", "gateway.yaml"], in: directory.path)
     }
 
-    /// The ports that the gateway says it serves on.
+    /// Returns the ports that the gateway logs at start.
     private static func ports(from handle: FileHandle, _ log: Log) async throws -> (listener: Int, admin: Int?) {
-        // Reading blocks, and a test's thread may not.
+        // The read blocks, so it runs on its own thread.
         let text: String = await withCheckedContinuation { continuation in
             let thread = Thread {
                 var serves = false

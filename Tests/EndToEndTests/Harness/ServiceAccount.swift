@@ -1,15 +1,15 @@
 import Foundation
 import GatewayTesting
 
-/// The account that a service runs as in tests which begin as root: `nobody`, who owns nothing else.
+/// The account `nobody`, which runs the service in tests that start as root.
 enum ServiceAccount {
     static let user: UInt32 = 65534
     private static let setpriv = "/usr/bin/setpriv"
 
-    /// What puts a command into the account.
+    /// The command prefix that switches to the account.
     static let prefix = [setpriv, "--reuid=\(user)", "--regid=\(user)", "--clear-groups"]
 
-    /// Whether this process may change to the account, and the account may run the program.
+    /// Whether this process may switch to the account and the account may run the program.
     static let isUsable: Bool = {
         guard geteuid() == 0, access(setpriv, X_OK) == 0 else { return false }
         let process = Process()
@@ -24,7 +24,7 @@ enum ServiceAccount {
 }
 
 extension TestFiles {
-    /// Gives the directory and everything in it to the account.
+    /// Changes the owner of the directory and its content to the account.
     func give(to user: UInt32) throws {
         chown(path, user, user)
         for name in try FileManager.default.subpathsOfDirectory(atPath: path) {
@@ -32,8 +32,8 @@ extension TestFiles {
         }
     }
 
-    /// What lies below the directory: each path with owner, size and time of change, so that two looks tell whether anything was
-    /// written.
+    /// Returns each path below the directory with its owner, size and modification time. Two inventories differ if a
+    /// file was written in between.
     func inventory(of name: String) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: "\(path)/\(name)").sorted().map { inner in
             var status = stat()
@@ -42,7 +42,7 @@ extension TestFiles {
         }
     }
 
-    /// Everything below the directory that does not belong to the account.
+    /// Returns the paths below the directory that another account owns.
     func strangers(to user: UInt32) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: path).sorted().filter { inner in
             var status = stat()

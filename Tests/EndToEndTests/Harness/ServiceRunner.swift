@@ -1,4 +1,4 @@
-/// Runs a service for the time of a body, from the moment it says that it has started.
+/// Runs a service for the duration of a body, which starts when the service reports that it has started.
 enum ServiceRunner {
     static func run<Started: Sendable, Result: Sendable>(
         _ service: @escaping @Sendable (@escaping @Sendable (Started) -> Void) async throws -> Void,

@@ -4,8 +4,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A backend in the manner of ports that fit into one file: paths and words of its own, the user's name in a header field, ids as
-/// bare text, statuses other than 200.
+/// A backend that differs from the built-in profiles: other paths and platform names, the user in a header field, ids
+/// as plain text, and other statuses than 200.
 final class SingleFilePort: Sendable {
     struct Registration: Sendable, Hashable {
         var platform: String
@@ -22,15 +22,15 @@ final class SingleFilePort: Sendable {
 
     private let state = Mutex(State())
 
-    /// Method and target of each call, in order.
+    /// The method and the target of each request, in order.
     var seen: [String] { state.withLock(\.seen) }
-    /// Who is registered, by id.
+    /// The registrations by id.
     var registrations: [String: Registration] { state.withLock(\.registrations) }
 
     /// The payloads that the device received.
     func inbox(_ handle: String) -> [String] { state.withLock { $0.inboxes[handle] ?? [] } }
 
-    /// Loses all registrations.
+    /// Deletes all registrations.
     func forget() { state.withLock { ($0.reserved, $0.registrations) = ([], [:]) } }
 
     private func answer(_ request: CapturedRequest) -> (status: String, body: String) {
@@ -91,7 +91,7 @@ final class SingleFilePort: Sendable {
 }
 
 extension SingleFilePort {
-    /// Runs the body with a port on a TCP port of the system's choice.
+    /// Runs the body with such a backend on a free TCP port.
     static func run<Result: Sendable>(_ body: (SingleFilePort, Int) async throws -> Result) async throws -> Result {
         let port = SingleFilePort()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -121,7 +121,7 @@ extension SingleFilePort {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
-            // Nil until the request is complete: the gateway never sends a second one before the answer.
+            // The request is nil until it is complete. The gateway sends no second request before the response.
             guard let request = CapturedRequest(received) else { return }
             received.clear()
             let (status, body) = port.answer(request)

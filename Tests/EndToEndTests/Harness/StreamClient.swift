@@ -2,8 +2,8 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// A client of HTTP/2 with prior knowledge (RFC 9113) on one connection: says what it is told, frame by frame, and hands over what
-/// comes back. Of the fields of an answer it reads only whether the status is 200.
+/// An HTTP/2 client with prior knowledge (RFC 9113) on one connection. It sends frames and returns the received frames.
+/// It decodes no response field except `:status: 200`.
 struct StreamClient {
     struct Frame: Sendable, Equatable {
         let type: UInt8
@@ -11,7 +11,7 @@ struct StreamClient {
         let stream: UInt32
         let payload: [UInt8]
 
-        /// Takes the first frame off the front of the bytes; nil where it is not complete.
+        /// Removes the first frame from the bytes. Returns nil if the frame is not complete.
         fileprivate init?(takenFrom bytes: inout [UInt8]) {
             guard bytes.count >= 9 else { return nil }
             let end = 9 + Int(StreamClient.number(bytes[..<3]))
@@ -21,21 +21,22 @@ struct StreamClient {
             bytes.removeFirst(end)
         }
 
-        /// `:status: 200` is one byte, by the table that both sides know (RFC 7541, appendix A).
+        /// Whether the frame is a response with status 200. `:status: 200` is one byte, an index into the static table
+        /// (RFC 7541, appendix A).
         var isGood: Bool { type == 1 && payload.first == 0x88 }
 
-        /// The last stream that is served, and the reason, of a GOAWAY.
+        /// The last stream that is processed and the error code of a GOAWAY frame.
         var lastStream: UInt32? { type == 7 ? StreamClient.number(payload.prefix(4)) : nil }
         var reason: UInt32? { type == 7 ? StreamClient.number(payload[4..<8]) : nil }
     }
 
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
 
-    /// Connects to what listens on a Unix socket, says the preface, and stays until the other side closes the connection.
+    /// Connects to a listener on a Unix socket, sends the preface and reads until the peer closes the connection.
     ///
     /// - Parameters:
-    ///   - begin: what is done first.
-    ///   - each: is handed every frame that comes back, in order; the next one is not read before it returns.
+    ///   - begin: runs before the first read.
+    ///   - each: receives each frame in order; the next frame is read after it returns.
     static func run(
         socket path: String, _ begin: (StreamClient) async throws -> Void,
         each: (Frame, StreamClient) async throws -> Void
@@ -59,14 +60,15 @@ struct StreamClient {
         }
     }
 
-    /// Makes a call on a stream of its own; the user's password is the name.
+    /// Sends a request on a stream. The password equals the user name.
     func call(_ stream: UInt32, _ method: String, _ path: String, as user: String, body: String) async throws {
         let pair = Data("\(user):\(user)".utf8).base64EncodedString()
         let fields = [
             (":method", method), (":scheme", "http"), (":path", path), (":authority", "gateway.test"),
             ("authorization", "Basic \(pair)"), ("content-type", "application/json"),
         ]
-        // Field lines that are not indexed and not compressed (RFC 7541, section 6.2.2); none is longer than 126 bytes.
+        // The fields are literals without indexing and without Huffman coding (RFC 7541, section 6.2.2), each at most
+        // 126 bytes long.
         let block = fields.flatMap { name, value -> [UInt8] in
             [0, UInt8(name.utf8.count)] + Array(name.utf8) + [UInt8(value.utf8.count)] + Array(value.utf8)
         }

@@ -2,8 +2,8 @@ import Foundation
 import GatewayTesting
 
 extension TestFiles {
-    /// What the configuration of a gateway that runs as a program has, unless a test says otherwise: ports of the system's choice, a
-    /// control socket, the embedded backend, stores in the directory.
+    /// The default sections of the configuration: ports that the system chooses, a control socket, the embedded
+    /// backend, and stores in the directory.
     private static let sections = [
         ("listen", #"[{ address: "127.0.0.1:0" }]"#), ("admin", #"{ address: "127.0.0.1:0" }"#),
         ("control", "control.sock"), ("backend", "{ url: embedded }"),
@@ -12,9 +12,9 @@ extension TestFiles {
         ("ledger", "{ file: ledger.sqlite }"),
     ]
 
-    /// A directory with users and a `gateway.yaml`.
+    /// Creates a directory with a users file and a `gateway.yaml`.
     ///
-    /// - Parameter own: sections of the test's own, in place of those that most have.
+    /// - Parameter own: sections that replace the default sections of the same name.
     static func ofGateway(_ own: String = "") throws -> TestFiles {
         let directory = try TestFiles()
         try directory.write(GatewayUnderTest.users, to: "users.yaml")
@@ -22,7 +22,7 @@ extension TestFiles {
         return directory
     }
 
-    /// Writes `gateway.yaml`, as `ofGateway` does.
+    /// Writes `gateway.yaml` with the default sections and the given ones.
     func configure(_ own: String) throws {
         let named = Set(
             own.split(separator: "\n").compactMap { $0.wholeMatch(of: /([a-z-]+):.*/).map { String($0.1) } })
@@ -30,7 +30,7 @@ extension TestFiles {
         try write("\(common)\(own)\n", to: "gateway.yaml")
     }
 
-    /// Runs a command of the program with that configuration.
+    /// Runs a command of the program with this configuration.
     func command(_ arguments: String..., input: String = "") async throws -> Program.Outcome {
         try await Program.run(arguments + ["--config", "gateway.yaml"], input: input, in: path)
     }

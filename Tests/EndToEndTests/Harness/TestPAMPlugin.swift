@@ -3,8 +3,8 @@ import GatewayTesting
 
 @testable import PAM
 
-/// The `pam` authenticator as the program has it, but that its workers are the program of this package: the process in which tests
-/// run is none.
+/// The `pam` authenticator of the program, with workers that run the program of this package. The test process cannot
+/// be a worker.
 enum TestPAMPlugin: AuthenticatorPlugin {
     static let name = PAMPlugin.name
     static let takes = PAMPlugin.takes

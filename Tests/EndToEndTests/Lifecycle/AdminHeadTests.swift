@@ -3,16 +3,18 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("Heads of requests on the listeners that are not for everybody")
+@Suite("Request heads on the admin listener and the embedded backend")
 struct AdminHeadTests {
-    /// A head, of a path, fields and whether it comes to its end.
+    /// Returns a request head with the path and the fields, without the final empty line if it is not whole.
     private static func head(_ path: String, _ fields: [String], isWhole: Bool = true) -> String {
         "GET \(path) HTTP/1.1\r\nHost: a\r\n" + fields.map { "\($0)\r\n" }.joined() + (isWhole ? "\r\n" : "")
     }
 
     private static func field(_ bytes: Int) -> String { "X: \(String(repeating: "x", count: bytes - 1))" }
 
-    @Test("The admin listener takes what the public one takes, answers more with 400, and ends the connection")
+    @Test(
+        "The admin listener accepts heads up to the public limits and rejects larger ones with 400"
+    )
     func admin() async throws {
         try await GatewayUnderTest.run { gateway in
             let client = try RawClient(port: gateway.adminPort)
@@ -28,7 +30,7 @@ struct AdminHeadTests {
                 Self.head(path, [Self.field((8 << 10) + 2)]),
                 Self.head(path, [Self.field(8 << 10), Self.field(8 << 10), "Y: y"]),
                 Self.head(path, (0..<100).map { "X-\($0): x" }),
-                // It need not come to its end.
+                // The rejection does not wait for the end of the head.
                 Self.head(path, [Self.field(20 << 10)], isWhole: false),
             ]
             for head in bad {
@@ -40,7 +42,7 @@ struct AdminHeadTests {
         }
     }
 
-    @Test("So does the embedded backend, of heads of its own size")
+    @Test("The embedded backend rejects heads above its own limits with 400")
     func embedded() async throws {
         try await GatewayUnderTest.runBackend(.classic, hub: .init()) { port in
             let client = try RawClient(port: port)

@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("Stopping while clients speak HTTP/2")
+@Suite("Shutdown with HTTP/2 clients")
 struct HTTP2ShutdownTests {
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
@@ -19,7 +19,7 @@ struct HTTP2ShutdownTests {
     }
 
     @Test(
-        "SIGTERM: GOAWAY names the last stream, each up to it is answered, later ones reach nobody, and the connection closes"
+        "A gateway that drains sends GOAWAY with the last stream, completes the streams up to it and ignores later ones"
     )
     func drain() async throws {
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()

@@ -3,7 +3,7 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("Ledgers that were restored or damaged, and the program") struct LedgerFileTests {
+@Suite("Restored and damaged ledgers") struct LedgerFileTests {
     private static let tokens = """
         authenticators: [{ static-users: { file: users.yaml } }, { hmac-token: { keys: token-keys.yaml, issuer: i, audience: a } }]
         """
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(
-        "A stolen token whose session was ended is of no worth with a ledger that was restored; nor is any other, unless asked for"
+        "A restored ledger invalidates each token from before the restore, unless the operator keeps the sessions"
     )
     func restored() async throws {
         let directory = try TestFiles.ofGateway(Self.tokens)
@@ -40,7 +40,7 @@ import Testing
                 try manager.copyItem(
                     atPath: file(name.replacing("ledger", with: "copy")), toPath: file(name))
             }
-            // A command does not use the restore up.
+            // A command does not consume the marker of the restore.
             #expect(try await directory.command("tokens", "list").status == 0)
             let more = isKept ? ["--keep-restored-sessions"] : []
             _ = try await ServedProgram.run(in: directory, arguments: more) { gateway async throws in
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(
-        "A damaged ledger that was not closed is refused with its name and what to do; one that was closed turns readiness off"
+        "A gateway refuses a damaged ledger that was not closed, and is not ready with one that was closed"
     )
     func damaged() async throws {
         let directory = try TestFiles.ofGateway()
@@ -64,7 +64,7 @@ import Testing
         }
         let url = URL(filePath: "\(directory.path)/ledger.sqlite")
         var bytes = try Data(contentsOf: url)
-        // Leaves of indexes: a start that was closed in order reads none of them.
+        // The damaged pages are leaves of indexes. A start after an orderly close reads none of them.
         var damaged = 0
         for page in 1..<(bytes.count / 4096) where bytes[page * 4096] == 0x0A {
             let count = Int(bytes[page * 4096 + 3]) << 8 | Int(bytes[page * 4096 + 4])

@@ -1,7 +1,8 @@
 import Foundation
 import GatewayTesting
 
-/// `notify-gateway serve` as a service manager starts it: with a notify socket, and with a socket that listens already.
+/// A `notify-gateway serve` process that is started as by a service manager, with a notify socket and a listening
+/// socket.
 final class ManagedProgram: Sendable {
     let process: Int32
     private let statuses: AsyncStream<Int32>
@@ -11,17 +12,17 @@ final class ManagedProgram: Sendable {
         self.statuses = statuses
     }
 
-    /// Starts it.
+    /// Starts the process.
     ///
     /// - Parameters:
-    ///   - socket: a listening socket that it is passed as the first; nil for none.
-    ///   - environment: what it is told besides.
+    ///   - socket: the listening socket that the process inherits as descriptor 3; nil for none.
+    ///   - environment: additional environment variables.
     static func start(
         in directory: TestFiles, socket: CInt? = nil, environment: [String: String] = [:]
     ) throws -> ManagedProgram {
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
-        // The descriptor and the process id are those that sd_listen_fds(3) wants.
+        // sd_listen_fds(3) requires descriptor 3 and the process id in LISTEN_PID.
         let passing = socket == nil ? "" : "LISTEN_PID=$$; export LISTEN_PID; exec 3<&0; "
         process.arguments = [
             "-c", "\(passing)exec 0</dev/null; exec \"$0\" serve --config gateway.yaml", Program.path,
@@ -45,17 +46,17 @@ final class ManagedProgram: Sendable {
         return ManagedProgram(process: process.processIdentifier, statuses: statuses)
     }
 
-    /// Sends it a signal.
+    /// Sends a signal to the process.
     func signal(_ signal: Int32) { kill(process, signal) }
 
-    /// The status that it ended with.
+    /// Waits until the process exits and returns its exit status.
     func status() async -> Int32? {
         for await status in statuses { return status }
         return nil
     }
 }
 
-/// A socket that listens for a service, and goes on listening while that is not there.
+/// A listening socket that a service inherits. It keeps listening while the service does not run.
 final class ListeningSocket: Sendable {
     let descriptor: CInt
 

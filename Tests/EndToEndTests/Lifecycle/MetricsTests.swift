@@ -5,9 +5,9 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-@Suite("What the admin listener shows")
+@Suite("The admin listener")
 struct MetricsTests {
-    /// The samples of a scrape: each name with its labels and value.
+    /// The samples of a scrape: name, labels and value of each.
     private struct Scrape {
         var samples: [(name: String, labels: [String: String], value: Double)] = []
         var types: [String: String] = [:]
@@ -15,7 +15,7 @@ struct MetricsTests {
         init(_ text: String) throws {
             for line in text.split(separator: "\n") {
                 if let type = line.wholeMatch(of: /# TYPE ([a-z_]+) ([a-z]+)/) {
-                    #expect(types[String(type.1)] == nil, "twice: \(line)")
+                    #expect(types[String(type.1)] == nil, "duplicate type: \(line)")
                     types[String(type.1)] = String(type.2)
                 }
                 if line.hasPrefix("#") { continue }
@@ -44,7 +44,7 @@ struct MetricsTests {
         return try Scrape(response.text)
     }
 
-    @Test("Calls, phases, authenticators, limits, journal and connections are counted, and nobody is named")
+    @Test("The metrics count calls, phases, authenticators, limits, journal and connections, and contain no user name")
     func counts() async throws {
         let limit =
             #"limits: [{ name: few, per: sender, rate: 2/min }, { name: trial, per: recipient, rate: 1/min, shadow: true }]"#
@@ -64,13 +64,13 @@ struct MetricsTests {
             #expect(scrape.value(calls, ["action": "none", "code": "no-route"]) == 1)
             #expect(scrape.value(calls, ["action": "none", "code": "malformed-request"]) == 1)
             #expect(scrape.value("notify_gateway_limit_rejections_total", ["limit": "few"]) == 1)
-            // The second, and the third, which another limit refused.
+            // The second send, and the third, which another limit rejected.
             #expect(scrape.value("notify_gateway_limit_shadow_rejections_total", ["limit": "trial"]) == 2)
             let lookups = "notify_gateway_password_cache_lookups_total"
             #expect(scrape.value(lookups, ["authenticator": "static-users", "result": "hit"]) == 2)
             #expect(scrape.value(lookups, ["authenticator": "static-users", "result": "miss"]) == 2)
             let outcomes = "notify_gateway_authenticator_outcomes_total"
-            // The second and third send were let in by what was remembered.
+            // The password cache accepted the second and the third send.
             #expect(scrape.value(outcomes, ["authenticator": "static-users", "outcome": "accepted"]) == 1)
             #expect(scrape.value(outcomes, ["authenticator": "static-users", "outcome": "rejected"]) == 1)
             for phase in ["parse", "identify", "authorize", "limit", "rewrite", "record", "forward", "complete"] {
@@ -92,7 +92,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("What was counted of connections to the backend stays counted when a reload changes the backend")
+    @Test("The connection counters survive a reload that changes the backend")
     func connects() async throws {
         try await GatewayUnderTest.runBackend(.classic, hub: NotificationHub()) { other in
             try await GatewayUnderTest.run { gateway in
@@ -119,7 +119,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Buckets of a histogram only grow, and the last has all")
+    @Test("The buckets of a histogram are cumulative, and the last one equals the count")
     func histograms() async throws {
         try await GatewayUnderTest.run { gateway in
             for _ in 0..<5 { _ = try await gateway.client.call("GET", "/auth/whoami", as: "alice") }
@@ -138,7 +138,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Dashboard and alerts speak of metrics, labels and codes that there are; the dashboard shows every metric")
+    @Test("Dashboard and alerts use only existing metrics, labels and codes, and the dashboard shows each metric")
     func dashboards() async throws {
         let deploy = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../deploy")
         let dashboard = try String(contentsOf: deploy.appending(path: "grafana.json"), encoding: .utf8)
@@ -152,7 +152,7 @@ struct MetricsTests {
             var labels: [String: Set<String>] = [:]
             for sample in scrape.samples { labels[sample.name, default: []].formUnion(sample.labels.keys) }
             for name in scrape.types.keys where labels[name] == nil && labels["\(name)_bucket"] == nil {
-                // Of what only some authenticators have there is no sample.
+                // Metrics of other authenticators have no sample here.
                 labels[name] = ["authenticator", "state"]
             }
             let codes = Set(RejectionCode.allCases.map(\.rawValue) + ["ok"])
@@ -183,7 +183,7 @@ struct MetricsTests {
         }
     }
 
-    @Test("Ready says why it is not, live says that the process is there, and nothing else is answered")
+    @Test("The admin listener serves liveness and readiness, and the public listener does not")
     func health() async throws {
         try await GatewayUnderTest.run { gateway in
             func get(_ path: String) async throws -> RawClient.Response {
@@ -193,7 +193,7 @@ struct MetricsTests {
             #expect(try await get("/health/live").status == 200)
             #expect(try await get("/health/ready").status == 200)
             #expect(try await get("/").status == 404)
-            // Not on the public listener, whatever it is asked by.
+            // The public listener does not serve these paths.
             for path in ["/metrics", "/health/live", "/health/ready"] {
                 let response = try await gateway.client.send("GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n")
                 #expect(response.problem == "no-route")

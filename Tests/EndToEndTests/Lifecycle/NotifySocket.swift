@@ -1,6 +1,6 @@
 import Foundation
 
-/// The socket on which a service manager is told how its services are doing.
+/// The socket on which a service manager receives the state of its services (sd_notify(3)).
 final class NotifySocket: Sendable {
     let path: String
     private let descriptor: CInt
@@ -21,14 +21,14 @@ final class NotifySocket: Sendable {
             }
         }
         guard descriptor >= 0, isBound else { throw Failure(code: errno) }
-        // A test that hears nothing shall fail and not hang.
+        // The timeout makes a test fail instead of hang if no message arrives.
         var patience = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(descriptor) }
 
-    /// The next message, as its lines.
+    /// Returns the next message as its variables.
     func next() async throws -> [String: String] {
         try await Blocking.run { [descriptor] in
             var buffer = [UInt8](repeating: 0, count: 4096)
@@ -44,7 +44,7 @@ final class NotifySocket: Sendable {
         }
     }
 
-    /// The next message that has the name in it; others are passed over.
+    /// Returns the next message that contains the variable, and discards the others.
     func next(with name: String) async throws -> [String: String] {
         while true {
             let message = try await next()

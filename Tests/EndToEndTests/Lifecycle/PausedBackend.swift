@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A backend that answers its requests when the test says so.
+/// A backend that holds each request until the test releases it.
 final class PausedBackend: Sendable {
     private struct State {
         var waiting: [any Channel] = []
@@ -20,9 +20,9 @@ final class PausedBackend: Sendable {
 
     private init(onArrival: @escaping @Sendable () -> Void) { self.onArrival = onArrival }
 
-    /// Runs the body with a backend that holds each request until it is released.
+    /// Runs the body with such a backend.
     ///
-    /// - Parameter onArrival: called once a request.
+    /// - Parameter onArrival: is called once for each request.
     static func run<Result: Sendable>(
         onArrival: @escaping @Sendable () -> Void, whileServing body: (PausedBackend) async throws -> Result
     ) async throws -> Result {
@@ -46,7 +46,7 @@ final class PausedBackend: Sendable {
         }
     }
 
-    /// Answers all that wait, and from now on every request at once.
+    /// Responds to the held requests, and from now on to each request immediately.
     func release() {
         let waiting = state.withLock { state in
             state.isReleased = true
@@ -56,7 +56,7 @@ final class PausedBackend: Sendable {
         for channel in waiting { Self.answer(channel) }
     }
 
-    /// Returns when nobody is connected.
+    /// Returns when no connection is open.
     func isLeft() async {
         await withCheckedContinuation { continuation in
             let isLeft = state.withLock { state in
@@ -102,7 +102,7 @@ final class PausedBackend: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received.writeImmutableBuffer(unwrapInboundIn(data))
-            // A body comes in the same segment as its head: the gateway writes both at once.
+            // The body arrives together with its head, because the gateway writes both at once.
             guard String(buffer: received).contains("\r\n\r\n") else { return }
             received.clear()
             backend.arrived(on: context.channel)

@@ -5,11 +5,11 @@ import NotifyBackend
 import Synchronization
 import Testing
 
-@Suite("A configuration that changes while the gateway serves")
+@Suite("Reloads of a running gateway")
 struct ReloadTests {
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
-    @Test("100 reloads under load: no call fails, and what is remembered of callers goes on")
+    @Test("100 reloads under load fail no call and keep the state of callers")
     func underLoad() async throws {
         let hub = NotificationHub()
         try await GatewayUnderTest.runBackend(.classic, hub: hub) { backend in
@@ -41,7 +41,7 @@ struct ReloadTests {
         }
     }
 
-    /// Call after call until it is told to stop: how many were answered with 200, and what the others were answered with.
+    /// Sends calls until the flag is raised. Returns the number of responses with 200 and the other statuses.
     private static func load(
         _ port: Int, _ token: String, sends: Bool, until stop: Flag
     ) throws -> (good: Int, bad: [Int]) {
@@ -59,7 +59,7 @@ struct ReloadTests {
     }
 
     @Test(
-        "A call under way ends by the rules that it began by, at the backend that it went to; the next goes by the new ones"
+        "A call in flight completes with the old configuration and backend, and the next call uses the new ones"
     )
     func inFlight() async throws {
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
@@ -75,7 +75,7 @@ struct ReloadTests {
                     for await _ in arrivals { break }
                     try gateway.write(backend: "http://127.0.0.1:\(other)")
                     #expect(try await gateway.reload().isTaken)
-                    // Of the new backend, while the old one still has a call.
+                    // The new backend serves this call while the old one still holds a call.
                     #expect(try await client.call("POST", Self.send, as: "alice", body: #""new""#).status == 200)
                     try gateway.write(ReloadingGateway.sendsRefused, backend: "http://127.0.0.1:\(other)")
                     #expect(try await gateway.reload().isTaken)
@@ -83,14 +83,15 @@ struct ReloadTests {
                     #expect(refused.problem == "send-not-allowed")
                     held.release()
                     #expect(try await first.status == 200)
-                    // Nobody can come by the old way any more, and its connections are given up.
+                    // No call uses the old backend any more, so the gateway closes its connections.
                     await held.isLeft()
                 }
             }
         }
     }
 
-    @Test("A mistake is refused within a second with all its problems, and everything goes on as before")
+    @Test(
+        "A reload rejects an invalid configuration within a second, lists each problem and keeps the old configuration")
     func mistakes() async throws {
         try await ReloadingGateway.run(backend: "http://127.0.0.1:9") { gateway in
             let client = try RawClient(port: gateway.port)
@@ -108,7 +109,8 @@ struct ReloadTests {
             }
             #expect(time < .seconds(1))
 
-            // What needs a restart and what an authenticator finds in its file are said together.
+            // One reload reports both the settings that need a restart and the problem that an authenticator finds in
+            // its file.
             try gateway.directory.write(
                 ReloadingGateway.text(backend: "http://127.0.0.1:9", ReloadingGateway.sendsRefused)
                     .replacing("users.yaml", with: "other-users.yaml")
@@ -122,7 +124,8 @@ struct ReloadTests {
             #expect(restarts == ["listen", "ledger.file"])
             #expect(values.problems.count == 3, "\(values.problems)")
 
-            // alice may still send: the call comes as far as the backend, which is not there.
+            // The policy still allows sends of alice: the call reaches the forward phase, where the backend is
+            // unreachable.
             let sent = try await client.call("POST", Self.send, as: "alice", body: #""hello""#)
             #expect(sent.problem == "backend-unreachable")
             try gateway.write(ReloadingGateway.sendsRefused)
@@ -132,7 +135,7 @@ struct ReloadTests {
         }
     }
 
-    @Test("Users who are in no file of the new configuration lose what they were granted, and new ones are let in")
+    @Test("Users who are missing in the new configuration lose their grants, and new users can log in")
     func users() async throws {
         try await ReloadingGateway.run(backend: "http://127.0.0.1:9") { gateway in
             let client = try RawClient(port: gateway.port)
@@ -150,7 +153,7 @@ struct ReloadTests {
             #expect(try await client.call("GET", "/auth/whoami", as: "alice").status == 401)
             #expect(try await client.call("GET", "/auth/whoami", token: token).status == 401)
             #expect(try await client.call("GET", "/auth/whoami", as: "bob").status == 200)
-            // The file that counts now is the one that is watched.
+            // The gateway now reads the new users file.
             try gateway.directory.write(GatewayUnderTest.users, to: "fewer.yaml")
             #expect(try await gateway.reload().isTaken)
             #expect(try await client.call("GET", "/auth/whoami", as: "alice").status == 200)

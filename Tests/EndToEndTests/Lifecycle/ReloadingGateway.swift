@@ -5,7 +5,7 @@ import GatewayTesting
 import HMACToken
 import StaticUsers
 
-/// A gateway in this process whose configuration is exchanged while it serves.
+/// A gateway within the test process whose configuration changes while it serves.
 struct ReloadingGateway {
     let directory: TestFiles
     let port: Int
@@ -14,7 +14,7 @@ struct ReloadingGateway {
     static let sendsAllowed = #"policy: { send: [{ from: "*", to: "*" }], tags: [{ user: "*", allow: ["*"] }] }"#
     static let sendsRefused = #"policy: { send: [{ from: "bob", to: "carol" }] }"#
 
-    /// The whole text of a configuration.
+    /// Returns the complete text of a configuration.
     static func text(backend: String, _ policy: String = sendsAllowed, more: String = "") -> String {
         """
         listen: [{ address: "127.0.0.1:0" }]
@@ -48,12 +48,12 @@ struct ReloadingGateway {
         }
     }
 
-    /// The configuration with another policy, or other keys.
+    /// Writes the configuration with another policy, other sections or another backend.
     func write(_ policy: String = sendsAllowed, more: String = "", backend other: String? = nil) throws {
         try directory.write(Self.text(backend: other ?? backend, policy, more: more), to: "gateway.yaml")
     }
 
-    /// Has everything read again; the errors that there are, and whether it was taken.
+    /// Reloads the configuration. Returns whether the gateway accepted it, and the errors.
     func reload() async throws -> (isTaken: Bool, problems: [String]) {
         var problems: [String] = []
         let fault = try await ControlClient(path: directory.path + "/control.sock").ask(ControlRequest("reload")) {

@@ -2,7 +2,7 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("Starting and stopping under a service manager")
+@Suite("Start and stop under a service manager")
 struct ShutdownTests {
     private let directory: TestFiles
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
@@ -27,7 +27,9 @@ struct ShutdownTests {
         try await admin.send("GET /health/ready HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").status
     }
 
-    @Test("SIGTERM: not ready at once, still served for the grace, and every call in flight gets its answer")
+    @Test(
+        "A gateway that receives SIGTERM is not ready, serves during the grace period and completes each call in flight"
+    )
     func drain() async throws {
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         try await PausedBackend.run {
@@ -52,15 +54,15 @@ struct ShutdownTests {
                 gateway.signal(SIGTERM)
                 #expect(try await manager.next()["STOPPING"] == "1")
                 #expect(try await ready() == 503)
-                // Whoever has not noticed yet is served, and told to leave.
+                // During the grace period new calls are served, and their connections close.
                 let late = try await client.call("GET", "/auth/whoami", as: "bob")
                 #expect(late.status == 200)
                 #expect(late.field("Connection") == "close")
-                // Until the grace is over, and nobody is let in any more.
+                // After the grace period the gateway accepts no connection.
                 while let later = try? await client.call("GET", "/auth/whoami", as: "bob") {
                     #expect(later.status == 200)
                 }
-                // The time that a slow backend takes is what is tested here.
+                // A slow backend is part of this test.
                 if TestRun.isFull { try await Task.sleep(for: .seconds(30)) }
                 backend.release()
                 for try await response in tasks { #expect(response.status == 200) }
@@ -72,7 +74,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test("A second SIGTERM stops at once, and what is cut is recorded as unknown")
+    @Test("A second SIGTERM stops the gateway immediately, and interrupted calls have an unknown outcome")
     func secondSignal() async throws {
         let (arrivals, arrival) = AsyncStream<Void>.makeStream()
         try await PausedBackend.run {
@@ -91,7 +93,9 @@ struct ShutdownTests {
             gateway.signal(SIGTERM)
             #expect(await gateway.status() == 0)
             #expect(ContinuousClock.now - start < .seconds(5))
-            if case .success(let response) = await cut.result { Issue.record("answered with \(response.status)") }
+            if case .success(let response) = await cut.result {
+                Issue.record("the response has status \(response.status)")
+            }
             let records = try GatewayUnderTest.journal(in: directory)
             #expect(records.last?["kind"] as? String == "checkpoint" || records.last?["kind"] as? String == "stop")
             let outcome = try #require(records.first { $0["kind"] as? String == "outcome" })
@@ -99,7 +103,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test("A restart loses no connection where the service manager keeps the socket")
+    @Test("A restart loses no connection if the service manager keeps the socket")
     func socketActivation() async throws {
         try configure("http://127.0.0.1:9", grace: "100ms")
         let socket = try ListeningSocket(path: "\(directory.path)/public.sock")
@@ -134,11 +138,11 @@ struct ShutdownTests {
         #expect(count > 10)
         gateway.signal(SIGTERM)
         #expect(await gateway.status() == 0)
-        // It is the manager's, not the gateway's to remove.
+        // The socket file belongs to the service manager, so the gateway does not remove it.
         #expect(FileManager.default.fileExists(atPath: "\(directory.path)/public.sock"))
     }
 
-    @Test("systemd's own tool for socket activation is served")
+    @Test("The gateway serves a socket from `systemd-socket-activate`")
     func systemdSocketActivate() async throws {
         let tool = "/usr/bin/systemd-socket-activate"
         guard FileManager.default.isExecutableFile(atPath: tool) else { return }
@@ -154,7 +158,7 @@ struct ShutdownTests {
         process.terminationHandler = { end.yield($0.terminationStatus) }
         try process.run()
         defer { process.terminate() }
-        // "Listening on … as 3." is its only line before the first connection.
+        // "Listening on … as 3." is the only line before the first connection.
         let lines = log.fileHandleForReading
         _ = try await Blocking.run { lines.availableData }
         #expect(try await client.call("GET", "/auth/whoami", as: "alice").status == 200)
@@ -165,7 +169,7 @@ struct ShutdownTests {
         }
     }
 
-    @Test("A socket that no listener has is refused, by its address")
+    @Test("The gateway rejects an inherited socket that no listener uses, and names its address")
     func surplusSocket() async throws {
         try configure("http://127.0.0.1:9")
         let socket = try ListeningSocket(path: "\(directory.path)/other.sock")
@@ -174,7 +178,7 @@ struct ShutdownTests {
         #expect(try directory.text(of: "log").contains("unix:\(directory.path)/other.sock"))
     }
 
-    @Test("SIGHUP is reported as a reload with its time, and the watchdog is fed until the end")
+    @Test("The gateway reports SIGHUP as a reload with its time, and notifies the watchdog until it stops")
     func notifications() async throws {
         try configure("http://127.0.0.1:9", grace: "0s")
         let manager = try NotifySocket(in: directory.path)
@@ -196,7 +200,7 @@ struct ShutdownTests {
         #expect(try directory.text(of: "log").contains("is 2, but this program reads versions up to 1"))
     }
 
-    @Test("The ledger is copied while it is used, and the copy is a ledger")
+    @Test("`ledger backup` copies a ledger in use, and a gateway starts with the copy")
     func backup() async throws {
         try configure("http://127.0.0.1:9", grace: "0s")
         let manager = try NotifySocket(in: directory.path)
@@ -211,7 +215,7 @@ struct ShutdownTests {
         #expect(await gateway.status() == 0)
         #expect(try directory.mode(of: "copy.sqlite") == 0o600)
         #expect(try directory.mode(of: "copy.sqlite.key") == 0o600)
-        // Without a gateway too, and a gateway starts with a copy.
+        // The command also works without a gateway.
         #expect(
             try await Program.run(
                 ["ledger", "backup", "second.sqlite", "--config", "gateway.yaml"], in: directory.path

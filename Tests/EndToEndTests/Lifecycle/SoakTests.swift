@@ -4,12 +4,12 @@ import Synchronization
 import Testing
 
 @Suite(
-    "Resources over a long time, and too few of them",
-    .disabled(if: TestRun.isSanitized, "a sanitizer takes memory and time of its own"))
+    "Resource usage",
+    .disabled(if: TestRun.isSanitized, "a sanitizer changes memory and time"))
 struct SoakTests {
     private static let send = "/api/notifications?pns=apns&to_tag=bob"
 
-    /// What a process has of memory and descriptors.
+    /// The resident memory and the open descriptors of a process.
     private struct Holdings {
         let resident: Int
         let descriptors: Int
@@ -39,7 +39,8 @@ struct SoakTests {
             """, to: "gateway.yaml")
     }
 
-    /// A backend that fails each fiftieth request in one of four ways: status, broken answer, broken connection, nonsense.
+    /// Returns a reaction that fails each fiftieth request, in turn by status, truncated response, closed connection
+    /// and invalid HTTP.
     private static func faulty() -> @Sendable (String) -> ScriptedServer.Reaction {
         let count = Atomic(0)
         return { _ in
@@ -53,7 +54,7 @@ struct SoakTests {
         }
     }
 
-    @Test("Memory and descriptors stay where they are, with 2 % of the calls failing at the backend")
+    @Test("Memory and descriptors do not grow while 2 % of the calls fail at the backend")
     func growth() async throws {
         let total = TestRun.count(full: 1_000_000, otherwise: 20_000)
         let directory = try TestFiles()
@@ -96,15 +97,15 @@ struct SoakTests {
                     "soak: \(total) calls, \(share) failed, \(middle.resident >> 10) KiB at half, grew by",
                     "\(growth >> 10) KiB, descriptors \(middle.descriptors) and \(end.descriptors)")
                 #expect(growth < 8 << 20, "\(growth) bytes")
-                // A short run has not filled what memory is kept for reuse.
+                // A short run does not yet fill the memory that is kept for reuse.
                 if TestRun.isFull { #expect(Double(growth) < Double(middle.resident) * 0.03, "\(growth) bytes") }
-                // Those to the backend come and go.
+                // The number of connections to the backend varies.
                 #expect(abs(end.descriptors - middle.descriptors) <= workers)
             }
         }
     }
 
-    @Test("With 256 descriptors it neither crashes nor spins, and serves again within a second")
+    @Test("A gateway that runs out of descriptors neither crashes nor spins, and serves again within a second")
     func descriptors() async throws {
         let directory = try TestFiles()
         try await ScriptedServer.run { _ in
@@ -117,16 +118,17 @@ struct SoakTests {
                 let (port, process) = (gateway.port, gateway.processIdentifier)
                 let recovery = try await TestRun.measure(below: .seconds(1)) {
                     try await Blocking.run {
-                        // More than there are descriptors, from addresses enough that the cap of one is not what counts.
+                        // The connections exceed the descriptors. They come from several addresses, so that the limit
+                        // per address does not apply.
                         var held: [KeptConnection] = []
                         for number in 0..<400 {
                             held.append(try KeptConnection(port: port, from: "127.0.0.\(2 + number % 8)"))
                         }
                         let before = try Self.processorTime(of: process)
-                        // The time over which it is measured.
+                        // The sleep is the measured interval.
                         Thread.sleep(forTimeInterval: 2)
                         let spent = try Self.processorTime(of: process) - before
-                        // Of two seconds and as many cores as there are: a loop that spins takes one.
+                        // An event loop that spins uses one second of processor time per second.
                         #expect(spent < 1.0, "\(spent) s")
                         held = []
                         let start = ContinuousClock.now
@@ -143,7 +145,7 @@ struct SoakTests {
         }
     }
 
-    /// Seconds of processor time that a process has used.
+    /// Returns the processor time of a process in seconds.
     private static func processorTime(of process: Int32) throws -> Double {
         let stat = try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)
         let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []

@@ -4,18 +4,19 @@ import GatewayTesting
 import HMACToken
 import Testing
 
-/// The program with PAM modules that break their process in every way, while others call with tokens.
-@Suite("A gateway whose PAM modules break", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
+/// A gateway process with PAM modules that crash, hang or print, while other callers use tokens.
+@Suite("PAM modules that fail", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
 struct BrokenModuleTests {
     private static let kinds = ["hang", "segfault", "exit", "print"]
-    /// Of each kind. All kinds together are 1,000 in the full run.
+    /// The number of logins of each kind. The full run has 1,000 logins of all kinds.
     private static let logins = TestRun.count(full: 250, otherwise: 15)
-    /// How often calls are measured alone and beside them.
+    /// The number of measurements without and with the failing logins.
     private static let turns = 5
-    /// From one login of a kind to its next: what they cost is to be a load, and not all that the machine has.
+    /// The interval between two logins of a kind. The logins are a load, but do not use all processors.
     private static let pace = Duration.milliseconds(200)
 
-    /// Hanging modules meet a deadline of 100 ms; the others have all the time that their worker takes to start.
+    /// Returns the configuration. Hanging modules have a deadline of 100 ms; the deadline of the others covers the
+    /// start of their worker.
     private static func configuration(_ stack: PAMStack) -> String {
         let service = "service: \(PAMStack.service), service-directory: \(stack.path)"
         return """
@@ -28,7 +29,9 @@ struct BrokenModuleTests {
             """
     }
 
-    @Test("lets nobody in, stays the process that it is, leaves nothing behind, and serves tokens meanwhile")
+    @Test(
+        "A gateway whose PAM modules fail rejects their logins, leaks nothing and serves tokens meanwhile"
+    )
     func survives() async throws {
         let stack = try PAMStack()
         try stack.useModule(auth: "by-name")
@@ -41,14 +44,14 @@ struct BrokenModuleTests {
             let steady = try KeptConnection(port: gateway.port)
             let whoami = RawClient.request("GET", "/auth/whoami", token: token)
             #expect(try steady.call(whoami).status == 200)
-            // Threads, pools and the first of everything.
+            // The first logins start threads and worker pools.
             _ = try await Self.attack(gateway.port, logins: 2)
             _ = try await probe.measure(for: .milliseconds(300))
             let before = try #require(Self.descriptorsButWorkers(of: gateway.observed))
 
             var turns: [(quiet: Latencies, meanwhile: Latencies)] = []
             var statuses: [String: [Int: Int]] = [:]
-            // In turns, so that whatever else the machine does falls on both.
+            // The two measurements alternate, so that other load on the machine affects both.
             var idle: [Double] = []
             for _ in 0..<Self.turns {
                 let load = ProcessorLoad()
@@ -60,15 +63,15 @@ struct BrokenModuleTests {
                 isOver.raise()
                 turns.append((quiet, try await calls))
                 statuses.merge(outcome) { $0.merging($1, uniquingKeysWith: +) }
-                // Before it has been idle for so long that the gateway closes it.
+                // The call keeps the connection from being closed as idle.
                 #expect(try steady.call(whoami).status == 200)
             }
             let leastIdle = idle.min() ?? 0
             let quiet = turns.map(\.quiet).reduce(Latencies([]), +)
             let meanwhile = turns.map(\.meanwhile).reduce(Latencies([]), +)
             print(
-                "Tokens while \(Self.logins * Self.kinds.count) PAM logins broke: quiet \(quiet); meanwhile \(meanwhile); "
-                    + "while quiet, at least \(Int(leastIdle * 100)) % of the processors were idle")
+                "Tokens while \(Self.logins * Self.kinds.count) PAM logins failed: quiet \(quiet); "
+                    + "meanwhile \(meanwhile); at least \(Int(leastIdle * 100)) % idle processors while quiet")
 
             #expect(statuses["hang"] == [503: Self.logins])
             #expect(statuses["segfault"] == [503: Self.logins])
@@ -77,18 +80,17 @@ struct BrokenModuleTests {
             if TestRun.isFull && leastIdle > 0.5 {
                 #expect(meanwhile.percentile(99) <= quiet.percentile(99) * 1.1)
             } else {
-                // The slowest hundredth is a few calls of a turn, and on a machine that others keep busy it is theirs.
+                // The slowest hundredth is a few calls of a turn, and other load on the machine may cause them.
                 let slow = turns.count { turn in
                     turn.meanwhile.percentile(99) > turn.quiet.percentile(99) * 1.1 + .milliseconds(50)
                 }
                 #expect(slow <= Self.turns / 2, "\(turns)")
             }
 
-            // The same process, on the same connection.
+            // The process and the connection are the same as before.
             #expect(try steady.call(whoami).status == 200)
             #expect(gateway.observed.zombies == [])
-            // The ends of connections are seen between calls: some of those from before may have been open still when the first
-            // count was made.
+            // The gateway notices closed connections between calls, so the first count may contain closed ones.
             func areLeft() -> Bool { Self.descriptorsButWorkers(of: gateway.observed).map { $0 > before } ?? true }
             for _ in 0..<1000 where areLeft() { _ = try steady.call(whoami) }
             #expect(!areLeft())
@@ -97,22 +99,22 @@ struct BrokenModuleTests {
         #expect(stack.lastingProcesses() == 0)
     }
 
-    /// An idle worker is kept, with one socket.
+    /// Returns the open descriptors without the socket of each idle worker.
     private static func descriptorsButWorkers(of process: ObservedProcess) -> Int? {
         process.descriptors.map { $0 - process.children.count }
     }
 
-    /// So many logins of each kind, each kind at its pace, and how they were answered.
+    /// Starts the logins of each kind at the pace, and returns the number of responses by kind and status.
     private static func attack(_ port: Int, logins: Int) async throws -> [String: [Int: Int]] {
         try await withThrowingTaskGroup(of: (String, Int).self) { group in
             let start = ContinuousClock.now
             for (offset, kind) in kinds.enumerated() {
                 for number in 0..<logins {
-                    // One after the other, a quarter of the pace apart.
+                    // The kinds start a quarter of the interval apart.
                     let time = start + pace * number + pace * offset / kinds.count
                     group.addTask {
                         try await Task.sleep(until: time)
-                        // From addresses and for users of their own, so that no wrong password is too many.
+                        // Separate addresses and users keep the login throttle from applying.
                         let source = "127.\(UInt8.random(in: 1...254)).\(UInt8.random(in: 0...254)).\(1 + offset)"
                         let user = "\(kind)-\(UInt64.random(in: .min ... .max))"
                         let client = try RawClient(port: port, from: source)

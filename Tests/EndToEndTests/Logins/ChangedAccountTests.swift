@@ -3,7 +3,7 @@ import GatewayTesting
 import Synchronization
 import Testing
 
-@Suite("What becomes of tokens when the users file changes", .timeLimit(.minutes(5)))
+@Suite("Tokens after a change of the users file", .timeLimit(.minutes(5)))
 struct ChangedAccountTests {
     private static let policy = """
         policy:
@@ -18,7 +18,7 @@ struct ChangedAccountTests {
         return try #require(object["access_token"] as? String)
     }
 
-    /// After what time the look says yes; 20 s where it never does.
+    /// Returns the time until the closure returns true, or 20 s if it never does.
     private static func time(until isOver: () async throws -> Bool) async throws -> Duration {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(20) {
@@ -27,7 +27,7 @@ struct ChangedAccountTests {
         return .seconds(20)
     }
 
-    @Test("A group that is taken away is taken from tokens within a second; the session goes on")
+    @Test("A token loses a removed group within a second, and its session continues")
     func losesGroup() async throws {
         let time = try await TestRun.measure(below: .seconds(1)) {
             try await GatewayUnderTest.run(policy: Self.policy) { gateway in
@@ -49,11 +49,11 @@ struct ChangedAccountTests {
                 return time
             }
         }
-        print("A lost group was lost for a token after \(time)")
+        print("A token lost a removed group after \(time)")
         #expect(time < .seconds(1))
     }
 
-    /// A hash of carol's that takes some tenths of a second, and nobody's password.
+    /// A users file in which the hash of carol takes some tenths of a second to verify.
     private static let costly = GatewayUnderTest.users.replacing(
         "$5$rounds=1000$carol", with: "$5$rounds=500000$carol"
     ).replacing("[staff]", with: "[staff, costly]")
@@ -62,13 +62,13 @@ struct ChangedAccountTests {
         "hvUjrGqQVL1XUbt.G8CccOg9cU1M3/3\"", with: "hvUjrGqQVL1XUbt.G8CccOg9cU1M3/3\", disabled: true")
 
     @Test(
-        "While wrong passwords of others keep all threads busy, an account that is disabled loses its tokens within a second"
+        "A disabled account loses its tokens within a second while wrong passwords occupy all verification threads"
     )
     func underFlood() async throws {
         func isGood(_ figure: (time: Duration, left: Int)) -> Bool { figure.time < .seconds(1) && figure.left > 0 }
         var (time, left) = try await Self.disableUnderFlood()
         for _ in 0..<2 where !isGood((time, left)) { (time, left) = try await Self.disableUnderFlood() }
-        print("Under a flood of wrong passwords a token was refused after \(time); \(left) logins were still waiting")
+        print("A token was rejected under a flood of wrong passwords after \(time); \(left) logins were still waiting")
         #expect(time < .seconds(1))
         #expect(left > 0)
     }
@@ -77,12 +77,12 @@ struct ChangedAccountTests {
         let count = Atomic(0)
     }
 
-    /// Disables an account while many wrong passwords wait for a thread; after what time its token was refused, and how many of
-    /// those still waited then.
+    /// Disables an account while many wrong passwords wait for a thread. Returns the time until its token was rejected
+    /// and the number of passwords that still waited.
     private static func disableUnderFlood() async throws -> (Duration, Int) {
         try await GatewayUnderTest.run(policy: policy) { gateway in
             let token = try await token(gateway, "alice")
-            // The hash that costs comes with a reload, so that the gateway starts at once.
+            // A reload brings the expensive hash, so that the gateway starts quickly.
             try gateway.directory.write(costly, to: "users.yaml")
             _ = try await time {
                 try await gateway.client.call("GET", "/auth/whoami", as: "bob").text.contains("costly")
@@ -92,14 +92,14 @@ struct ChangedAccountTests {
             return try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for number in 0..<60 {
                     tasks.addTask {
-                        // From an address each: none has too many wrong passwords.
+                        // Each login has its own address, so that the login throttle does not apply.
                         let client = try RawClient(port: port, from: "127.9.\(number).1")
                         _ = try await client.call(
                             "GET", "/auth/whoami", as: "carol", password: "wrong-\(number)")
                         answered.count.add(1, ordering: .relaxed)
                     }
                 }
-                // The flood is on once the first of them has cost what it costs.
+                // The flood has begun when the first verification is complete.
                 while answered.count.load(ordering: .relaxed) == 0 {
                     #expect(try await gateway.client.call("GET", "/auth/whoami", token: token).status == 200)
                 }

@@ -5,35 +5,35 @@ import HMACToken
 import NIOCore
 import Testing
 
-/// Many wrong passwords at once against a stack that asks for a pause after each.
+/// Many concurrent wrong passwords for a PAM stack that requests a delay after each.
 @Suite(
-    "Many wrong PAM passwords at once",
+    "Concurrent wrong PAM passwords",
     .enabled(
         if: PAMModules.matrix != nil && PAMModules.failDelay != nil && SystemTools.compiler != nil,
         "pam_matrix, pam_faildelay or a C compiler is not installed"),
-    .disabled(if: TestRun.isSanitized, "a sanitizer takes time of its own"))
+    .disabled(if: TestRun.isSanitized, "a sanitizer changes the time"))
 struct DelayedRejectionTests {
-    @Test("100 hold up neither the event loops, nor workers, nor somebody elsewhere with the right one")
+    @Test("100 wrong passwords delay neither the event loops, nor the workers, nor a login from another address")
     func hundred() async throws {
         let times = try await TestRun.measure(until: \.areGood) { try await Self.round() }
         #expect(times.areGood, "\(times)")
     }
 
     private struct Times {
-        /// Until the right password was answered.
+        /// The time until the response to the right password.
         let right: Duration
-        /// How late timers rang by their loops' own fault.
+        /// The delays of timers that waiting for a processor does not explain.
         let own: Latencies
         let machineIsQuiet: Bool
 
         var areGood: Bool {
-            // Among others who keep the machine busy, whoever holds a lock for a moment may lose its processor with it.
+            // On a busy machine, a thread may lose its processor while it holds a lock.
             right < .seconds(1) && own.percentile(99) < .milliseconds(5)
                 && own.percentile(100) < .milliseconds(machineIsQuiet ? 5 : 100)
         }
     }
 
-    /// One round, with a gateway of its own.
+    /// Runs one round with a new gateway.
     private static func round() async throws -> Times {
         let stack = try PAMStack()
         let asked = "\(stack.path)/asked"
@@ -55,7 +55,7 @@ struct DelayedRejectionTests {
         return try await ConfiguredGateway.run(text, in: directory, catalog: catalog) { port in
             let loops = try await Self.loops(port, token, LoopFinder.found(as: stack.path))
             let before = ProcessorLoad()
-            // Waits for two refusals, in which a machine of its own has nothing to do.
+            // The crowd waits for two rejections, during which the machine is otherwise idle.
             let crowd = try await Blocking.run { try Crowd(port: port, token: token) }
             let machineIsQuiet = ProcessorLoad().idlePart(since: before) > 0.5
             let start = ContinuousClock.now
@@ -65,25 +65,25 @@ struct DelayedRejectionTests {
             let late = Latencies(rings.map(\.late))
             let own = Latencies(rings.map(\.ownFault))
             print(
-                "100 wrong passwords: all answered after \(all.inMilliseconds) ms, the right one after "
+                "100 wrong passwords: all responses after \(all.inMilliseconds) ms, the right one after "
                     + "\(right.inMilliseconds) ms; timers late: \(late); without waiting for a processor: \(own)")
             #expect(order.count { $0 == "nobody" } == 100)
             #expect(order.count { $0 == "daemon" } == 1)
-            // Held for its delay by each of them, four workers would have been busy for 50 s.
+            // Four workers that each waited for the delay would be busy for 50 s.
             #expect(all < .seconds(10))
             return Times(right: right, own: own, machineIsQuiet: machineIsQuiet)
         }
     }
 
-    /// A hundred devices and somebody elsewhere, all connected, and served once, before the first password goes out. The first of
-    /// everything, workers included, has been as well.
+    /// A hundred devices and one other client. All are connected and have had one response, and the workers have
+    /// started, before the first password is sent.
     private final class Crowd: @unchecked Sendable {
-        // Unchecked: made, then used, then dropped, by one thread at a time.
+        // Unchecked: one thread at a time creates, uses and releases it.
         private let devices: [KeptConnection]
         private let other: KeptConnection
 
         init(port: Int, token: String) throws {
-            // As many addresses as it takes for none of them to have tried too often.
+            // The number of addresses keeps the login throttle from applying.
             devices = try (0..<100).map { try KeptConnection(port: port, from: "127.0.0.\(10 + $0 % 10)") }
             other = try KeptConnection(port: port, from: "127.0.0.2")
             let whoami = RawClient.request("GET", "/auth/whoami", token: token)
@@ -94,12 +94,12 @@ struct DelayedRejectionTests {
             }
         }
 
-        /// Sends all passwords, the right one last, and answers how long the right one took.
+        /// Sends all passwords, the right one last, and returns the time until its response.
         func logIn() throws -> Duration {
             for (number, device) in devices.enumerated() {
                 try device.write(
                     RawClient.request("GET", "/auth/whoami", as: "nobody", password: "wrong \(number)"))
-                // As devices come: within a moment, and not in the same one. None is answered before all are under way.
+                // The requests arrive shortly after each other. No response arrives before all requests are sent.
                 Thread.sleep(forTimeInterval: 0.001)
             }
             let before = ContinuousClock.now
@@ -112,7 +112,8 @@ struct DelayedRejectionTests {
         }
     }
 
-    /// The gateway's event loops: as many as there are processors. Connections come to them by turns, or as it happens.
+    /// Returns the event loops of the gateway, one per processor. The distribution of connections among them is
+    /// unspecified.
     private static func loops(_ port: Int, _ token: String, _ found: LoopFinder.Found) async throws -> [any EventLoop] {
         for _ in 0..<1000 where found.all.count < System.coreCount {
             #expect(try await RawClient(port: port).call("GET", "/auth/whoami", token: token).status == 200)

@@ -4,12 +4,14 @@ import GatewayTesting
 import NotifyBackend
 import Testing
 
-/// An account that expires, of somebody who never had a token: there is no file whose change would tell, and no call comes.
+/// An account that expires without a token, a change of a file or a call.
 @Suite(
-    "An account of the system that expires",
+    "A system account that expires",
     .enabled(if: SystemTools.isRoot && SystemTools.userAdd != nil, "needs root and useradd"))
 struct ExpiredAccountTests {
-    @Test("loses its devices at the backend, and others keep theirs", .timeLimit(.minutes(1)))
+    @Test(
+        "An expired system account loses its registrations at the backend, and other accounts keep theirs",
+        .timeLimit(.minutes(1)))
     func loses() async throws {
         let names = (0..<2).map { _ in "ngt" + String(UInt64.random(in: .min ... .max), radix: 36) }
         defer { for name in names { try? SystemTools.run("/usr/sbin/userdel", [name]) } }
@@ -39,7 +41,7 @@ struct ExpiredAccountTests {
                 }
                 #expect(hub.registrations().count == 2)
                 try SystemTools.run("/usr/sbin/usermod", ["-e", "1", names[0]])
-                // Looks come every ten minutes, and with a reload; two must say the same.
+                // The gateway rechecks accounts each ten minutes and after a reload. Two rechecks must agree.
                 while hub.registrations().count > 1 {
                     let fault = try await ControlClient(path: directory.path + "/control.sock")
                         .ask(ControlRequest("reload")) { _ in }

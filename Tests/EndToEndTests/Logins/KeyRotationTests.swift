@@ -5,23 +5,23 @@ import HMACToken
 import Synchronization
 import Testing
 
-/// Keys that come and go while tokens are being used.
-@Suite("Rotating keys under load", .timeLimit(.minutes(10)))
+/// Rotations of token keys while tokens are in use.
+@Suite("Key rotation under load", .timeLimit(.minutes(10)))
 struct KeyRotationTests {
-    /// Tokens with the ends of their keys, as the test knows them, and what came of calls with them.
+    /// The issued tokens with the expiry of their keys, and the results of calls with them.
     private final class Book: Sendable {
         struct Entry {
             let token: String
-            /// When its key ends; nil for the one that signs.
+            /// The expiry of its key; nil for the current signing key.
             var end: WallTime?
         }
 
         struct Tally {
             var accepted = 0
             var refused = 0
-            /// Refused before the end of the key.
+            /// The number of rejections before the expiry of the key.
             var falselyRefused = 0
-            /// Accepted after the end of the key.
+            /// The number of acceptances after the expiry of the key.
             var falselyAccepted = 0
         }
 
@@ -37,8 +37,8 @@ struct KeyRotationTests {
         func add(_ token: String) { entries.withLock { $0.append(Entry(token: token)) } }
         func end(last: WallTime?) { entries.withLock { if !$0.isEmpty { $0[$0.count - 1].end = last } } }
 
-        /// Presents the token, which must be taken until its key ends and not from then on. What is under way at that moment
-        /// may go either way.
+        /// Presents the token. The gateway must accept it until its key expires and reject it afterwards. A call in
+        /// flight at that moment may have either result.
         func present(_ index: Int, to client: RawClient) async throws {
             let token = all[index].token
             let sent = clock.clocks.wall()
@@ -53,7 +53,7 @@ struct KeyRotationTests {
         }
     }
 
-    @Test("no token is refused before its key ends, and none taken after")
+    @Test("The gateway rejects no token before its key expires and accepts none afterwards")
     func rotations() async throws {
         let count = TestRun.count(full: 100, otherwise: 6)
         let directory = try TestFiles()
@@ -64,7 +64,7 @@ struct KeyRotationTests {
         try keys.write()
         let book = Book(clock: clock)
         book.add(try IssuedTokens.alice(by: directory, now: clock.clocks.wall()))
-        // The time of day is in the test's hand, so that keys end when it says; files are looked at in real time.
+        // The test sets the wall clock, which decides when keys expire. The gateway polls files in real time.
         let clocks = Clocks(monotonic: Clocks.system.monotonic, wall: clock.clocks.wall)
         try await ConfiguredGateway.run(
             "authenticators: [{ \(IssuedTokens.configuration) }]", in: directory,
@@ -75,7 +75,7 @@ struct KeyRotationTests {
             try await withThrowingTaskGroup(of: Void.self) { load in
                 for number in 0..<4 {
                     load.addTask {
-                        // The token of the day, yesterday's, and one from before.
+                        // The current token and the two before it.
                         var age = number % 3
                         while !isOver.isRaised {
                             try await book.present(max(0, book.all.count - 1 - age), to: client)
@@ -91,15 +91,15 @@ struct KeyRotationTests {
         }
         let result = book.result
         print(
-            "\(count) rotations: \(result.accepted) calls taken, \(result.refused) refused, \(result.falselyRefused) of "
-                + "them falsely, \(result.falselyAccepted) taken after the end of their key")
+            "\(count) rotations: \(result.accepted) calls accepted, \(result.refused) rejected, \(result.falselyRefused) "
+                + "of them wrongly, \(result.falselyAccepted) accepted after the expiry of their key")
         #expect(result.falselyRefused == 0)
         #expect(result.falselyAccepted == 0)
         #expect(result.accepted > 10 * count)
         #expect(result.refused >= count)
     }
 
-    /// A fresh key, which the gateway finds by itself; then the former one ends.
+    /// Adds a key, waits until the gateway uses it, and then lets the former key expire.
     private static func rotate(
         _ file: String, _ number: Int, _ book: Book, _ client: RawClient, _ directory: TestFiles
     ) async throws {
@@ -108,7 +108,7 @@ struct KeyRotationTests {
         try keys.rotate(now: book.clock.clocks.wall(), overlap: .seconds(30), id: "k\(number)")
         try keys.write()
         let token = try IssuedTokens.alice(by: directory, now: book.clock.clocks.wall())
-        // Until the gateway has looked at the file.
+        // The gateway has read the new key when it accepts the token.
         while try await client.call("GET", "/auth/whoami", token: token).status != 200 {}
         book.end(last: keys.keys.first { $0.id == former }?.notAfter)
         book.add(token)

@@ -2,10 +2,10 @@ import Foundation
 import GatewayTesting
 import Testing
 
-/// The program with PAM modules that leave processes in sessions of their own, which hear no signal.
-@Suite("What PAM modules leave behind", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
+/// A gateway process with PAM modules that start processes in sessions of their own, which receive no signal.
+@Suite("Processes that PAM modules start", .enabled(if: SystemTools.compiler != nil, "there is no C compiler"))
 struct LeftProcessTests {
-    @Test("ends with the gateway, also where that is killed", arguments: [false, true])
+    @Test("Processes of PAM modules end when the gateway stops or is killed", arguments: [false, true])
     func ends(isKilled: Bool) async throws {
         let stack = try PAMStack()
         try stack.useModule(auth: "daemon")
@@ -18,11 +18,11 @@ struct LeftProcessTests {
                 """, to: "gateway.yaml")
         func login(_ gateway: ServedProgram) async throws {
             #expect(try await gateway.client.call("GET", "/auth/whoami", as: "nobody").status == 200)
-            // The guardian, the worker, and what the module has started, which may be starting one more.
+            // The guardian, the worker, and the process that the module has started.
             #expect(stack.lastingProcesses(patience: .zero) >= 3)
         }
         if isKilled {
-            // Stopping it as an operator would has nothing to stop then.
+            // The shutdown fails because the process was killed.
             _ = try? await ServedProgram.run(in: directory) { gateway in
                 try await login(gateway)
                 gateway.kill()

@@ -4,16 +4,16 @@ import GatewayServer
 import GatewayTesting
 import Testing
 
-/// Many devices behind one address, through the whole gateway to PAM.
+/// Many devices behind one address that log in through PAM.
 @Suite(
-    "Behind one address",
+    "Devices behind one address",
     .enabled(if: PAMModules.matrix != nil && SystemTools.compiler != nil, "pam_matrix or a C compiler is not installed")
 )
 struct SharedAddressTests {
     private static let devices = 200
-    /// The full run is longer than an accepted password is remembered, so that PAM is asked about good ones again.
+    /// The full run exceeds the lifetime of the password cache, so that PAM verifies correct passwords again.
     private static let seconds = TestRun.count(full: 75, otherwise: 3)
-    /// Users must be accounts of the machine, of which a small one has fewer than 20.
+    /// Accounts of this machine. A small machine has fewer than 20.
     private static let users: [String] = {
         let lines = (try? String(contentsOfFile: "/etc/passwd", encoding: .utf8))?.split(separator: "\n") ?? []
         let names = lines.compactMap { line -> String? in
@@ -24,7 +24,7 @@ struct SharedAddressTests {
         return Array(names.prefix(20))
     }()
 
-    @Test("200 devices with old passwords keep nobody out, and cost PAM one question each at most")
+    @Test("200 devices with old passwords lock nobody out, and PAM verifies each at most once")
     func oldPasswords() async throws {
         try #require(Self.users.count >= 10)
         let stack = try PAMStack()
@@ -51,8 +51,8 @@ struct SharedAddressTests {
             return try stack.text(of: "asked").split(separator: "\n")
         }
         let counts = Dictionary(grouping: asked, by: { $0 }).mapValues(\.count)
-        print("PAM was asked \(asked.count) times, about former users \(counts.filter { $0.key.hasPrefix("former") })")
-        // A good password is asked about at first, and again each minute.
+        print("PAM verified \(asked.count) passwords; former users: \(counts.filter { $0.key.hasPrefix("former") })")
+        // PAM verifies a correct password once, and again after each minute.
         let good = 1 + Self.seconds / 60
         for device in 0..<Self.devices {
             let user = Self.owner(of: device)
@@ -61,18 +61,18 @@ struct SharedAddressTests {
         }
     }
 
-    /// Every tenth device belongs to somebody who works, the others to people who have left.
+    /// Returns the user of a device: each tenth device has a current user, the others have former users.
     private static func owner(of device: Int) -> String {
         device % 10 == 0 && device / 10 < users.count ? users[device / 10] : "former\(device)"
     }
 
-    /// Each device and each user calls once a second; how they were answered.
+    /// Sends a call of each device and each user once a second, and returns the number of responses by status.
     private static func day(_ client: RawClient) async throws -> (devices: [Int: Int], users: [Int: Int]) {
         let start = ContinuousClock.now
         func call(_ user: String, _ password: String, at part: Double, _ count: Int) async throws -> [Int] {
             var statuses: [Int] = []
             for second in 0..<count {
-                // The pace of the calls: what a minute and a second let through is what is tested.
+                // The sleep sets the rate of the calls, on which the login throttle depends.
                 try await Task.sleep(until: start + .seconds(second) + .seconds(part))
                 statuses.append(try await client.call("GET", "/auth/whoami", as: user, password: password).status)
             }

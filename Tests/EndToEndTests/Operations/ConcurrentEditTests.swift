@@ -2,9 +2,9 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("Files that several commands change at once")
+@Suite("Concurrent changes of a file")
 struct ConcurrentEditTests {
-    @Test("Of 50 users that 50 commands add at once, each that was said to be added is there")
+    @Test("Each of 50 concurrent `users add` commands that succeeds adds its user")
     func users() async throws {
         let directory = try TestFiles.ofGateway()
         try FileManager.default.removeItem(atPath: directory.path + "/users.yaml")
@@ -26,7 +26,7 @@ struct ConcurrentEditTests {
         #expect(try directory.names() == ["gateway.yaml", "users.yaml"])
     }
 
-    @Test("Of 12 rotations at once each adds its key")
+    @Test("Each of 12 concurrent `keys rotate` commands adds its key")
     func keys() async throws {
         let directory = try TestFiles.ofGateway("authenticators: [{ hmac-token: { keys: token-keys.yaml } }]")
         try await withThrowingTaskGroup(of: Int32.self) { group in
@@ -39,7 +39,7 @@ struct ConcurrentEditTests {
         for number in 1...12 { #expect(keys.contains("\"k\(number)\"")) }
     }
 
-    @Test("users list --json has name, groups and state of each user, and no hash")
+    @Test("`users list --json` prints name, groups and state of each user, and no hash")
     func listing() async throws {
         let directory = try TestFiles.ofGateway()
         let lines = try await directory.command("users", "list", "--json").output.split(separator: "\n")

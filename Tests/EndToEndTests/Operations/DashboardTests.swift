@@ -2,13 +2,13 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("What ships for monitoring")
+@Suite("Dashboard and alerts")
 struct DashboardTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent()
 
     @Test(
-        "Every metric that alerts and dashboard name is in a real scrape", arguments: ["alerts.yaml", "grafana.json"])
+        "Each metric in the alerts and the dashboard exists in a scrape", arguments: ["alerts.yaml", "grafana.json"])
     func names(file: String) async throws {
         let text = try String(contentsOf: Self.root.appending(path: "deploy/\(file)"), encoding: .utf8)
         let used = Set(
@@ -27,7 +27,7 @@ struct DashboardTests {
         #expect(scrape.contains(#"notify_gateway_bans{kind="address"} 0"#))
     }
 
-    @Test("A target that is down, and a certificate that ends, have an alert")
+    @Test("Alerts exist for a target that is down and for a certificate that expires")
     func alerts() throws {
         let text = try String(contentsOf: Self.root.appending(path: "deploy/alerts.yaml"), encoding: .utf8)
         #expect(text.contains(#"up{job="notify-gateway"} == 0"#))

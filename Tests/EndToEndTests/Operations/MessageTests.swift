@@ -2,9 +2,9 @@ import Foundation
 import GatewayTesting
 import Testing
 
-@Suite("What commands say of what went wrong")
+@Suite("Error messages of commands")
 struct MessageTests {
-    /// A port that something listens on while this lives.
+    /// A port on which a socket listens while the object exists.
     private final class TakenPort {
         let port: Int
         private let descriptor: Int32
@@ -29,7 +29,7 @@ struct MessageTests {
         deinit { close(descriptor) }
     }
 
-    /// No name of a library, a type or a function of theirs.
+    /// Returns whether the text contains no name of a library, and no type or function of one.
     private func isPlain(_ text: String) -> Bool {
         !["errno:", "descriptor:", "NIO", "Error(", "Code=", "NSCocoa", "SQLite error", "CancellationError"].contains {
             text.contains($0)
@@ -37,7 +37,7 @@ struct MessageTests {
     }
 
     @Test(
-        "A port in use is one line, at once, before anything is opened or logged",
+        "`serve` reports a port in use in one line, before it opens or logs anything",
         arguments: ["listen", "admin", "backend"])
     func portInUse(section: String) async throws {
         let taken = try TakenPort()
@@ -56,7 +56,7 @@ struct MessageTests {
         #expect(try directory.names() == ["gateway.yaml", "users.yaml"])
     }
 
-    @Test("demo and backend say the same of a port in use")
+    @Test("`demo` and `backend` report a port in use with the same message as `serve`")
     func portInUseElsewhere() async throws {
         let taken = try TakenPort()
         let line = "bind 127.0.0.1:\(taken.port): address already in use; another process listens there (`ss -ltnp`)\n"
@@ -66,7 +66,7 @@ struct MessageTests {
         #expect(backend.status == 1 && backend.errors == line)
     }
 
-    @Test("Files that are missing are named with the reason, and with the command that makes them")
+    @Test("A message about a missing file names the reason and the command that creates the file")
     func missingFiles() async throws {
         let directory = try TestFiles.ofGateway(
             "authenticators: [{ static-users: { file: nobody.yaml } }, { hmac-token: { keys: none.yaml } }]")
@@ -92,7 +92,7 @@ struct MessageTests {
         #expect(try directory.names() == ["gateway.yaml", "users.yaml"])
     }
 
-    @Test("A ledger that is none, a backend that is not there, a socket that is not there: in our words")
+    @Test("Messages about an invalid ledger, an unreachable backend and a missing socket contain no error of a library")
     func libraries() async throws {
         let directory = try TestFiles.ofGateway(#"backend: { url: "http://127.0.0.1:1" }"#)
         try directory.write(String(repeating: "this is no database ", count: 500), to: "ledger.sqlite")
@@ -110,7 +110,7 @@ struct MessageTests {
         #expect(plugin.output.contains("No such file or directory") && isPlain(plugin.output), "\(plugin.output)")
     }
 
-    @Test("An export with blanks and umlauts in its path is imported; one that is not there is named")
+    @Test("The import reads a path with spaces and non-ASCII characters, and names a missing file")
     func importPath() async throws {
         let directory = try TestFiles.ofGateway()
         try directory.write("<entry/>\n", to: "Geräte vom Hub (alt) 100%.xml")
@@ -124,7 +124,7 @@ struct MessageTests {
         #expect(isPlain(missing.errors))
     }
 
-    @Test("demo blames the argument that is wrong")
+    @Test("`demo` names the invalid argument")
     func demo() async throws {
         let profile = try await Program.run(["demo", "--profile", "foo"])
         #expect(profile.status == 2)
@@ -134,7 +134,7 @@ struct MessageTests {
         #expect(listen.errors.contains("--listen example.org:80 is not a loopback address"), "\(listen.errors)")
     }
 
-    @Test("tokens revoke counts what it ended, and says where nothing was there; explain says who is unknown")
+    @Test("`tokens revoke` reports what it revoked or that nothing matched, and `explain` reports an unknown user")
     func revoking() async throws {
         let directory = try TestFiles.ofGateway(
             "authenticators: [{ static-users: { file: users.yaml } }, { hmac-token: { keys: token-keys.yaml } }]")

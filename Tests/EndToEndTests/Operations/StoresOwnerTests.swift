@@ -3,9 +3,9 @@ import GatewayTesting
 import Testing
 
 @Suite(
-    "Commands of root beside a service account",
+    "Commands of root with a service account",
     .enabled(
-        if: ServiceAccount.isUsable, "only root can run the gateway as another user, and nobody must be able to run it")
+        if: ServiceAccount.isUsable, "needs root, and the account `nobody` must be able to run the program")
 )
 struct StoresOwnerTests {
     private static let configuration = """
@@ -17,7 +17,7 @@ struct StoresOwnerTests {
         control: data/control.sock
         """
 
-    /// A gateway that has run as the service's user, with a session and a device of alice's.
+    /// Returns a directory in which a gateway has run as the service account, with a session and a device of alice.
     private func directory(killed: Bool = false) async throws -> TestFiles {
         let directory = try TestFiles.ofGateway(Self.configuration)
         try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
@@ -35,7 +35,9 @@ struct StoresOwnerTests {
         return directory
     }
 
-    @Test("What reads writes nothing beside the stores, after a clean end and after a kill", arguments: [false, true])
+    @Test(
+        "Commands that read change no file of the stores, after an orderly stop and after a kill",
+        arguments: [false, true])
     func reading(killed: Bool) async throws {
         let directory = try await directory(killed: killed)
         let commands = [
@@ -51,14 +53,14 @@ struct StoresOwnerTests {
         }
         #expect(try await directory.command("registrations", "list").output.contains("alice"))
         #expect(try await directory.command("tokens", "list").output.contains("alice"))
-        // The index of the journal is a cache: it may grow or go, but what is there stays the service's.
+        // The journal index is a cache. It may change or vanish, but its owner stays the service account.
         #expect(try await directory.command("audit", "verify").status == 0)
         #expect(try await directory.command("audit", "list").status == 0)
         #expect(try await directory.command("audit", "who-notified", "bob").status == 0)
         try await startsAgain(directory)
     }
 
-    @Test("What changes the stores of a stopped gateway does so as their owner")
+    @Test("Commands that change the stores of a stopped gateway keep their owner")
     func changing() async throws {
         let directory = try await directory()
         let revoked = try await directory.command("tokens", "revoke", "--user", "alice")
@@ -68,12 +70,12 @@ struct StoresOwnerTests {
         #expect(try await directory.command("registrations", "revoke", "1-1-1").status == 1)
         try directory.write("<entry/>\n", to: "export.xml", mode: 0o644)
         #expect(try await directory.command("registrations", "import", "export.xml").status == 0)
-        // The real user stays whoever ran the command.
+        // The record names the real user who ran the command.
         let records = try GatewayUnderTest.journal(in: directory, "data/journal").filter {
             $0["kind"] as? String == "operator"
         }
         #expect(!records.isEmpty && records.allSatisfy { $0["operator"] as? Int == 0 })
-        // Files that replace others, and one that is new.
+        // The commands replace two files and create one.
         #expect(try await directory.command("users", "add", "dave", input: "a password\n").status == 0)
         #expect(try await directory.command("keys", "rotate").status == 0)
         try FileManager.default.removeItem(atPath: directory.path + "/users.yaml")
@@ -94,7 +96,7 @@ struct StoresOwnerTests {
         #expect(status == 0)
     }
 
-    @Test("A copy that a killed command left is removed by the next, and one of a living command is not")
+    @Test("A command deletes the temporary copy of a killed command, but not that of a running command")
     func leftovers() async throws {
         let directory = try await directory()
         let temporary = try TestFiles()

@@ -92,8 +92,9 @@ import Testing
         #expect(ticks.allSatisfy { $0.count <= Self.most.tick })
         #expect(ticks.joined().count == 20 * 40 - Self.most.tick)
         // The last connection has its first turn before the first one has its third.
-        let firstTurn = ticks.firstIndex { $0.contains("/19-0") }
-        let thirdTurn = ticks.firstIndex { $0.contains("/0-\(2 * Self.most.turn)") }
+        let order = Array(ticks.joined())
+        let firstTurn = order.firstIndex(of: "/19-0")
+        let thirdTurn = order.firstIndex(of: "/0-\(2 * Self.most.turn)")
         #expect(try #require(firstTurn) < #require(thirdTurn))
         for connection in [first] + others { #expect(try Self.statuses(connection).count == 40) }
     }

@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("Everything wrong with what is said of the backend")
+@Suite("Problems of the backend section")
 struct BackendProblemTests {
-    @Test("Everything wrong with a profile and a credential of one's own")
+    @Test("Each invalid setting of a custom profile and credential is reported")
     func profileMistakes() {
         let text = """
             backend:
@@ -51,7 +51,7 @@ struct BackendProblemTests {
     }
 
     @Test(
-        "Names of header fields that frame requests, belong to the connection, or are the gateway's own",
+        "A header field that frames requests, belongs to the connection or is set by the gateway is rejected",
         arguments: [
             "Host", "content-length", "TRANSFER-ENCODING", "TE", "Trailer", "Expect", "Connection", "Proxy-Connection",
             "Keep-Alive", "Upgrade", "Proxy-Authorization", "Authorization", "Accept", "Content-Type", "X-Request-Id",

@@ -5,9 +5,9 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Everything wrong with a configuration, at its place")
+@Suite("Problems of a configuration")
 struct ConfigurationProblemTests {
-    @Test("A minimal configuration has none")
+    @Test("A minimal configuration has no problem")
     func minimal() throws {
         let (configuration, problems) = ConfigurationFile.read(
             ConfigurationText.good, file: "gateway.yaml", directory: "", catalog: PluginCatalog([FixedPlugin.self]))
@@ -20,7 +20,7 @@ struct ConfigurationProblemTests {
         #expect(read.callsInFlight == 2048 && read.backend.connections == 256 && read.backend.waiting == 2048)
     }
 
-    @Test("Five mistakes are five problems, each with line and column")
+    @Test("Five errors are five problems, each with line and column")
     func fiveMistakes() {
         let text = """
             listen:
@@ -45,7 +45,7 @@ struct ConfigurationProblemTests {
     }
 
     @Test(
-        "One mistake is one problem",
+        "One error is one problem",
         arguments: [
             ("listen: []\n", "gateway.yaml:1:9: listen: must name at least one listener"),
             (
@@ -114,7 +114,7 @@ struct ConfigurationProblemTests {
         #expect(ConfigurationText.problems(line + ConfigurationText.good) == [problem])
     }
 
-    @Test("A configuration that protects nothing does not start")
+    @Test("A configuration without authenticators and policy is rejected")
     func protectsNothing() {
         #expect(
             ConfigurationText.problems("backend: { url: embedded }\npolicy: {}\nauthenticators: []") == [
@@ -129,7 +129,7 @@ struct ConfigurationProblemTests {
             ])
     }
 
-    @Test("What must be there and has no value is a problem, and is not left out in silence")
+    @Test("A required setting without a value is reported")
     func emptyValues() {
         let text = """
             backend: { url: embedded, credential: { shared-password: "${WORD}" } }
@@ -151,7 +151,7 @@ struct ConfigurationProblemTests {
             ])
     }
 
-    @Test("Variables are expanded once, after parsing, and a missing one is a problem at its place")
+    @Test("Variables are expanded once, after parsing, and a missing variable is reported at its position")
     func variables() throws {
         let text = """
             backend:
@@ -165,7 +165,7 @@ struct ConfigurationProblemTests {
             environment: ["WORD": "${OTHER}: {"])
         #expect(found.isEmpty)
         guard case .sharedPassword(let password)? = configuration?.backend.credential else {
-            Issue.record("no shared password")
+            Issue.record("the credential is not a shared password")
             return
         }
         #expect(password.isEqual(to: Secret("${OTHER}: {".utf8)))
@@ -176,7 +176,7 @@ struct ConfigurationProblemTests {
             ])
     }
 
-    @Test("YAML that cannot be read says where")
+    @Test("A YAML syntax error is reported with its position")
     func notYAML() {
         #expect(ConfigurationText.problems("backend: {\n  url: [").count == 1)
         #expect(

@@ -2,9 +2,9 @@ import GatewayCore
 
 @testable import GatewayServer
 
-/// Texts of configurations, and what is wrong with them.
+/// Configuration texts and their problems.
 enum ConfigurationText {
-    /// One that is complete, for whoever looks at one thing alone.
+    /// A complete configuration for tests of a single setting.
     static let good = """
         backend: { url: embedded }
         authenticators: [{ fixed: {} }]
@@ -12,7 +12,7 @@ enum ConfigurationText {
 
         """
 
-    /// Every problem, as an operator is told.
+    /// Returns all problems in the form that an operator reads.
     static func problems(_ text: String, environment: [String: String] = [:]) -> [String] {
         ConfigurationFile.read(
             text, file: "gateway.yaml", directory: "/etc/notify-gateway", catalog: PluginCatalog([FixedPlugin.self]),

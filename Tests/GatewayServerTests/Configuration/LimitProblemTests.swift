@@ -5,10 +5,10 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Everything wrong with limits")
+@Suite("Problems of limits")
 struct LimitProblemTests {
     @Test(
-        "One mistake is one problem",
+        "One error is one problem",
         arguments: [
             (
                 "limits: [{ name: a, per: address, rate: 1/s, exempt: [alice] }]\n",
@@ -67,7 +67,7 @@ struct LimitProblemTests {
 
     private static let manyLimits = (0..<65).map { "{ name: l\($0), per: user, rate: 1/s }" }.joined(separator: ", ")
 
-    @Test("A limit with all that it may say, and one that says all in brief")
+    @Test("A limit with all settings and a limit with the required settings are read")
     func limits() throws {
         let text = """
             limits:

@@ -1,7 +1,7 @@
 import GatewayServer
 import Testing
 
-@Suite("Addresses that cannot go together")
+@Suite("Conflicting addresses")
 struct ListenerProblemTests {
     private func problems(_ text: String) -> [String] {
         ConfigurationText.problems(
@@ -14,7 +14,7 @@ struct ListenerProblemTests {
     }
 
     @Test(
-        "two listeners on one address",
+        "Two listeners on the same address are reported",
         arguments: [
             ("127.0.0.1:8080", "127.0.0.1:8080", true), ("127.0.0.1:8080", "0.0.0.0:8080", true),
             ("[::]:8080", "127.0.0.1:8080", true), ("unix:/run/a.sock", "unix:/run/a.sock", true),
@@ -23,10 +23,10 @@ struct ListenerProblemTests {
         ])
     func listeners(first: String, second: String, isTaken: Bool) {
         let found = problems("listen: [{ address: \"\(first)\" }, { address: \"\(second)\" }]")
-        #expect(found.contains { $0.contains("listen[1].address: \(second) is taken by listen[0] already") } == isTaken)
+        #expect(found.contains { $0.contains("listen[1].address: \(second) is already used by listen[0]") } == isTaken)
     }
 
-    @Test("the admin listener on a listener's address, and beyond this machine")
+    @Test("An admin listener on the address of a listener or on a public address is reported")
     func admin() {
         let taken = problems(
             "listen: [{ address: \"127.0.0.1:8080\" }]\nadmin: { address: \"127.0.0.1:8080\" }")

@@ -1,8 +1,8 @@
 import Testing
 
-@Suite("Everything wrong with policy and audiences")
+@Suite("Problems of policy and audiences")
 struct PolicyProblemTests {
-    @Test("Groups stand in \"from\" alone, and reserved tags in no rule")
+    @Test("A group in `to` and a reserved tag in a rule are reported")
     func policyMistakes() {
         let text = """
             backend: { url: embedded }
@@ -23,7 +23,7 @@ struct PolicyProblemTests {
             ])
     }
 
-    @Test("Rules that can never match are warnings, and so is a policy that is not enforced")
+    @Test("A rule that can never match and a policy that is not enforced cause warnings")
     func shadowedRules() {
         let text = """
             backend: { url: embedded }
@@ -60,7 +60,7 @@ struct PolicyProblemTests {
             ])
     }
 
-    @Test("Audiences hold users, have members, and are named by a rule")
+    @Test("An audience contains users, has members and occurs in a rule")
     func audienceMistakes() {
         let many = (0...500).map { "u\($0)" }.joined(separator: ", ")
         let text = """

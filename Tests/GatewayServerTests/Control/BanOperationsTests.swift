@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 @testable import GatewayServer
 
-@Suite("What operators ask of a gateway")
+@Suite("Ban operations")
 struct BanOperationsTests {
     private let clock = ManualClock()
     private let journal = MemoryJournal()
@@ -40,14 +40,14 @@ struct BanOperationsTests {
         return (items, end)
     }
 
-    /// Runs ten wrong passwords up for a user from an address.
+    /// Bans a user at an address by ten failed logins.
     private func ban(_ user: String, from address: Peer.Address) throws {
         for _ in 0..<10 {
             _ = try throttle.admit(UserName(canonical: user), from: Peer(address: address, text: "test"))
         }
     }
 
-    @Test("Bans are listed with what is known of them")
+    @Test("The list contains user, address and remaining time of each ban")
     func list() async throws {
         #expect(await ask("bans list").items == [])
         try ban("alice", from: .v4(0xC000_0201))
@@ -63,7 +63,7 @@ struct BanOperationsTests {
         #expect(journal.records.isEmpty)
     }
 
-    @Test("A lift counts at once, and is recorded before it does, with the uid")
+    @Test("A lift is recorded with the uid and then takes effect immediately")
     func lift() async throws {
         try ban("alice", from: .v4(0xC000_0201))
         try ban("bob", from: .v6(0x2001_0DB8_0000_0001, 99))
@@ -85,7 +85,7 @@ struct BanOperationsTests {
         #expect(Set(records.map(\.facts?.call)).count == 3)
     }
 
-    @Test("What cannot be recorded is not done")
+    @Test("A lift that cannot be recorded is not carried out")
     func unrecorded() async throws {
         try ban("alice", from: .v4(0xC000_0201))
         journal.reject(JournalUnavailable("the disk is full"))
@@ -104,7 +104,7 @@ struct BanOperationsTests {
         #expect(journal.records.isEmpty)
     }
 
-    @Test("What is to be lifted is said once, and in its grammar")
+    @Test("A lift needs exactly one valid argument")
     func mistakes() async {
         let wrong: [([JSONValue.Member], ControlError.Kind)] = [
             ([], .malformed), ([.init("all", .bool(false))], .malformed),
@@ -118,7 +118,7 @@ struct BanOperationsTests {
         ]
         for (arguments, kind) in wrong {
             guard case .failed(let fault) = await ask("bans lift", arguments).end else {
-                Issue.record("\(arguments) was taken")
+                Issue.record("\(arguments) was accepted")
                 continue
             }
             #expect(fault.kind == kind, "\(arguments)")
@@ -126,7 +126,7 @@ struct BanOperationsTests {
         #expect(journal.records.isEmpty)
     }
 
-    @Test("Addresses are read and written as operators know them")
+    @Test("Operators may write addresses in any form, and the list shows one form")
     func addresses() {
         let pairs: [(String, String)] = [
             ("192.0.2.1", "192.0.2.1"), ("::ffff:192.0.2.1", "192.0.2.1"), ("unix", "unix"),

@@ -6,8 +6,8 @@ import Testing
 
 @testable import GatewayServer
 
-/// On a channel without a socket, whose clock stands until a test moves it.
-@Suite("A connection of the control socket")
+/// A control connection on a channel without a socket. The test controls its clock.
+@Suite("Control connection")
 struct ControlConnectionTests {
     private struct Bench {
         let channel: NIOAsyncTestingChannel
@@ -28,13 +28,13 @@ struct ControlConnectionTests {
 
         func pass(_ time: TimeAmount) async { await channel.testingEventLoop.advanceTime(by: time) }
 
-        /// The next line of the answer.
+        /// Returns the next line of the response.
         func line() async throws -> ControlResponse? {
             let bytes = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
             return ControlResponse(line: Array(bytes.readableBytesView.dropLast()))
         }
 
-        /// Returns once the connection is closed and its operation has ended.
+        /// Returns when the connection is closed and its operation has ended.
         func ended() async throws {
             let promise = channel.eventLoop.makePromise(of: Void.self)
             slots.whenEmpty(promise)
@@ -43,7 +43,7 @@ struct ControlConnectionTests {
         }
     }
 
-    @Test("Items come in order, then the end, then the connection is closed; what follows the request is not read")
+    @Test("The items arrive in order, then the end, then the connection closes; input after the request is ignored")
     func answer() async throws {
         let bench = try await Bench([Echo()])
         try await bench.send(#"{"control":1,"operation":"echo","#)
@@ -56,14 +56,14 @@ struct ControlConnectionTests {
         #expect(try await bench.channel.readOutbound(as: ByteBuffer.self) == nil)
     }
 
-    @Test("A request that is none is answered and the connection closed")
+    @Test("A malformed request gets a response, and the connection closes")
     func malformed() async throws {
         let lines = ["\n", "GET / HTTP/1.1\r\n", "\u{0}\n", String(repeating: "x", count: 16_385), "{\"control\":2}\n"]
         for line in lines {
             let bench = try await Bench([Echo()])
             try await bench.send(line)
             guard case .failed(let fault) = try await bench.line() else {
-                Issue.record("\(line.prefix(20)) was answered otherwise")
+                Issue.record("\(line.prefix(20)) got another response")
                 continue
             }
             #expect(fault.kind == .malformed)
@@ -71,7 +71,7 @@ struct ControlConnectionTests {
         }
     }
 
-    @Test("An unknown operation and unknown arguments are refused before anything is run")
+    @Test("An unknown operation or argument is rejected before an operation runs")
     func unknown() async throws {
         for request in [
             ControlRequest("nothing"),
@@ -84,7 +84,7 @@ struct ControlConnectionTests {
             let bench = try await Bench([Echo()])
             try await bench.send(String(decoding: request.line, as: UTF8.self))
             guard case .failed(let fault) = try await bench.line() else {
-                Issue.record("\(request) was answered otherwise")
+                Issue.record("\(request) got another response")
                 continue
             }
             #expect(fault.kind == .malformed)
@@ -92,7 +92,7 @@ struct ControlConnectionTests {
         }
     }
 
-    @Test("A peer that dribbles is told at the deadline, and closed")
+    @Test("A peer that sends slowly gets a response at the deadline, and the connection closes")
     func slow() async throws {
         let bench = try await Bench([Echo()])
         try await bench.send("{")
@@ -104,7 +104,7 @@ struct ControlConnectionTests {
         try await bench.ended()
     }
 
-    @Test("A peer that closes its side gets its answer, and none without a request")
+    @Test("A peer that closes its side gets the response to a complete request, or an error")
     func halfClosed() async throws {
         let held = Held()
         let bench = try await Bench([held])
@@ -121,7 +121,7 @@ struct ControlConnectionTests {
         try await silent.ended()
     }
 
-    @Test("An operation goes on when its peer leaves, and keeps its slot until it has ended")
+    @Test("An operation continues when its peer disconnects, and keeps its slot until it ends")
     func leftAlone() async throws {
         let held = Held()
         let bench = try await Bench([held])
@@ -134,7 +134,7 @@ struct ControlConnectionTests {
         try await bench.ended()
     }
 
-    @Test("A peer that does not read is cut off at the deadline, and its operation goes on to its end")
+    @Test("A peer that does not read is disconnected at the deadline, and its operation continues")
     func doesNotRead() async throws {
         let bench = try await Bench([Echo()])
         let (channel, wrote) = (bench.channel, Signal())
@@ -149,7 +149,7 @@ struct ControlConnectionTests {
         try await bench.ended()
     }
 
-    /// Takes what is written and never gets rid of it.
+    /// A handler that never completes a write.
     private final class FullSocket: ChannelOutboundHandler {
         typealias OutboundIn = ByteBuffer
 
@@ -169,7 +169,7 @@ struct ControlConnectionTests {
         }
     }
 
-    @Test("A stream ends with its peer, and when the gateway stops")
+    @Test("A stream ends when its peer disconnects or the gateway stops")
     func streams() async throws {
         for isStopped in [true, false] {
             let ticks = Ticks()
@@ -188,7 +188,7 @@ struct ControlConnectionTests {
         }
     }
 
-    @Test("When the gateway stops, who has not asked yet is told, and who has gets the answer")
+    @Test("A gateway that stops rejects new requests and completes the ones in progress")
     func stopping() async throws {
         let early = try await Bench([Echo()])
         early.channel.pipeline.fireUserInboundEventTriggered(ControlConnection.Stop())

@@ -4,13 +4,13 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("The control protocol")
+@Suite("Control protocol")
 struct ControlProtocolTests {
     private func request(_ text: String) throws(ControlError) -> ControlRequest {
         try ControlRequest(line: Array(text.utf8))
     }
 
-    @Test("What is written is read")
+    @Test("A message that is written and read again is unchanged")
     func roundTrip() throws {
         let full = ControlRequest("bans lift", [.init("user", .string("a\nb\u{0}\"")), .init("all", .bool(true))])
         for sent in [full, ControlRequest("reload")] {
@@ -25,7 +25,7 @@ struct ControlProtocolTests {
     }
 
     @Test(
-        "What is no request is malformed",
+        "An invalid request is malformed",
         arguments: [
             "", " ", "null", "[]", "\"control\"", "{", "{}", #"{"control":1}"#, #"{"control":1,"operation":7}"#,
             #"{"control":2,"operation":"reload"}"#, #"{"control":"1","operation":"reload"}"#,
@@ -45,13 +45,13 @@ struct ControlProtocolTests {
         #expect { try request(text) } throws: { ($0 as? ControlError)?.kind == .malformed }
     }
 
-    @Test("Bytes that are not UTF-8 are malformed")
+    @Test("A request with invalid UTF-8 is malformed")
     func notUnicode() {
         let line = Array(#"{"control":1,"operation":"a"#.utf8) + [0xFF] + Array("\"}".utf8)
         #expect { try ControlRequest(line: line) } throws: { ($0 as? ControlError)?.kind == .malformed }
     }
 
-    @Test("Lines come out the same, however the bytes are split")
+    @Test("The line reader returns the same lines however the bytes are split")
     func splits() {
         let bytes = Array("one\n\ntwo\r\nthree\nrest".utf8)
         for size in 1...bytes.count {
@@ -65,7 +65,7 @@ struct ControlProtocolTests {
         }
     }
 
-    @Test("A line over the bound is too long at once, ended or not, and however it is split")
+    @Test("A line above the limit is too long immediately, with or without its end, however it is split")
     func tooLong() {
         for text in ["123456", "123456\n", "1\n123456"] {
             let bytes = Array(text.utf8)
@@ -84,7 +84,7 @@ struct ControlProtocolTests {
         }
     }
 
-    @Test("Mutated requests trap nothing")
+    @Test("A mutated request does not trap")
     func mutations() {
         var random = SplitMix(seed: 7)
         let good = Array(ControlRequest("bans lift", [.init("user", .string("älice"))]).line.dropLast())

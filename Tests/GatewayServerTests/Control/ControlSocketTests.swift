@@ -10,7 +10,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("The control socket")
+@Suite("Control socket")
 struct ControlSocketTests {
     private let files: TestFiles
     private var path: String { "\(files.path)/control.sock" }
@@ -25,7 +25,7 @@ struct ControlSocketTests {
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, settings: settings)
     }
 
-    /// Runs the body with a socket that listens, and stops it afterwards.
+    /// Runs the body with a listening control socket, and stops the server afterwards.
     private func serving<Result>(
         _ operations: [any ControlOperation] = [Echo()], settings: ControlSettings = .init(),
         _ body: () async throws -> Result
@@ -48,7 +48,7 @@ struct ControlSocketTests {
         return items
     }
 
-    @Test("A request is answered item by item, in order, however many there are")
+    @Test("A response contains all items in order")
     func answer() async throws {
         try await serving { () async throws in
             let text = String(repeating: "ä\n\u{0}", count: 500)
@@ -59,7 +59,7 @@ struct ControlSocketTests {
     }
 
     @Test(
-        "The socket is its user's alone, is removed when the gateway stops, and its directory is made where it is missing"
+        "The control socket has mode 0600, its directory is created if missing, and it is removed at shutdown"
     )
     func file() async throws {
         let deep = "\(files.path)/run/gateway"
@@ -71,7 +71,7 @@ struct ControlSocketTests {
         await server.stop()
     }
 
-    @Test("A socket that somebody listens on is left alone, one that is left over is replaced, a file is not")
+    @Test("A socket in use stays, a stale socket is replaced, and a regular file stays")
     func taken() async throws {
         let server = try await open()
         await #expect(throws: ListenerError.inUse(path: path)) { try await open() }
@@ -89,7 +89,9 @@ struct ControlSocketTests {
         #expect(try files.text(of: "control.sock") == "mine")
     }
 
-    @Test("A directory that others may write to is refused, sticky or not", arguments: [0o777, 0o775, 0o1777, 0o702])
+    @Test(
+        "A directory that others can write to is rejected, with or without the sticky bit",
+        arguments: [0o777, 0o775, 0o1777, 0o702])
     func directory(mode: Int) async throws {
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: files.path)
         await #expect(throws: ControlError.self) { try await open() }
@@ -102,7 +104,7 @@ struct ControlSocketTests {
         )
     }
 
-    @Test("Where all slots are taken one more is told so; an operation that ends makes room")
+    @Test("A request without a free slot is rejected, and an operation that ends frees its slot")
     func manyConnections() async throws {
         let held = Held()
         var settings = ControlSettings()
@@ -122,7 +124,7 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("Slots are counted by kind, and kept until the last hold is given up")
+    @Test("Slots are counted by kind and held until the last release")
     func slots() throws {
         var settings = ControlSettings()
         (settings.connections, settings.rejectedConnections) = (2, 1)
@@ -144,7 +146,7 @@ struct ControlSocketTests {
         try promise.futureResult.wait()
     }
 
-    @Test("A peer that sends without end is told, and served no more")
+    @Test("A peer that sends without end is disconnected, and others are served")
     func flood() async throws {
         try await serving { () async throws in
             let received = try await raw([UInt8](repeating: UInt8(ascii: "{"), count: 1 << 20))
@@ -154,7 +156,8 @@ struct ControlSocketTests {
     }
 
     @Test(
-        "Lines that are no requests hurt nobody", arguments: ["\n", "\u{0}\n", "{}\n", "GET / HTTP/1.1\r\n\r\n", "{"])
+        "A malformed line affects no other connection",
+        arguments: ["\n", "\u{0}\n", "{}\n", "GET / HTTP/1.1\r\n\r\n", "{"])
     func nonsense(text: String) async throws {
         try await serving { () async throws in
             #expect(try await raw(Array(text.utf8)).hasPrefix(#"{"end":"malformed""#))
@@ -162,7 +165,7 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("A stream whose peer has gone is cancelled though nothing is sent")
+    @Test("A stream whose peer has disconnected is cancelled even if nothing is sent")
     func goneFromStream() async throws {
         let ticks = Ticks()
         try await serving([ticks, Echo()]) { () async throws in
@@ -175,7 +178,7 @@ struct ControlSocketTests {
         }
     }
 
-    @Test("When the gateway stops, streams end and what is under way is finished")
+    @Test("A gateway that stops ends streams and completes operations in progress")
     func stop() async throws {
         let (ticks, held) = (Ticks(), Held())
         let server = try await open([ticks, held])
@@ -191,7 +194,7 @@ struct ControlSocketTests {
         await stopped
     }
 
-    @Test("An operation that does not end keeps the gateway no longer than it may")
+    @Test("An operation that does not end delays the shutdown only up to the limit")
     func stopWithoutEnd() async throws {
         let held = Held()
         var settings = ControlSettings()
@@ -204,7 +207,7 @@ struct ControlSocketTests {
         held.release.raise()
     }
 
-    @Test("Without a gateway, or without its answer, a client says which")
+    @Test("The client reports whether the gateway does not run, is silent or closed the connection")
     func clientFaults() async throws {
         let request = ControlRequest("held")
         func ask(_ path: String, patience: TimeAmount = .seconds(60)) async throws {
@@ -236,7 +239,7 @@ struct ControlSocketTests {
         }
     }
 
-    /// Sends bytes, closes its side, and answers with everything that comes.
+    /// Sends bytes, closes its side, and returns everything that arrives.
     private func raw(_ bytes: [UInt8]) async throws -> String {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.allowRemoteHalfClosure, value: true)
@@ -253,7 +256,7 @@ struct ControlSocketTests {
                 outbound.finish()
                 for try await piece in inbound { received.writeImmutableBuffer(piece) }
             } catch is IOError {
-                // Closed with bytes unread, a socket is reset.
+                // The kernel resets a socket that is closed with unread bytes.
             } catch ChannelError.ioOnClosedChannel {}
             return String(buffer: received)
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import Gateway
 @testable import GatewayServer
 
-@Suite("What operators ask of the limits of a gateway")
+@Suite("Limit operations")
 struct LimitOperationsTests {
     private let journal = MemoryJournal()
     private let limiter: Limiter
@@ -60,7 +60,7 @@ struct LimitOperationsTests {
 
     private func text(_ item: JSONValue) -> String { String(decoding: JSONWriter.bytes(of: item), as: UTF8.self) }
 
-    @Test("Who is slowed down is shown with what is known of them; whoever is named is shown in any case")
+    @Test("`limits show` lists the limited callers, and a selected caller in any case")
     func show() async throws {
         #expect(await ask("limits show").items == [])
         send(2, from: "alice", to: "bob")
@@ -80,7 +80,7 @@ struct LimitOperationsTests {
         #expect(team.map { $0["left"]?.integer } == [0] && team[0]["shadow"] == .bool(true))
     }
 
-    @Test("A reset counts at once, and is recorded before it does, with the uid")
+    @Test("A reset is recorded with the uid and then takes effect immediately")
     func reset() async throws {
         send(1, from: "alice", to: "bob")
         send(1, from: "alice", to: "carol")
@@ -96,7 +96,7 @@ struct LimitOperationsTests {
         #expect(journal.records.allSatisfy { $0.operatorID == 1234 && $0.result == "accepted" })
     }
 
-    @Test("What cannot be recorded is not reset, and what makes no sense is refused")
+    @Test("A reset that cannot be recorded or is invalid is not carried out")
     func refused() async throws {
         send(1, from: "alice", to: "bob")
         for arguments in [
@@ -105,18 +105,18 @@ struct LimitOperationsTests {
             ["colour": "red"],
         ] as [[String: String]] {
             guard case .failed = await ask("limits reset", arguments).end else {
-                Issue.record("\(arguments) was done")
+                Issue.record("\(arguments) was accepted")
                 continue
             }
         }
         guard case .failed = await ask("limits reset", ["user": "alice"], all: true).end else {
-            Issue.record("all and a user were reset")
+            Issue.record("a reset of all with a user was accepted")
             return
         }
         #expect(journal.records.isEmpty)
         journal.reject(JournalUnavailable("disk full"))
         guard case .failed(let fault) = await ask("limits reset", all: true).end else {
-            Issue.record("it was reset without a record")
+            Issue.record("the reset succeeded without a record")
             return
         }
         #expect(fault.kind == .unavailable)

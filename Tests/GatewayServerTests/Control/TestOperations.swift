@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import GatewayServer
 
-/// Answers with its arguments, one item each.
+/// An operation that returns its text argument, once per item.
 struct Echo: ControlOperation {
     static let name = "echo"
     static let arguments: Set<String> = ["text", "times"]
@@ -16,7 +16,7 @@ struct Echo: ControlOperation {
     }
 }
 
-/// Answers until it is cancelled.
+/// An operation that runs until it is cancelled.
 struct Ticks: ControlOperation {
     static let name = "ticks"
     static let isStream = true
@@ -33,7 +33,7 @@ struct Ticks: ControlOperation {
     }
 }
 
-/// Does not end before it is told to, whoever leaves.
+/// An operation that ends when the test releases it, even if its peer disconnects.
 struct Held: ControlOperation {
     static let name = "held"
 
@@ -49,7 +49,7 @@ struct Held: ControlOperation {
     }
 }
 
-/// Changes nothing, and says so in the journal.
+/// An operation that writes a record and changes nothing.
 struct Recorded: ControlOperation {
     static let name = "recorded"
 
@@ -66,7 +66,7 @@ extension ControlOperations {
     }
 }
 
-/// Lets one side of a test wait, without a clock, until another side has got somewhere. Holds once raised.
+/// A signal that one task raises and others await without a clock. It stays raised.
 final class Signal: Sendable {
     private struct State {
         var isRaised = false

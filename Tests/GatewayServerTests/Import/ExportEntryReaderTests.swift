@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(
-        "An entry of each kind is read",
+        "The reader parses an entry of each kind",
         arguments: [
             ("AppleRegistrationDescription", "DeviceToken"), ("GcmRegistrationDescription", "GcmRegistrationId"),
             ("FcmV1RegistrationDescription", "FcmV1RegistrationId"), ("WindowsRegistrationDescription", "ChannelUri"),
@@ -20,7 +20,7 @@ import Testing
         let entry = try read(line)
         #expect(
             entry == ExportEntry(kind: kind, registrationID: "1-2-3", handle: "a&b", tags: ["x", "username:alice"]))
-        // With a declaration, with a byte order mark, without the entry around it, with prefixes.
+        // The variants: an XML declaration, a byte order mark, no surrounding entry, and namespace prefixes.
         #expect(try read("<?xml version=\"1.0\" encoding=\"utf-16\"?>" + line) == entry)
         #expect(try read("\u{FEFF}<?xml version=\"1.0\"?>" + line) == entry)
         let bare = try #require(line.firstRange(of: "<\(kind)").map { String(line[$0.lowerBound...]) })
@@ -31,7 +31,7 @@ import Testing
         #expect(try read(prefixed) == entry)
     }
 
-    @Test("What is not in the description's own elements is not read")
+    @Test("The reader ignores elements outside the description")
     func elsewhere() throws {
         let line =
             "<entry><RegistrationId>9-9-9</RegistrationId><Tags>from:x</Tags><content><AppleRegistrationDescription>"
@@ -45,7 +45,7 @@ import Testing
     private static let description = "<AppleRegistrationDescription><RegistrationId>1-2-3</RegistrationId>"
 
     @Test(
-        "Hostile lines are refused, and none is expanded, fetched or trapped on",
+        "The reader rejects a hostile line and neither expands entities nor fetches a document",
         arguments: [
             (
                 "<!DOCTYPE a [<!ENTITY x \"\(String(repeating: "y", count: 100))\">]><a>&x;</a>",
@@ -71,7 +71,7 @@ import Testing
         #expect(throws: fault) { try read(line) }
     }
 
-    @Test("Bytes that are no UTF-8 are refused, in whatever encoding they call themselves")
+    @Test("The reader rejects invalid UTF-8, whatever encoding the line declares")
     func encodings() {
         let utf16 = Array("<?xml version=\"1.0\" encoding=\"utf-16\"?><a/>".utf16).flatMap {
             [UInt8($0 & 0xFF), UInt8($0 >> 8)]
@@ -80,7 +80,7 @@ import Testing
         #expect(throws: ExportEntry.Fault.notUTF8) { try ExportEntryReader.read(Array("<a>".utf8) + [0xE9]) }
     }
 
-    @Test("Lines that are changed anywhere are read or refused, and never worse")
+    @Test("The reader parses or rejects a mutated line and does not trap")
     func mutations() {
         var random = SplitMix(seed: 4)
         let line = Array(ExportLine.apple("1-2-3", "AB", tags: "username:alice,x").utf8)

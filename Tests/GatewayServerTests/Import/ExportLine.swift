@@ -1,4 +1,4 @@
-/// Lines of an export, as a hub writes them.
+/// Lines of an export in the format of a hub.
 enum ExportLine {
     static func apple(_ id: String, _ token: String, tags: String) -> String {
         entry("AppleRegistrationDescription", id, "<DeviceToken>\(token)</DeviceToken>", tags: tags)

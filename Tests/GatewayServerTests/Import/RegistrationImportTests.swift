@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("What an export is judged by") struct RegistrationImportTests {
+@Suite("Validation of an export") struct RegistrationImportTests {
     private let judge = ExportValidator(names: NameRules(suffixes: ["@example.com"]), handles: HandleRules())
 
     private func judged(_ lines: [String]) -> [RegistrationImport.Line] {
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(
-        "Tags decide whose a registration is, or what is wrong with it",
+        "The tags determine the owner of a registration or the reason why it is invalid",
         arguments: [
             ("username:alice", nil), ("topic:x,username:alice", nil), ("username:alice,username:alice", nil),
             ("username:alice,from:bob", "from-tag"), ("FROM:alice,username:alice", "from-tag"),
@@ -33,11 +33,11 @@ import Testing
         let line = try #require(judged([ExportLine.apple("1-2-3", Self.token(1), tags: tags)]).first)
         #expect(line.reason == reason)
         if reason == nil { #expect(line.assessment == .sound(try #require(UserName(canonical: "alice")))) }
-        // All of these are known well enough to be deleted.
+        // The gateway can delete each of these registrations.
         #expect(line.entry?.id.text == "1-2-3")
     }
 
-    @Test("Several registrations of a handle are all unsound, however it is spelled; the same line twice is one")
+    @Test("Several registrations of a device handle are all invalid, and a repeated line is ignored")
     func severalOfAHandle() {
         let token = String(repeating: "ab", count: 32)
         let lines = judged([
@@ -50,7 +50,7 @@ import Testing
         #expect(lines.map(\.reason) == ["several-of-handle", "several-of-handle", nil, nil, "from-tag"])
     }
 
-    @Test("What the gateway could not delete, or should not, is left alone")
+    @Test("The import skips a registration that the gateway cannot or should not delete")
     func leftAlone() {
         let token = "<DeviceToken>\(Self.token(1))</DeviceToken>"
         let lines = judged([
@@ -67,7 +67,7 @@ import Testing
         #expect(lines.map(\.number) == [1, 2, 3, 4, 6])
     }
 
-    @Test("Line ends of either kind are line ends")
+    @Test("The import accepts both kinds of line ends")
     func lineEnds() {
         let text = ExportLine.apple("1-2-3", Self.token(1), tags: "username:alice") + "\r\n\r\n"
         let lines = RegistrationImport(Data(text.utf8), judge: judge).lines

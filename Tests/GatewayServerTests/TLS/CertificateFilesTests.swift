@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayServer
 
-@Suite("Certificates in files")
+@Suite("Certificate files")
 struct CertificateFilesTests {
     private let now = WallTime(seconds: 1_900_000_000)
 
@@ -18,7 +18,7 @@ struct CertificateFilesTests {
     }
 
     @Test(
-        "A key is judged by its mode as all secrets are",
+        "A private key that other users can access is rejected",
         arguments: [(0o600, true), (0o640, true), (0o644, false), (0o660, false), (0o606, false)])
     func modes(_ mode: Int, _ isGood: Bool) throws {
         let (files, directory) = try pair(.one, keyMode: mode)
@@ -31,7 +31,7 @@ struct CertificateFilesTests {
         _ = directory
     }
 
-    @Test("What is wrong is said at its file")
+    @Test("A problem of a certificate or key names its file")
     func problems() throws {
         let (files, directory) = try pair(.one)
         func problem() -> String {
@@ -52,7 +52,7 @@ struct CertificateFilesTests {
         #expect(problem() == "D/cert.pem: holds no certificate in PEM")
     }
 
-    @Test("A listener tells when its certificate ends, and whether another one took its place")
+    @Test("A listener reports the expiry of its certificate and whether a replacement differs")
     func replacing() throws {
         let (one, two) = (TestCertificate.one, TestCertificate.two)
         let first = try TLSIdentity(certificates: one.certificate, key: one.key)
@@ -66,7 +66,7 @@ struct CertificateFilesTests {
         #expect(tls.certificateEnd == second.end)
     }
 
-    @Test("An end that is near or past is warned of")
+    @Test("A certificate that is expired, expires soon or is not yet valid causes a warning")
     func ends() throws {
         let files = TLSFiles(certificate: "cert.pem", key: "key.pem")
         func warning(_ certificate: TestCertificate, daysToTheEnd: Int64?) throws -> String {
@@ -85,7 +85,7 @@ struct CertificateFilesTests {
         #expect(CertificateFiles.warnings(of: identity, in: files, now: before).count == 1)
     }
 
-    @Test("check finds what is wrong with every certificate, and starts nothing")
+    @Test("`check` reports the problems of each certificate")
     func check() async throws {
         let directory = try TestFiles()
         for (name, certificate) in [("one", TestCertificate.one), ("expired", .expired)] {

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The account of a user, looked up without a password")
+@Suite("Account lookup without a password")
 struct AccountLookupTests {
-    private static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
-    private static let staff = GroupName("staff")!  // In the alphabet of groups.
+    private static let alice = UserName(canonical: "alice")!  // The text conforms to the grammar of user names.
+    private static let staff = GroupName("staff")!  // The text conforms to the grammar of group names.
 
-    /// Says how every account stands.
+    /// An authenticator that reports one status for every account.
     private struct Keeper: AccountAuthenticator {
         let status: AccountStatus
 
@@ -17,7 +17,7 @@ struct AccountLookupTests {
         func status(of login: LoginName) async -> AccountStatus { status }
     }
 
-    /// Tells only at a login.
+    /// An authenticator that cannot report an account's status.
     private struct LoginsOnly: Authenticator {
         func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
     }
@@ -32,14 +32,14 @@ struct AccountLookupTests {
         ).lookUpAccount(of: alice, login: LoginName("alice"))
     }
 
-    @Test("An account that nobody has is unknown to each")
+    @Test("An account that no authenticator has is unknown to each of them")
     func unknown() async {
         let none = Keeper(status: .ended(.wrong))
         let lookup = await Self.look(("one", none), ("two", none))
         #expect(lookup.owner == nil && lookup.unknownTo == ["one", "two"] && lookup.undecided.isEmpty)
     }
 
-    @Test("Whoever tells only at a login, or not at present, leaves it undecided")
+    @Test("An authenticator that cannot report the status leaves the lookup undecided")
     func undecided() async {
         let lookup = await Self.look(
             ("one", LoginsOnly()), ("two", Keeper(status: .unknown(.timedOut))),
@@ -49,7 +49,7 @@ struct AccountLookupTests {
         #expect(lookup.undecided.map(\.reason.word) == ["logins-only", "timed-out"])
     }
 
-    @Test("The first that has the account is asked last, a disabled account included")
+    @Test("The lookup stops at the first authenticator that has the account, even if the account is disabled")
     func owner() async {
         let none = Keeper(status: .ended(.wrong))
         let good = Keeper(status: .good(groups: [Self.staff]))
@@ -59,7 +59,7 @@ struct AccountLookupTests {
         #expect(disabled.owner == "one" && disabled.groups == nil)
     }
 
-    @Test("Whoever may not vouch for the name is not asked, and groups out of bounds are none")
+    @Test("An authenticator is queried only within its scope, and an identity with other groups has no groups")
     func bounds() async throws {
         let good = Keeper(status: .good(groups: [Self.staff]))
         let bob = try #require(NamePattern("bob"))

@@ -18,7 +18,8 @@ import Testing
         ReceivedRequest("GET /auth/whoami", authorization: authorization)
     }
 
-    @Test func whoamiSaysWhoItIs() async {
+    @Test("The whoami endpoint returns the authenticated identity")
+    func theWhoamiEndpointReturnsTheAuthenticatedIdentity() async {
         let response = await TestGateway().serve(Sample.whoami)
         #expect(response.status == 200)
         #expect(response.contentType == "application/json")
@@ -29,7 +30,7 @@ import Testing
         #expect(response.values("Cache-Control") == ["no-store"])
     }
 
-    @Test func tokensAndPasswordsAreTaken() async {
+    @Test("Tokens and passwords are accepted") func tokensAndPasswordsAreAccepted() async {
         for field in ["Bearer alices-token", "bearer  alices-token", "BEARER alices-token"] {
             #expect(await TestGateway().serve(whoami(.text(field))).status == 200)
         }
@@ -37,7 +38,8 @@ import Testing
         #expect(await TestGateway().serve(whoami(.text("basic \(pair)"))).status == 200)
     }
 
-    @Test func nobodyWithoutACredential() async {
+    @Test("A request without credentials gets credentials-missing with the challenges")
+    func requestsWithoutCredentialsGetTheChallenges() async {
         for request in [Sample.send(), Sample.put(), Sample.delete, Sample.create, Sample.whoami] {
             var request = request
             request.authorization = .absent
@@ -49,15 +51,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "", "Basic", "Basic ", "Bearer", "Bearer ", "Digest x", "Negotiate x", "Basic YWxpY2U6YWxpY2U",
-        "Basic YWxpY2U6YWxpY2U= x",
-        "Basic !!!!", "Basic YWxpY2U=", "Basic Og==", "Basic OnNlY3JldA==", "Basic YWxpY2U6", "Basic YWxpY2U6AA==",
-        "Basic YWwAOng=",
-        "Basic /zp4", "Bearer a b", "Bearer é", "Bearer \u{0}", "Bearer unknown", "YWxpY2U6YWxpY2U=",
-        "Basic\tYWxpY2U6YWxpY2U=",
-    ])
-    func badCredentialsAreAllTheSame(_ field: String) async {
+    @Test(
+        "All invalid credentials get the same response",
+        arguments: [
+            "", "Basic", "Basic ", "Bearer", "Bearer ", "Digest x", "Negotiate x", "Basic YWxpY2U6YWxpY2U",
+            "Basic YWxpY2U6YWxpY2U= x",
+            "Basic !!!!", "Basic YWxpY2U=", "Basic Og==", "Basic OnNlY3JldA==", "Basic YWxpY2U6", "Basic YWxpY2U6AA==",
+            "Basic YWwAOng=",
+            "Basic /zp4", "Bearer a b", "Bearer é", "Bearer \u{0}", "Bearer unknown", "YWxpY2U6YWxpY2U=",
+            "Basic\tYWxpY2U6YWxpY2U=",
+        ])
+    func allInvalidCredentialsGetTheSameResponse(_ field: String) async {
         let gateway = TestGateway()
         let response = await gateway.expect(.credentialsRejected, for: whoami(.text(field)))
         let unknown = await gateway.expect(.credentialsRejected, for: whoami(.basic("nobody", "x")))
@@ -67,7 +71,7 @@ import Testing
         #expect(gateway.journal.records.allSatisfy { $0.result == "login-failed" && $0.facts?.user == nil })
     }
 
-    @Test func passwordsEndWhereTheyEnd() async {
+    @Test("The password is everything after the first colon") func thePasswordIsEverythingAfterTheFirstColon() async {
         let long = String(repeating: "x", count: 1024)
         let gateway = TestGateway { rules in
             rules.authenticators = AuthenticatorChain([
@@ -78,13 +82,14 @@ import Testing
         }
         #expect(await gateway.serve(whoami(.basic("alice", long))).status == 200)
         await gateway.expect(.credentialsRejected, for: whoami(.basic("alice", long + "x")))
-        // Split at the first colon.
+        // The separator is the first colon.
         #expect(await gateway.serve(whoami(.basic("bob", "a:b"))).status == 200)
-        // The tutorial's own rule, user and password the same, is none here.
+        // The tutorial backend accepts the user name as the password; the gateway does not.
         await gateway.expect(.credentialsRejected, for: whoami(.basic("alice", "alice")))
     }
 
-    @Test func credentialsThatOthersCanReadAreNotJudged() async {
+    @Test("Credentials over an insecure transport are not verified")
+    func credentialsOverAnInsecureTransportAreNotVerified() async {
         let authenticator = FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")])
         let gateway = TestGateway { $0.authenticators = chain(authenticator) }
         for field in [
@@ -98,7 +103,8 @@ import Testing
         #expect(authenticator.timesAsked == 0)
     }
 
-    @Test func theFirstWhoseCredentialItIsDecides() async {
+    @Test("The first authenticator that recognizes a credential decides")
+    func theFirstAuthenticatorThatRecognizesACredentialDecides() async {
         let last = FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")])
         func gateway(_ first: AuthenticationOutcome) -> TestGateway {
             TestGateway { $0.authenticators = chain(ScriptedAuthenticator(always: first), last) }
@@ -112,12 +118,12 @@ import Testing
         #expect(last.timesAsked == 1)
         let nobodys = TestGateway { $0.authenticators = chain(ScriptedAuthenticator(always: .notMine)) }
         await nobodys.expect(.credentialsRejected, for: Sample.whoami)
-        // Only schemes that somebody takes are challenged for, and only those are asked.
+        // The challenges list only schemes that an authenticator takes, and only its authenticators are queried.
         #expect(await nobodys.serve(whoami(.absent)).values("WWW-Authenticate").count == 1)
         await nobodys.expect(.credentialsRejected, for: whoami(.text("Bearer x")))
     }
 
-    @Test func anAnswerThatComesLateIsAnAnswer() async {
+    @Test("A late authentication result completes the call") func aLateAuthenticationResultCompletesTheCall() async {
         let late = LateAuthenticator()
         let gateway = TestGateway { $0.authenticators = chain(late) }
         async let response = gateway.serve(Sample.send())
@@ -128,7 +134,8 @@ import Testing
         #expect(gateway.journal.records(.intent).first?.facts?.authenticator == "late")
     }
 
-    @Test func failedLoginsPayByAddressAndGoodOnesDoNot() async {
+    @Test("Failed logins are charged to the address, and successful ones are not")
+    func failedLoginsAreChargedToTheAddressAndSuccessfulOnesAreNot() async {
         let clock = ManualClock()
         let gateway = TestGateway { rules in
             rules.limiter = Limiter(
@@ -140,7 +147,7 @@ import Testing
         }
         let response = await gateway.expect(.rateLimited, for: whoami(.basic("bob", TestGateway.password(of: "bob"))))
         #expect(response.values("Retry-After") == ["30"])
-        // What is remembered pays nothing, and is not asked to.
+        // A cached result is not charged, and is returned although the limit is exhausted.
         await gateway.expect(.credentialsRejected, for: whoami(.basic("nobody", "x")))
         #expect(await gateway.serve(Sample.whoami).status == 200)
         await gateway.expect(.rateLimited, for: whoami(.text("Bearer unknown")))
@@ -149,7 +156,8 @@ import Testing
         #expect(await gateway.serve(whoami(.basic("bob", TestGateway.password(of: "bob")))).status == 200)
     }
 
-    @Test func anOutageIsNoFailedLogin() async {
+    @Test("An outage of the authenticator counts as no failed login")
+    func anOutageOfTheAuthenticatorCountsAsNoFailedLogin() async {
         let gateway = TestGateway { rules in
             rules.authenticators = chain(ScriptedAuthenticator(always: .unavailable(.timedOut)))
             rules.limiter = Limiter(
@@ -158,9 +166,10 @@ import Testing
         for _ in 0..<5 { await gateway.expect(.authenticatorUnavailable, for: Sample.whoami) }
     }
 
-    @Test func identitiesAreCanonicalEverywhere() async {
+    @Test("Recipients are made canonical by the configured name rules")
+    func recipientsAreMadeCanonicalByTheConfiguredNameRules() async {
         let gateway = TestGateway { $0.names = NameRules(suffixes: ["@example.com"]) }
-        // The scripted list has no suffix rule of its own: what counts here is `to_tag`.
+        // The scripted authenticator has no suffix rule, so the test covers `to_tag`.
         #expect(await gateway.serve(Sample.send(to: "BOB%40Example.com")).status == 200)
         #expect(gateway.backend.requests.first?.query?.last?.value == "bob")
     }

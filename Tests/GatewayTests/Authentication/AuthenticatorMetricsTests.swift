@@ -4,9 +4,9 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What is counted of remembered verdicts")
+@Suite("Metrics of the password cache")
 struct AuthenticatorMetricsTests {
-    /// Knows some users by their passwords, and leaves the others to the next.
+    /// An authenticator that knows some users' passwords and passes on the others.
     private struct Knowing: Authenticator {
         let name: PluginName
         let passwords: [String: String]
@@ -32,7 +32,7 @@ struct AuthenticatorMetricsTests {
 
     private struct NotCounted: Error {}
 
-    @Test("Each counts for the authenticator whose word decided")
+    @Test("A cache lookup counts for the authenticator that decided")
     func counts() async throws {
         let gateway = TestGateway(asking: CountingAuthenticator([:])) { rules in
             let all = [
@@ -46,7 +46,7 @@ struct AuthenticatorMetricsTests {
         }
         for _ in 0..<3 { #expect(await gateway.login("alice", "good") == 200) }
         for _ in 0..<2 { #expect(await gateway.login("bob", "wrong") == 401) }
-        // Whom nobody knows, nobody's word decides about.
+        // A user whom no authenticator knows counts for none.
         for _ in 0..<2 { #expect(await gateway.login("carol", "good") == 401) }
         #expect(try count("first", "miss") == 1)
         #expect(try count("first", "hit") == 2)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("For whom an authenticator may vouch")
+@Suite("The scope of an authenticator")
 struct AuthenticatorScopeTests {
     private func pattern(_ text: String) -> NamePattern { NamePattern(text)! }
 
@@ -13,7 +13,7 @@ struct AuthenticatorScopeTests {
             always: .accepted(Identity(user: .test(user), groups: groups, authenticator: "scripted")))
     }
 
-    @Test("Patterns match whole names")
+    @Test("A pattern matches whole names")
     func patterns() {
         for (text, fits, others) in [
             ("*", ["a", "svc-mail"], []),
@@ -31,7 +31,7 @@ struct AuthenticatorScopeTests {
         }
     }
 
-    @Test("Two patterns overlap where some name fits both")
+    @Test("Two patterns overlap if some name matches both")
     func overlaps() {
         for (left, right, overlap) in [
             ("*", "alice", true), ("svc-*", "*-mail", true), ("svc-*", "alice", false), ("a*", "b*", false),
@@ -43,14 +43,14 @@ struct AuthenticatorScopeTests {
         }
     }
 
-    @Test("The worst pattern takes no longer than its length allows")
+    @Test("The worst pattern matches in bounded time")
     func noBacktracking() {
         let worst = pattern(String(repeating: "a*", count: 100) + "b")
         let time = cpuTime { _ = worst.matches(.test(String(repeating: "a", count: 111))) }
         #expect(time < .milliseconds(100))
     }
 
-    @Test("A password for a name outside is not shown to the authenticator")
+    @Test("A password for a name out of scope is not shown to the authenticator")
     func passwordsOutside() async {
         let counting = CountingAuthenticator(["alice": "a", "svc-mail": "s"])
         let gateway = TestGateway(asking: counting, bounds: AuthenticatorScope(users: [pattern("svc-*")]))
@@ -60,7 +60,7 @@ struct AuthenticatorScopeTests {
         #expect(await gateway.login("svc-mail", "s") == 200)
     }
 
-    @Test("Each name goes to who may vouch for it")
+    @Test("Each name is verified by the authenticator whose scope contains it")
     func twoOfAKind() async {
         let (first, second) = (CountingAuthenticator(["svc-mail": "s"]), CountingAuthenticator(["alice": "a"]))
         let gateway = TestGateway { rules in
@@ -76,23 +76,23 @@ struct AuthenticatorScopeTests {
         #expect(first.timesAsked == 1 && second.timesAsked == 1)
     }
 
-    @Test("Whoever vouches for another user than was asked about grants nothing", arguments: ["bob", "alice2"])
+    @Test("A result for another user than the presented one is rejected", arguments: ["bob", "alice2"])
     func anotherUser(user: String) async {
         let gateway = TestGateway(asking: says(user))
         await gateway.expect(.credentialsRejected, for: Sample.send())
         #expect(gateway.journal.records.map(\.result) == ["login-failed"])
         #expect(gateway.journal.records.first?.facts?.user == nil)
-        // A name without canonical form is nobody's, whoever answers for it.
+        // A name without canonical form belongs to no user.
         await TestGateway(asking: says("alice")).expect(.identityUnmapped, for: .login("a b", "x"))
     }
 
-    @Test("Two spellings of one user are the same user")
+    @Test("Two spellings of one user name are the same user")
     func spellings() async {
         let gateway = TestGateway(asking: says("alice")) { $0.names = NameRules(suffixes: ["@example.com"]) }
         #expect(await gateway.login("Alice@Example.COM", "x") == 200)
     }
 
-    @Test("An identity outside the bounds is rejected, whatever it came by")
+    @Test("An identity out of scope is rejected for tokens and passwords")
     func identitiesOutside() async {
         let staff = GroupName("staff")!
         func gateway(_ bounds: AuthenticatorScope, _ groups: Set<GroupName> = []) -> TestGateway {

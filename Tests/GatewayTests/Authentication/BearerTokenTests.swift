@@ -4,14 +4,14 @@ import Testing
 
 @testable import Gateway
 
-/// What is a bearer token at all (RFC 6750, section 2.1): many of its bytes are looked at together, so each has to be seen at each
-/// place.
+/// The syntax of bearer tokens (RFC 6750, section 2.1). The check examines many bytes at a time, so the tests place
+/// each byte at each position.
 @Suite struct BearerTokenTests {
     private func isTaken(_ token: [UInt8]) -> Bool {
         (try? PresentedCredential(ByteBuffer(bytes: Array("Bearer ".utf8) + token), names: NameRules())) != nil
     }
 
-    @Test("each byte at each place")
+    @Test("Each byte is accepted or rejected at each position")
     func eachByte() {
         let alphabet = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=".utf8)
         for byte in UInt8.min ... .max where byte != 0x20 {
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("at any length but none")
+    @Test("A token of any length except zero is accepted")
     func lengths() {
         for length in 1...80 { #expect(isTaken([UInt8](repeating: UInt8(ascii: "."), count: length))) }
         #expect(!isTaken([]))

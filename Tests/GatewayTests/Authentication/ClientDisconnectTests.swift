@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("A client that leaves before its call is recorded")
+@Suite("Client disconnects during authentication")
 struct ClientDisconnectTests {
     private let alice = Identity(user: .test("alice"), authenticator: "late")
 
@@ -17,7 +17,7 @@ struct ClientDisconnectTests {
         return request
     }
 
-    @Test("Its login is given up, its answer counts for nothing, and the next who asks is asked about anew")
+    @Test("A disconnect cancels the login, drops its result and caches nothing")
     func login() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
@@ -27,7 +27,7 @@ struct ClientDisconnectTests {
         await gateway.scheduler.untilWaiting(1)
         clientDisconnect.announce()
         #expect(await response.code == .requestTimeout)
-        // Its deadline is let go of as well.
+        // The deadline's timer is cancelled as well.
         #expect(gateway.scheduler.waiting == 0)
         #expect(gateway.backend.requests == [])
         late.respond(.accepted(alice))
@@ -35,7 +35,7 @@ struct ClientDisconnectTests {
         #expect(await gateway.serve(Sample.whoami).status == 200)
     }
 
-    @Test("Its token, too")
+    @Test("A disconnect cancels a token's verification")
     func token() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late, takes: [.bearer])
@@ -48,7 +48,7 @@ struct ClientDisconnectTests {
         late.respond(.accepted(alice))
     }
 
-    @Test("Who waits for the same answer gets it")
+    @Test("Another call that waits for the same result receives it")
     func shared() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
@@ -56,7 +56,7 @@ struct ClientDisconnectTests {
         async let leaving = gateway.serve(request(clientDisconnect))
         await late.untilWaiting(1)
         async let staying = gateway.serve(Sample.whoami)
-        // The second has found the question of the first once it waits for it; whether it has, makes no difference to either.
+        // The second call joins the pending verification if it arrives in time. Both outcomes are valid for the test.
         for _ in 0..<1000 { await Task.yield() }
         clientDisconnect.announce()
         late.respond(.accepted(alice))
@@ -65,7 +65,7 @@ struct ClientDisconnectTests {
         #expect(gateway.backend.requests == [])
     }
 
-    @Test("What it has tried is paid for: leaving early is no way to try more")
+    @Test("A login that a disconnect cancels is still charged")
     func paid() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
@@ -82,7 +82,7 @@ struct ClientDisconnectTests {
         late.respond(.rejected(.wrong))
     }
 
-    @Test("A refusal that waits for its time waits no longer")
+    @Test("A disconnect ends the delay of a failed login")
     func floor() async {
         let gateway = TestGateway(asking: CountingAuthenticator(["alice": "good"])) { rules in
             rules.authentication = AuthenticationRules()
@@ -95,7 +95,7 @@ struct ClientDisconnectTests {
         #expect(gateway.scheduler.waiting == 0)
     }
 
-    @Test("A client that has left before its call begins is asked about nowhere")
+    @Test("A client that disconnects before its call starts causes no authentication")
     func early() async {
         let counting = CountingAuthenticator(["alice": "good"])
         let gateway = TestGateway(asking: counting)
@@ -105,7 +105,7 @@ struct ClientDisconnectTests {
         #expect(counting.timesAsked == 0)
     }
 
-    @Test("Once it is recorded the call goes on to its end, and its outcome is written")
+    @Test("A recorded call completes after a disconnect, with its outcome")
     func recorded() async {
         let clientDisconnect = ClientDisconnect()
         let gateway = TestGateway(answering: { _ in
@@ -119,7 +119,7 @@ struct ClientDisconnectTests {
         #expect(gateway.journal.records(.outcome).count == 1)
     }
 
-    @Test("Whoever watches is told once, at once where the client has left, and not after the wait is over")
+    @Test("A watcher is notified once, at once after an earlier disconnect, and never after it stops watching")
     func watching() {
         let told = Mutex(0)
         let clientDisconnect = ClientDisconnect()

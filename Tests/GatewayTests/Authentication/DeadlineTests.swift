@@ -4,11 +4,11 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The deadline of all authenticators")
+@Suite("The deadline of authentication")
 struct DeadlineTests {
     private let alice = Identity(user: .test("alice"), authenticator: "late")
 
-    @Test("Who hangs is unavailable at the deadline, and its late answer is dropped")
+    @Test("A hanging authenticator is unavailable at the deadline, and its late result is dropped")
     func hanging() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
@@ -23,12 +23,12 @@ struct DeadlineTests {
         #expect(refused.values("Retry-After") == ["5"])
         late.respond(.accepted(alice))
         #expect(gateway.timeline.events.isEmpty)
-        // Nothing of it was remembered: the next call asks, and is answered by now.
+        // The result is not cached. The next call queries the authenticator again, which now responds.
         #expect(gateway.gateway.passwordCache.count == 0)
         #expect(await gateway.serve(Sample.whoami).status == 200)
     }
 
-    @Test("Nobody who waits for the same answer gets a late one", arguments: [2, 20])
+    @Test("No waiting caller receives a late result", arguments: [2, 20])
     func hangingForMany(callers: Int) async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
@@ -39,12 +39,12 @@ struct DeadlineTests {
             late.respond(.rejected(.wrong))
             var statuses: [Int] = []
             for await status in tasks { statuses.append(status) }
-            // A call that comes after the deadline asks anew, and gets that answer.
+            // A call that arrives after the deadline queries the authenticator again, and gets that result.
             #expect(statuses.contains(503) && statuses.allSatisfy { [503, 401].contains($0) })
         }
     }
 
-    @Test("The time is the configuration's, for tokens as for passwords")
+    @Test("The configured deadline applies to tokens and passwords")
     func configured() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late, takes: [.bearer]) { $0.authentication.deadline = .seconds(2) }
@@ -56,7 +56,7 @@ struct DeadlineTests {
         late.respond(.accepted(alice))
     }
 
-    @Test("All authenticators together have one deadline")
+    @Test("All authenticators together share one deadline")
     func oneForAll() async {
         let (first, second) = (LateAuthenticator(), LateAuthenticator())
         let gateway = TestGateway { rules in
@@ -75,7 +75,7 @@ struct DeadlineTests {
         second.respond(.accepted(alice))
     }
 
-    @Test("Who answers at once costs no timer")
+    @Test("An immediate result needs no timer")
     func noTimer() async {
         let gateway = TestGateway()
         #expect(await gateway.serve(Sample.whoami).status == 200)
@@ -85,7 +85,7 @@ struct DeadlineTests {
         #expect(gateway.scheduler.timesScheduled == 0)
     }
 
-    @Test("A token that is judged without a wait costs no task either, and is held to the same")
+    @Test("A token with an immediate outcome needs no task, and the same checks apply to it")
     func atOnce() async {
         let alice = Identity(user: .test("alice"), authenticator: "prompt")
         func status(
@@ -109,12 +109,12 @@ struct DeadlineTests {
         #expect(await status([.notMine]) == 401)
         #expect(await status([.unavailable(.failed)]) == 503)
         #expect(await status([.accepted(alice)], AuthenticatorScope(users: [])) == 401)
-        // Who has to wait is asked in the other way, which says 403 here.
+        // An authenticator that has to wait is queried asynchronously, and returns 403 here.
         #expect(await status([nil]) == 403)
         #expect(await status([.notMine, nil]) == 403)
     }
 
-    @Test("A timer ends with the answer")
+    @Test("The result cancels the timer")
     func timerEnds() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
@@ -125,13 +125,13 @@ struct DeadlineTests {
         #expect(gateway.scheduler.waiting == 0)
     }
 
-    @Test("No way to fail grants anything", arguments: FailingPlugin.Failure.allCases)
+    @Test("No failure of an authenticator grants access", arguments: FailingPlugin.Failure.allCases)
     func failing(how: FailingPlugin.Failure) async throws {
         let settings = FailingPlugin.Settings(how, user: .test("eve"), after: .seconds(3600))
         guard
             let failing = try? await FailingPlugin.makeAuthenticator(settings, context: .test())
         else {
-            // It does not start.
+            // This plug-in does not start.
             #expect(how == .throws)
             return
         }
@@ -142,12 +142,12 @@ struct DeadlineTests {
             gateway.scheduler.advance(by: .seconds(10))
         }
         #expect(await response.code == (how == .anotherUser ? .credentialsRejected : .authenticatorUnavailable))
-        // A failed login alone is recorded.
+        // Only a failed login is recorded.
         #expect(gateway.timeline.events.count == gateway.journal.records.count)
         #expect(gateway.journal.records.map(\.result) == (how == .anotherUser ? ["login-failed"] : []))
     }
 
-    @Test("An outage is not remembered, and counts as no failure")
+    @Test("An outage is not cached and counts as no failed login")
     func outages() async {
         let gateway = TestGateway(asking: ScriptedAuthenticator(always: .unavailable(.busy)))
         for _ in 0..<200 { #expect(await gateway.login("alice", "x") == 503) }
@@ -158,7 +158,7 @@ struct DeadlineTests {
     }
 }
 
-/// Says one thing without a wait, and of what needs one, that its name cannot be used.
+/// An authenticator with a scripted immediate outcome. Its asynchronous outcome is `unmapped`.
 private struct PromptAuthenticator: Authenticator {
     let atOnce: AuthenticationOutcome?
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("When wrong passwords are answered")
+@Suite("The delay of failed logins")
 struct FailedLoginDelayTests {
     private func gateway(
         _ authenticator: any Authenticator = CountingAuthenticator(["alice": "good"]), most: Int = 1024
@@ -14,7 +14,7 @@ struct FailedLoginDelayTests {
         }
     }
 
-    @Test("Not before 300 ms, and after 385 ms at the latest")
+    @Test("A failed login gets its response after 300 ms to 385 ms")
     func floor() async {
         let gateway = gateway()
         for password in ["wrong", "wrong", "other"] {
@@ -27,7 +27,7 @@ struct FailedLoginDelayTests {
         }
     }
 
-    @Test("The random part is spread over 85 ms, ends included")
+    @Test("The random part of the delay covers 0 ms to 85 ms inclusive")
     func spread() async {
         for (random, milliseconds) in [(UInt64(0), 300), (85_000_000, 385), (85_000_001, 300)] {
             let clock = ManualClock()
@@ -44,7 +44,7 @@ struct FailedLoginDelayTests {
         }
     }
 
-    @Test("The time counts from the arrival: a slow answer waits less, a slower one not at all")
+    @Test("The delay counts from the arrival of the request")
     func fromArrival() async {
         for (slow, rest) in [(Duration.milliseconds(250), 1), (.milliseconds(400), 0)] {
             let late = LateAuthenticator()
@@ -62,13 +62,13 @@ struct FailedLoginDelayTests {
         }
     }
 
-    @Test("An unknown user and a wrong password get the same answer at the same time")
+    @Test("An unknown user and a wrong password get the same response at the same time")
     func indistinguishable() async {
         let gateway = gateway()
         async let unknown = gateway.serve(.login("nobody", "wrong"))
         async let wrong = gateway.serve(.login("alice", "wrong"))
         await gateway.scheduler.untilWaiting(2)
-        // The test's random bits are always the same: both are due at one instant.
+        // The test's randomness is constant, so both delays end at one instant.
         gateway.scheduler.advance(by: .milliseconds(385))
         #expect(gateway.scheduler.waiting == 0)
         let (first, second) = await (unknown, wrong)
@@ -86,7 +86,7 @@ struct FailedLoginDelayTests {
         #expect(gateway.scheduler.timesScheduled == 0)
     }
 
-    @Test("No more than so many wait; one more is told to come back")
+    @Test("A failed login above the limit of waiting ones gets 429")
     func bounded() async {
         let gateway = gateway(most: 3)
         await withTaskGroup { tasks in
@@ -97,7 +97,7 @@ struct FailedLoginDelayTests {
             gateway.scheduler.advance(by: .milliseconds(385))
             for await status in tasks { #expect(status == 401) }
         }
-        // Their places are free again.
+        // The finished logins released their places.
         async let status = gateway.login("user5", "x")
         await gateway.scheduler.untilWaiting(1)
         gateway.scheduler.advance(by: .milliseconds(385))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The record of failed logins")
+@Suite("Journal records of failed logins")
 struct FailedLoginRecorderTests {
     private let asked = CountingAuthenticator(["alice": "good", "bob": "good"])
 
@@ -12,7 +12,7 @@ struct FailedLoginRecorderTests {
         gateway.journal.records(.rejection).compactMap(\.result)
     }
 
-    @Test("An unknown user and a wrong password leave the same record: who was tried, from where, who said no, and why")
+    @Test("An unknown user and a wrong password leave the same record with name, address, authenticator and reason")
     func alike() async throws {
         let gateway = TestGateway(asking: asked)
         for user in ["alice", "nobody"] { #expect(await gateway.login(user, "wrong", from: .v4(7)) == 401) }
@@ -23,14 +23,14 @@ struct FailedLoginRecorderTests {
             #expect(record.facts?.user == nil && record.facts?.peer == .v4(7) && record.count == nil)
             #expect(record.facts?.authenticator == "asked" && record.reason == "wrong")
         }
-        // What was said of a password before is said again, by the same authenticator.
+        // A cached rejection records the same authenticator.
         gateway.clock.advance(by: .seconds(61))
         gateway.gateway.flushRejections()
         #expect(await gateway.login("alice", "wrong", from: .v4(7)) == 401)
         #expect(gateway.journal.records(.rejection).last?.facts?.authenticator == "asked")
     }
 
-    @Test("A bad token, and what is no credential at all, leave a record without a name")
+    @Test("A bad token and malformed credentials leave a record without a name")
     func others() async {
         let gateway = TestGateway()
         for field in ["Bearer nobodys-token", "Basic !!!"] {
@@ -40,12 +40,12 @@ struct FailedLoginRecorderTests {
         }
         #expect(results(gateway) == ["login-failed", "login-failed"])
         #expect(gateway.journal.records(.rejection).allSatisfy { $0.facts?.attempted == nil })
-        // Nobody tried anything.
+        // A request without credentials leaves no record.
         _ = await gateway.serve(ReceivedRequest("GET /auth/whoami"))
         #expect(results(gateway).count == 2)
     }
 
-    @Test("Failures for one name from one address are one record a minute, with their number")
+    @Test("Failures for one name from one address are coalesced into one record a minute with their count")
     func coalesced() async {
         let gateway = TestGateway(asking: asked)
         for number in 0..<5 { #expect(await gateway.login("alice", "wrong \(number)", from: .v4(7)) == 401) }
@@ -56,7 +56,7 @@ struct FailedLoginRecorderTests {
         #expect(gateway.journal.records(.rejection).map(\.count) == [nil, nil, 4])
     }
 
-    @Test("However many names are tried from however many addresses, a minute has 120 records and one for the rest")
+    @Test("A flood of failed logins writes at most 120 records a minute and one for the rest")
     func flood() {
         let (journal, clock) = (MemoryJournal(), ManualClock())
         let logins = FailedLoginRecorder(
@@ -74,7 +74,7 @@ struct FailedLoginRecorderTests {
         #expect(records.last?.result == "several")
     }
 
-    @Test("A throttle that begins to refuse is one record, and one that ends is another, with what it refused")
+    @Test("The start of a ban is one record, and its end is another with the number of rejections")
     func bans() async throws {
         let gateway = TestGateway(asking: asked)
         for number in 0..<10 { #expect(await gateway.login("alice", "wrong \(number)", from: .v4(7)) == 401) }
@@ -82,7 +82,7 @@ struct FailedLoginRecorderTests {
         #expect(results(gateway).filter { $0 == "banned" }.count == 1)
         let ban = try #require(gateway.journal.records(.rejection).first { $0.result == "banned" })
         #expect(ban.facts?.rule == "login-pair" && ban.facts?.attempted?.text == "alice" && ban.reason == "30 s")
-        // The wait is over, but whoever tries again within a minute is refused by the same ban.
+        // The wait is over, but the ban lasts for another attempt within a minute.
         gateway.clock.advance(by: .seconds(31))
         gateway.gateway.flushRejections()
         #expect(!results(gateway).contains("ban-ended"))
@@ -95,7 +95,7 @@ struct FailedLoginRecorderTests {
         #expect(results(gateway).filter { $0 == "ban-ended" }.count == 1)
     }
 
-    @Test("A ban that an operator lifts has ended at once")
+    @Test("Lifting a ban records its end")
     func lifted() async {
         let gateway = TestGateway(asking: asked)
         for number in 0..<12 { _ = await gateway.login("alice", "wrong \(number)", from: .v4(7)) }
@@ -106,7 +106,7 @@ struct FailedLoginRecorderTests {
         #expect(results(gateway).contains("ban-ended"))
     }
 
-    @Test("The record is made when the answer is, after the delay, and says nothing to the caller")
+    @Test("The record is written after the delay, together with the response")
     func delayed() async {
         let gateway = TestGateway(asking: asked) { $0.authentication = AuthenticationRules() }
         async let status = gateway.login("alice", "wrong")
@@ -117,7 +117,7 @@ struct FailedLoginRecorderTests {
         #expect(results(gateway) == ["login-failed"])
     }
 
-    @Test("A password that is refused since too many refusals wait is a failed login too")
+    @Test("A failed login that exceeds the limit of waiting ones is recorded")
     func crowded() async {
         let gateway = TestGateway(asking: asked) {
             $0.authentication = AuthenticationRules(maximumRejectionsWaiting: 0)
@@ -127,7 +127,7 @@ struct FailedLoginRecorderTests {
         #expect(gateway.journal.records(.rejection).first?.reason == "wrong")
     }
 
-    @Test("An unverified name is cut, and holds nothing that moves a terminal")
+    @Test("A presented name is truncated and its control characters are replaced")
     func sanitized() {
         let sanitized = FailedLoginRecorder.sanitized("bob\n\u{1B}[2J\u{202E}evil\u{2028}")
         #expect(sanitized == "bob\u{FFFD}\u{FFFD}[2J\u{FFFD}evil\u{FFFD}")

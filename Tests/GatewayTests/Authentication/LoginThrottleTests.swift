@@ -4,14 +4,14 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Who tries passwords is slowed down")
+@Suite("Throttle of failed logins")
 struct LoginThrottleTests {
     private let asked = CountingAuthenticator(["alice": "good", "bob": "good"])
     private let home = Peer.v4(1)
 
     private func gateway() -> TestGateway { TestGateway(asking: asked) }
 
-    /// Tries wrong passwords, each another one, until one is not judged; how many were.
+    /// Tries a different wrong password each time until one is throttled. Returns the number of verified ones.
     private func tries(_ gateway: TestGateway, _ user: (Int) -> String, from peer: (Int) -> Peer) async -> Int {
         for number in 0..<400 where await gateway.login(user(number), "wrong \(number)", from: peer(number)) == 429 {
             return number
@@ -19,7 +19,7 @@ struct LoginThrottleTests {
         return 400
     }
 
-    @Test("One address: 20 at once, then one more in 15 s")
+    @Test("An address may fail 20 times, then once in 15 s")
     func address() async {
         let gateway = gateway()
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
@@ -28,11 +28,11 @@ struct LoginThrottleTests {
         gateway.scheduler.advance(by: .seconds(15))
         #expect(await gateway.login("somebody", "x", from: home) == 401)
         #expect(await gateway.login("somebody", "y", from: home) == 429)
-        // Others are not concerned.
+        // Other addresses are not affected.
         #expect(await gateway.login("somebody", "y", from: .v4(2)) == 401)
     }
 
-    @Test("One host owns its /64")
+    @Test("An IPv6 /64 counts as one address")
     func v6() async {
         let gateway = gateway()
         #expect(
@@ -41,7 +41,7 @@ struct LoginThrottleTests {
         #expect(await gateway.login("somebody", "y", from: Peer(address: .v6(8, 0), text: "")) == 401)
     }
 
-    @Test("A pair: 10 at once, then one more in 30 s")
+    @Test("A pair of user and address may fail 10 times, then once in 30 s")
     func pair() async {
         let gateway = gateway()
         #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
@@ -52,29 +52,29 @@ struct LoginThrottleTests {
         #expect(await gateway.login("alice", "y", from: home) == 429)
     }
 
-    @Test("One user: 100 in an hour from strangers together, and the owner is not locked out")
+    @Test("Unknown addresses may fail 100 times an hour for one user without locking the user out")
     func user() async {
         let gateway = gateway()
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(await tries(gateway, { _ in "alice" }, from: { .v4(UInt32(1000 + $0)) }) == 100)
         let response = await gateway.serve(.login("alice", "x", from: .v4(5000)))
         #expect(response.values("Retry-After") == ["36"] && response.json?["limit"]?.string == "login-user")
-        // Even the good password: a stranger's is not judged.
+        // An unknown address is throttled even with the good password.
         #expect(await gateway.login("alice", "good", from: .v4(5000)) == 429)
         gateway.scheduler.advance(by: .seconds(61))
         let before = asked.timesAsked
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(asked.timesAsked == before + 1)
-        // Another user at a stranger's address is not concerned.
+        // Other users at that address are not affected.
         #expect(await gateway.login("bob", "good", from: .v4(5000)) == 200)
     }
 
-    @Test("Whoever succeeded at an address pays for itself alone, for 30 days")
+    @Test("A user with a successful login at an address is throttled separately there for 30 days")
     func knownPairs() async {
         let gateway = gateway()
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
-        // bob has never been here, alice has.
+        // bob has not logged in from this address before; alice has.
         #expect(await gateway.login("bob", "good", from: home) == 429)
         #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
         gateway.scheduler.advance(by: .seconds(86_400 * 30 - 1))
@@ -85,7 +85,7 @@ struct LoginThrottleTests {
         #expect(await gateway.login("alice", "good", from: home) == 429)
     }
 
-    @Test("Many at once get no further than one after the other")
+    @Test("Concurrent attempts get no more tries than sequential ones")
     func parallel() async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
@@ -100,13 +100,13 @@ struct LoginThrottleTests {
         }
     }
 
-    @Test("The same wrong password counts once; good ones, tokens and remembered verdicts pay nothing")
+    @Test("A repeated wrong password counts once; good passwords, tokens and cached results count nothing")
     func whatDoesNotCount() async {
         let gateway = gateway()
         for _ in 0..<100 { #expect(await gateway.login("eve", "old", from: home) == 401) }
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 19)
-        // Spent, and what is remembered is answered all the same.
+        // The limit is exhausted, and cached results are still returned.
         #expect(await gateway.login("eve", "old", from: home) == 401)
         #expect(await gateway.login("alice", "good", from: home) == 200)
         let tokens = TestGateway { $0.throttle = gateway.gateway.throttle }
@@ -119,7 +119,7 @@ struct LoginThrottleTests {
         #expect(!gateway.gateway.throttle.list().contains { $0.address == .v4(77) })
     }
 
-    @Test("Spellings of a user are one user")
+    @Test("All spellings of a user name count as one user")
     func canonical() async {
         let gateway = TestGateway(asking: asked) { $0.names = NameRules(prefixes: ["example\\"]) }
         let spellings = ["alice", "ALICE", "EXAMPLE\\alice", "example\\Alice"]
@@ -127,11 +127,11 @@ struct LoginThrottleTests {
         #expect(gateway.gateway.throttle.list().map(\.user?.text) == ["alice"])
     }
 
-    @Test("Who knows one user's address everywhere is not known by an answer that was remembered for another address")
+    @Test("A login from the cache makes the address known for the user")
     func rememberedElsewhere() async {
         let gateway = TestGateway(asking: asked, dependsOnPeer: false)
         #expect(await gateway.login("alice", "good", from: .v4(3)) == 200)
-        // Answered from memory, and known from then on.
+        // The result comes from the cache, and makes the address known.
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
         gateway.gateway.passwordCache.forget()
@@ -156,7 +156,7 @@ struct LoginThrottleTests {
         #expect(await gateway.login("alice", "wrong again", from: home) == 401)
     }
 
-    @Test("The owner's own ban can be lifted")
+    @Test("A ban of a user's known address can be lifted")
     func bansOfKnownPairs() async {
         let gateway = gateway()
         #expect(await gateway.login("alice", "good", from: home) == 200)
@@ -165,7 +165,7 @@ struct LoginThrottleTests {
         #expect(throttle.list() == [LoginBan(user: .test("alice"), address: .v4(1), seconds: 30)])
         #expect(throttle.lift(user: .test("alice")) == 1)
         #expect(throttle.list().isEmpty)
-        // Still known.
+        // The address is still known.
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
         #expect(await gateway.login("alice", "new", from: home) == 401)
     }

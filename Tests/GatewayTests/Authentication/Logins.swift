@@ -4,17 +4,17 @@ import Synchronization
 
 @testable import Gateway
 
-/// An authenticator that knows one password a user, and what it was asked.
+/// An authenticator that knows one password for each user and counts its queries.
 final class CountingAuthenticator: Authenticator {
     private let good: Mutex<[String: String]>
     private let asked = Mutex<[String: Int]>([:])
 
     init(_ good: [String: String]) { self.good = Mutex(good) }
 
-    /// How often it was asked for this user with this password.
+    /// The number of queries for this user with this password.
     func timesAsked(_ user: String, _ password: String) -> Int { asked.withLock { $0["\(user):\(password)"] ?? 0 } }
     var timesAsked: Int { asked.withLock { $0.values.reduce(0, +) } }
-    /// The most often that it was asked for the same.
+    /// The highest number of queries for one pair of user and password.
     var mostOften: Int { asked.withLock { $0.values.max() ?? 0 } }
 
     func set(_ password: String, of user: String) { good.withLock { $0[user] = password } }
@@ -30,7 +30,7 @@ final class CountingAuthenticator: Authenticator {
 }
 
 extension TestGateway {
-    /// A gateway that asks one authenticator, without limits of its own unless the test sets some.
+    /// A gateway with one authenticator, and without limits unless the test sets some.
     init(
         asking authenticator: any Authenticator, dependsOnPeer: Bool = true,
         takes: Set<CredentialKind> = [.password], bounds: AuthenticatorScope = AuthenticatorScope(),
@@ -47,7 +47,7 @@ extension TestGateway {
         })
     }
 
-    /// Asks who the user is; the answer's status.
+    /// Sends a whoami request and returns the response's status.
     func login(_ user: String, _ password: String, from peer: Peer = .documentation) async -> Int {
         await serve(.login(user, password, from: peer)).status
     }

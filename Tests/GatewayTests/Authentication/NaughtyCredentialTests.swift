@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Credentials that somebody made up")
+@Suite("Malformed and hostile credentials")
 struct NaughtyCredentialTests {
     private func whoami(_ field: ReceivedRequest.FieldValue) -> ReceivedRequest {
         ReceivedRequest("GET /auth/whoami", authorization: field)
@@ -16,7 +16,7 @@ struct NaughtyCredentialTests {
     }
 
     @Test(
-        "Naughty strings as user, as password and as the whole field grant nothing",
+        "Naughty strings as user, password or whole field grant nothing",
         .enabled(if: !TestData.naughtyStrings.isEmpty))
     func naughtyStrings() async {
         for (number, text) in TestData.naughtyStrings.enumerated() {
@@ -29,14 +29,14 @@ struct NaughtyCredentialTests {
                 let response = await gateway.serve(request)
                 #expect([400, 401].contains(response.status), "string \(number)")
             }
-            // Failed logins alone are recorded.
+            // Only failed logins are recorded.
             let records = gateway.journal.records
             #expect(gateway.timeline.events.count == records.count, "string \(number)")
             #expect(records.allSatisfy { $0.result == "login-failed" && $0.facts?.user == nil }, "string \(number)")
         }
     }
 
-    @Test("Random bytes as user and password grant nothing and do no harm")
+    @Test("Random bytes as user and password grant nothing")
     func randomBytes() async {
         var random = SplitMix(seed: 31)
         let gateway = TestGateway { $0.limiter = Limiter([], clocks: ManualClock().clocks) }
@@ -51,7 +51,7 @@ struct NaughtyCredentialTests {
         }
     }
 
-    @Test("Long, cut and doubled ones grant nothing")
+    @Test("Long, truncated and repeated credentials grant nothing")
     func others() async {
         let authenticator = CountingAuthenticator(["alice": "alice's secret"])
         let gateway = TestGateway(asking: authenticator)
@@ -70,7 +70,7 @@ struct NaughtyCredentialTests {
             #expect([400, 401].contains(response.status), "\(field)")
         }
         #expect(authenticator.timesAsked == 0)
-        // A user's name as long as it may be asked about, which is long beyond any canonical one.
+        // This user name is short enough to be processed, and longer than any canonical name.
         #expect(await gateway.login(String(repeating: "a", count: 8000), "x") == 401)
     }
 }

@@ -4,12 +4,12 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Remembered verdicts")
+@Suite("Password cache")
 struct PasswordCacheTests {
     private let alice = Peer.documentation
     private let elsewhere = Peer.v4(9)
 
-    @Test("An acceptance holds for a minute")
+    @Test("An acceptance is cached for a minute")
     func acceptances() async {
         let asked = CountingAuthenticator(["alice": "good"])
         let gateway = TestGateway(asking: asked)
@@ -23,7 +23,7 @@ struct PasswordCacheTests {
         #expect(asked.timesAsked == 2)
     }
 
-    @Test("A rejection holds for ten minutes, as a refusal only")
+    @Test("A rejection is cached for ten minutes")
     func rejections() async {
         let asked = CountingAuthenticator(["alice": "good"])
         let gateway = TestGateway(asking: asked)
@@ -36,13 +36,13 @@ struct PasswordCacheTests {
         #expect(asked.timesAsked("alice", "old") == 2)
     }
 
-    @Test("A success is news: what was rejected of the user before is asked again, of others not")
+    @Test("A success discards the user's cached rejections, and keeps those of other users")
     func success() async {
         let asked = CountingAuthenticator(["alice": "good"])
         let gateway = TestGateway(asking: asked)
         #expect(await gateway.login("alice", "new") == 401)
         #expect(await gateway.login("bob", "x") == 401)
-        // The password is changed behind the gateway, and alice succeeds with it elsewhere.
+        // The password changes in the account database, and alice logs in with it from another address.
         asked.set("new", of: "alice")
         #expect(await gateway.login("alice", "new") == 401)
         #expect(await gateway.login("alice", "new", from: elsewhere) == 200)
@@ -51,7 +51,7 @@ struct PasswordCacheTests {
         #expect(asked.timesAsked("bob", "x") == 1)
     }
 
-    @Test("A success that only confirms the one before is no news")
+    @Test("A success that confirms a cached one keeps the cached rejections")
     func confirmation() async {
         let asked = CountingAuthenticator(["alice": "good"])
         let gateway = TestGateway(asking: asked)
@@ -66,7 +66,7 @@ struct PasswordCacheTests {
         #expect(asked.timesAsked("alice", "old") == 1)
     }
 
-    @Test("Forgetting forgets, for one user or for all, and also what is being asked")
+    @Test("Forgetting removes the results of one user or of all users")
     func forgetting() async {
         let asked = CountingAuthenticator(["alice": "good", "bob": "good"])
         let gateway = TestGateway(asking: asked)
@@ -87,7 +87,7 @@ struct PasswordCacheTests {
         #expect(asked.timesAsked("bob", "good") == 2)
     }
 
-    @Test("What is forgotten while it is asked is not remembered", arguments: [true, false])
+    @Test("A pending result is not cached after a forget", arguments: [true, false])
     func forgottenMeanwhile(all: Bool) async {
         let late = LateAuthenticator()
         let gateway = TestGateway(asking: late)
@@ -95,12 +95,12 @@ struct PasswordCacheTests {
         await late.untilWaiting(1)
         if all { gateway.gateway.passwordCache.forget() } else { gateway.gateway.passwordCache.forget(.test("alice")) }
         late.respond(.accepted(Identity(user: .test("alice"), authenticator: "late")))
-        // It was good when it came.
+        // The result was valid when it arrived.
         #expect(await status == 200)
         #expect(gateway.gateway.passwordCache.count == 0)
     }
 
-    @Test("Of many with the same password at once one asks")
+    @Test("Concurrent logins with the same password cause one query")
     func singleFlight() async {
         let late = LateAuthenticator()
         let counter = CountingAuthenticator(["alice": "good"])
@@ -121,7 +121,7 @@ struct PasswordCacheTests {
         #expect(counter.timesAsked == 2)
     }
 
-    @Test("Apart by address, unless the address does not matter to any who is asked", arguments: [true, false])
+    @Test("Results are cached for each address unless no authenticator depends on it", arguments: [true, false])
     func addresses(dependsOnPeer: Bool) async {
         let asked = CountingAuthenticator(["alice": "good"])
         let gateway = TestGateway(asking: asked, dependsOnPeer: dependsOnPeer)
@@ -131,8 +131,8 @@ struct PasswordCacheTests {
         #expect(asked.timesAsked == (dependsOnPeer ? 4 : 1))
     }
 
-    /// Parts that run together to the same bytes must not be the same key.
-    @Test("Keys do not collide")
+    /// The parts of the keys concatenate to the same bytes.
+    @Test("Cache keys do not collide")
     func keys() {
         let clock = ManualClock()
         let cache = PasswordCache(clocks: clock.clocks)
@@ -148,13 +148,17 @@ struct PasswordCacheTests {
             for peer in [alice, Peer.v4(0x6162_6364), Peer(address: .v6(1, 0x6162_6364), text: "")] {
                 let finding = cache.find(
                     LoginName(login), Secret(password.utf8), of: .test(user), by: candidates, from: peer)
-                if case .unknown(_, let key?) = finding { found.insert(key) } else { Issue.record("known already") }
+                if case .unknown(_, let key?) = finding {
+                    found.insert(key)
+                } else {
+                    Issue.record("the key is already cached")
+                }
             }
         }
         #expect(found.count == 21)
     }
 
-    @Test("The table never outgrows its capacity, and its oldest go first")
+    @Test("The cache never exceeds its capacity, and evicts the oldest entries first")
     func bounded() {
         var table = PasswordCacheTable(capacity: 100)
         func key(_ number: Int, user: String? = nil) -> PasswordCacheKey {
@@ -167,11 +171,11 @@ struct PasswordCacheTests {
         }
         #expect(table.verdict(for: key(899), now: 1) == nil)
         #expect(table.verdict(for: key(900), now: 1) != nil)
-        // Writing the same over and over takes no further place.
+        // Replacing an entry takes no additional place.
         for _ in 0..<1000 { table.reject(.wrong, for: key(950), now: 0) }
         #expect(table.count == 100 && table.verdict(for: key(900), now: 1) != nil)
 
-        // One user's wrong passwords push out neither others nor the user's good one.
+        // A user's wrong passwords evict neither entries of others nor the user's accepted one.
         table = PasswordCacheTable(capacity: 10_000)
         table.accept(Identity(user: .test("alice"), authenticator: "a"), for: key(1, user: "alice"), now: 0)
         for number in 2..<2000 { table.reject(.wrong, for: key(number, user: "alice"), now: 0) }

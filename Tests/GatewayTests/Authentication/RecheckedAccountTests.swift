@@ -4,11 +4,11 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The account by which a device is registered")
+@Suite("The account of a registered device")
 struct RecheckedAccountTests {
-    private static let alice = UserName(canonical: "alice")!  // In the alphabet of names.
+    private static let alice = UserName(canonical: "alice")!  // The text conforms to the grammar of user names.
 
-    /// Takes passwords, and says how accounts stand.
+    /// An authenticator that verifies passwords and reports the status of accounts.
     private struct Keeper: AccountAuthenticator {
         let passwords = FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")])
 
@@ -19,7 +19,7 @@ struct RecheckedAccountTests {
         func status(of login: LoginName) async -> AccountStatus { .good(groups: []) }
     }
 
-    /// One that has a list of them.
+    /// An authenticator that lists its accounts.
     private struct Lister: AccountList {
         let keeper = Keeper()
 
@@ -42,7 +42,8 @@ struct RecheckedAccountTests {
         })
     }
 
-    /// Registers with a password, with a token of a session, and with one of none; the accounts that the ledger was told.
+    /// Registers with a password, with a session's token and with a token without session. Returns the accounts that
+    /// the ledger received.
     private static func accounts(by keeper: some Authenticator) async throws -> [Account?] {
         let known = MemorySessions(clock: ManualClock())
         let issuer = TestIssuer(revocations: known)
@@ -75,7 +76,7 @@ struct RecheckedAccountTests {
         }
     }
 
-    @Test("is told to the ledger where only asking tells how it stands later")
+    @Test("An authenticator that only reports statuses has the account recorded in the ledger")
     func told() async throws {
         let accounts = try await Self.accounts(by: Keeper())
         #expect(
@@ -85,12 +86,12 @@ struct RecheckedAccountTests {
             ])
     }
 
-    @Test("is told to nobody where a list tells when it ends")
+    @Test("An authenticator that lists its accounts has no account recorded in the ledger")
     func kept() async throws {
         #expect(try await Self.accounts(by: Lister()) == [nil, nil, nil])
     }
 
-    @Test("is told to the ledger where nobody can be asked, so that the registration ends with time")
+    @Test("An authenticator without statuses has the account recorded, so that the registration expires")
     func withoutStatus() async throws {
         let plain = FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")])
         #expect(

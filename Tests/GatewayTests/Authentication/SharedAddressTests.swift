@@ -4,12 +4,12 @@ import Testing
 
 @testable import Gateway
 
-/// Many people behind one address, with the limits that a gateway has by default.
-@Suite("Behind one address")
+/// Many users behind one address, with the default limits of a gateway.
+@Suite("Users behind one address")
 struct SharedAddressTests {
     private static let office = Peer.v4(0xCB00_7101)
 
-    @Test("200 devices with old passwords disturb none of 20 who work", arguments: [true, false])
+    @Test("200 devices with old passwords do not affect 20 users with good ones", arguments: [true, false])
     func oldPasswords(dependsOnPeer: Bool) async {
         let workers = (0..<20).map { "worker\($0)" }
         let asked = CountingAuthenticator(Dictionary(uniqueKeysWithValues: workers.map { ($0, "good") }))
@@ -19,10 +19,10 @@ struct SharedAddressTests {
         }
         for worker in workers { #expect(await gateway.login(worker, "good", from: Self.office) == 200) }
         var refused = 0
-        // Five minutes, so that what is remembered of the good ones ends several times.
+        // Within five minutes the cached acceptances expire several times.
         for _ in 0..<300 {
             for device in 0..<200 {
-                // Every tenth device belongs to somebody who works.
+                // Every tenth device belongs to one of the workers.
                 let user = device % 10 == 0 ? workers[device / 10] : "former\(device)"
                 let status = await gateway.login(user, "old \(device)", from: Self.office)
                 #expect(status == 401 || status == 429)
@@ -39,7 +39,7 @@ struct SharedAddressTests {
         #expect(asked.timesAsked("worker3", "good") == 5)
     }
 
-    @Test("A flood of bad tokens is limited by address, and good passwords of known users pass")
+    @Test("A flood of bad tokens is limited by address, and good passwords of known users are accepted")
     func badTokens() async {
         let clock = ManualClock()
         let gateway = TestGateway { $0.limiter = Limiter(Limit.defaults, clocks: clock.clocks) }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The tables of the throttle are bounded")
+@Suite("Bounds of the throttle's tables")
 struct ThrottleTableTests {
     private let second: Int64 = 1_000_000_000
     private let rate = GCRA(count: 1, period: 15_000_000_000, burst: 20)
@@ -14,7 +14,7 @@ struct ThrottleTableTests {
         table.charge(place, now: now)
     }
 
-    @Test("It never outgrows its capacity, whoever comes")
+    @Test("The table never exceeds its capacity")
     func capacity() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
         var random = SplitMix(seed: 4)
@@ -24,14 +24,14 @@ struct ThrottleTableTests {
         }
     }
 
-    @Test("Where it is full, strangers of one block share")
+    @Test("Strangers of one block share a place in a full table")
     func strangersShare() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
-        // All owe the most, so that none is less than another.
+        // All keys have the same debt, so that no key has a lower one.
         for key in 0..<UInt32(150) { for _ in 0..<20 { fail(&table, key << 8, now: 0) } }
         let first = table.place(for: 0xC000_0201, in: AddressPrefix(.v4(0xC000_0201)), now: 0)
-        // The first look clears one in 16 away; from then on there is no second for another look.
-        guard case .own = first else { return #expect(Bool(false), "no room was made") }
+        // The first eviction frees one place in 16. Within the same second there is no further eviction.
+        guard case .own = first else { return #expect(Bool(false), "the eviction made no room") }
         for key in 0..<UInt32(10) { fail(&table, 0xD000_0000 + key << 8, now: 0) }
         let shared = [1, 2].map { table.place(for: 0xC000_0200 + $0, in: AddressPrefix(.v4(0xC000_0200 + $0)), now: 0) }
         #expect(shared[0] == shared[1] && shared[0] == .shared(AddressPrefix(.v4(0xC000_0200))))
@@ -41,11 +41,11 @@ struct ThrottleTableTests {
         #expect(sixes[0] == sixes[1] && sixes[1] != sixes[2])
     }
 
-    @Test("The least debts go first: who is refused stays refused")
+    @Test("The lowest debts are evicted first, so that a throttled key stays throttled")
     func leastFirst() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
         for key in 0..<UInt32(50) { for _ in 0..<20 { fail(&table, key, now: 0) } }
-        // Thousands of newcomers owe a little each.
+        // Thousands of newcomers have a small debt each.
         for number in 0..<UInt32(5000) { fail(&table, 10_000 + number, now: Int64(number) * second / 1000) }
         for key in 0..<UInt32(50) {
             let place = table.place(for: key, in: AddressPrefix(.v4(key)), now: 5 * second)
@@ -53,7 +53,7 @@ struct ThrottleTableTests {
         }
     }
 
-    @Test("What is paid off makes room")
+    @Test("A key without debt makes room for a new one")
     func paidOff() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
         for key in 0..<UInt32(140) { for _ in 0..<20 { fail(&table, key, now: 0) } }
@@ -63,7 +63,7 @@ struct ThrottleTableTests {
         for key in 0..<UInt32(140) { #expect(table.wait(at: .own(key), now: 0) > 0) }
     }
 
-    @Test("Giving back undoes a charge")
+    @Test("A refund reverts a charge")
     func givingBack() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
         for _ in 0..<100 {
@@ -73,7 +73,7 @@ struct ThrottleTableTests {
         #expect(table.wait(at: .own(1), now: 0) == 0 && table.count == 0)
     }
 
-    @Test("Known pairs are bounded, and the longest unseen go first")
+    @Test("The table of known pairs is bounded, and evicts the pair that was unseen for longest")
     func knownPairs() {
         var known = KnownDevices(rate: rate, capacity: 100)
         func pair(_ number: Int) -> KnownDevices.Pair { .init(user: .test("user\(number)"), address: .v4(1)) }
@@ -86,12 +86,12 @@ struct ThrottleTableTests {
         #expect(!known.contains(pair(1), now: 1000 * second))
     }
 
-    @Test("A full table of the real size is looked through within milliseconds")
+    @Test("An eviction from a full table of the default size takes milliseconds")
     func fullSize() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 65_536)
         for key in 0..<UInt32(61_440) { fail(&table, key, now: 0) }
         let time = cpuTime { fail(&table, 100_000, now: 0) }
-        // Unoptimised builds take some ten times longer.
+        // Unoptimized builds take about ten times longer.
         #expect(time < .milliseconds(250))
     }
 }

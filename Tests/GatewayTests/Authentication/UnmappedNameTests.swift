@@ -5,16 +5,19 @@ import Testing
 @testable import Gateway
 
 @Suite struct UnmappedNameTests {
-    /// What is wrong with a name stands in the log, and in no answer.
-    @Test(arguments: [
-        ("a b", NameRules(), "U+20 in the name is not one of a-z 0-9 _ @ . -"),
-        (
-            "@example.com", NameRules(suffixes: ["@example.com"]),
-            "the name is empty after prefix and suffix are removed"
-        ),
-        (String(repeating: "x", count: 112), NameRules(), "the name is longer than 111 bytes"),
-    ])
-    func theReasonIsInTheLog(_ name: String, _ names: NameRules, _ reason: String) async throws {
+    @Test(
+        "The log contains the reason for an unmapped name, and the response does not",
+        arguments: [
+            ("a b", NameRules(), "U+20 in the name is not one of a-z 0-9 _ @ . -"),
+            (
+                "@example.com", NameRules(suffixes: ["@example.com"]),
+                "the name is empty after prefix and suffix are removed"
+            ),
+            (String(repeating: "x", count: 112), NameRules(), "the name is longer than 111 bytes"),
+        ])
+    func onlyTheLogContainsTheReason(
+        _ name: String, _ names: NameRules, _ reason: String
+    ) async throws {
         let log = LogRecorder()
         let clock = ManualClock()
         var rules = TestGateway.rules(clock: clock)

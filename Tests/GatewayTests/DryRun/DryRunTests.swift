@@ -5,11 +5,13 @@ import Testing
 @testable import Gateway
 
 @Suite(.timeLimit(.minutes(10))) struct DryRunTests {
-    @Test(arguments: [BackendProfile.BuiltIn.classic, .core, .net6], [false, true])
-    func explainingAndServingAgreeOnRandomCalls(_ profile: BackendProfile.BuiltIn, _ isLossy: Bool) async throws {
+    @Test(
+        "The dry run and the pipeline agree on random calls",
+        arguments: [BackendProfile.BuiltIn.classic, .core, .net6], [false, true])
+    func theDryRunAndThePipelineAgreeOnRandomCalls(_ profile: BackendProfile.BuiltIn, _ isLossy: Bool) async throws {
         let rounds = TestRun.count(full: 17, otherwise: 6)
         var ends = Set<String>()
-        // Rounds of 100, so that what a double remembers stays short.
+        // A round has 100 calls, so that the doubles' recorded events stay few.
         for round in 0..<rounds {
             let seed = UInt64(round) * 8 + (isLossy ? 4 : 0) + UInt64(profile.rawValue.count % 4)
             var calls = RandomCalls(seed: seed)
@@ -28,7 +30,7 @@ import Testing
                 #expect(asked.ledger.openClaims == 0)
                 let middle = asked.timeline.events.count
                 let response = await asked.gateway.serve(request)
-                // Being asked changes nothing.
+                // A dry run before the call changes no response.
                 #expect(await unasked.gateway.serve(request) == response, "seed \(seed), \(request)")
                 let after = Array(asked.timeline.events[middle...])
                 #expect(
@@ -36,23 +38,24 @@ import Testing
                 ends.insert(Self.word(explanation.end))
             }
         }
-        // Random calls that all end alike would show nothing.
+        // The random calls must have different results.
         #expect(ends.isSuperset(of: ["forwarded", "answered-here", "rate-limited", "not-owner", "tag-not-allowed"]))
         #expect(ends.isSuperset(of: ["send-not-allowed", "no-route", "malformed-request", "handle-unusable"]))
     }
 
-    @Test func aRefusalSaysWhichRuleOrLimitItWas() async throws {
+    @Test("A rejection names the rule or limit that caused it")
+    func aRejectionNamesTheRuleOrLimitThatCausedIt() async throws {
         let world = World(.classic, isLossy: false, seed: 1)
         let sent = Sample.send("\"hi\"", to: "dave", as: "eve")
         guard case .refused(let rejection, 403) = await world.explain(sent, as: "eve").end else {
-            Issue.record("not refused")
+            Issue.record("the call is not rejected")
             return
         }
         #expect(rejection.code == .sendNotAllowed && rejection.detail == "no rule allows the send")
         for _ in 0..<3 { #expect(await world.gateway.serve(Sample.send()).status == 200) }
         let explanation = await world.explain(Sample.send(), as: "alice")
         guard case .refused(let limited, 429) = explanation.end else {
-            Issue.record("not limited: \(explanation)")
+            Issue.record("the call is not limited: \(explanation)")
             return
         }
         #expect(limited.code == .rateLimited && limited.detail == "limit pair")
@@ -63,7 +66,8 @@ import Testing
         #expect(explanation.limits.first { $0.limit == "sends" }?.left == 2)
     }
 
-    @Test func whatIsForwardedIsShownWithoutTheCredential() async throws {
+    @Test("A forwarded request is shown without the credential")
+    func aForwardedRequestIsShownWithoutTheCredential() async throws {
         let secret = Secret("hush-hush".utf8)
         let credentials: [(UpstreamCredential, String)] = [
             (.mirror, "Authorization: (hidden)"), (.sharedPassword(secret), "Authorization: (hidden)"),
@@ -73,7 +77,7 @@ import Testing
             let world = World(.classic, isLossy: false, seed: 1) { $0.credential = credential }
             let explanation = await world.explain(Sample.send("\"say \"hi\"\""), as: "alice")
             guard case .forwarded(let requests, let skipped) = explanation.end, skipped.isEmpty else {
-                Issue.record("not forwarded: \(explanation)")
+                Issue.record("the call is not forwarded: \(explanation)")
                 return
             }
             let text = try #require(requests.first?.text)
@@ -86,12 +90,13 @@ import Testing
         }
     }
 
-    @Test func aRegistrationIsShownWithWhatFollowsIfTheBackendHasLostIt() async throws {
+    @Test("A registration is shown with the requests that follow if the backend has lost it")
+    func aRegistrationIsShownWithItsConditionalRequests() async throws {
         let world = World(.core, isLossy: false, seed: 1) { _ in }
         world.ledger.decide(.ownershipTransfer(Sample.other, from: UserName(canonical: "bob")!))
         let explanation = await world.explain(Sample.put(Sample.body(tags: "[\"topic:b\",\"topic:a\"]")), as: "alice")
         guard case .forwarded(let requests, _) = explanation.end else {
-            Issue.record("not forwarded: \(explanation)")
+            Issue.record("the call is not forwarded: \(explanation)")
             return
         }
         #expect(explanation.action == .ownershipTransfer && explanation.registration == Sample.other)
@@ -112,7 +117,7 @@ import Testing
     }
 }
 
-/// A gateway and its explainer, with limits that are soon spent and a ledger that decides by chance.
+/// A gateway and its dry run, with low limits and a ledger with random decisions.
 private struct World {
     let clock = ManualClock()
     let timeline = Timeline()
@@ -166,7 +171,7 @@ private struct World {
             login: LoginName(user))
     }
 
-    /// Whether what was served is what was said.
+    /// Returns whether the pipeline's response and events match the explanation.
     func agrees(_ explanation: Explanation, _ response: Response, _ events: [Timeline.Event]) -> Bool {
         let seen = events.compactMap { event -> String? in
             guard case .exchanged(let request) = event else { return nil }
@@ -198,7 +203,7 @@ private struct World {
         }
     }
 
-    /// What a ledger might say, the same for the same request.
+    /// A random decision that depends only on the request and the seed.
     private static func decision(on request: LedgerRequest, seed: UInt64) -> LedgerDecision {
         var hash = seed
         for byte in "\(request)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -3,7 +3,7 @@ import GatewayTesting
 
 @testable import Gateway
 
-/// Calls of every kind, most of them good, many of them not quite.
+/// A generator of random calls of every kind, valid and invalid.
 struct RandomCalls {
     private var random: SplitMix
     private var number: UInt64 = 0
@@ -50,7 +50,7 @@ struct RandomCalls {
         }
     }
 
-    /// Whether the clock is to go on, and by how many seconds.
+    /// The number of seconds to advance the clock by, or nil.
     mutating func pause() -> Int? {
         Int.random(in: 0..<12, using: &random) == 0 ? Int.random(in: 1...12, using: &random) : nil
     }

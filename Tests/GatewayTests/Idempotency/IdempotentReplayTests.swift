@@ -16,7 +16,9 @@ struct IdempotentReplayTests {
         return request
     }
 
-    @Test("The same again is answered alike, says so, is recorded as a replay, and sends nothing")
+    @Test(
+        "A repeated send gets the same response with Idempotency-Replayed, is recorded as a replay and is not forwarded"
+    )
     func replay() async throws {
         let gateway = TestGateway()
         let first = await gateway.serve(send())
@@ -32,7 +34,7 @@ struct IdempotentReplayTests {
         #expect(gateway.journal.records[2].result == "accepted")
     }
 
-    @Test("Another user, recipient, service or key is another send; no key is always one")
+    @Test("The scope of a key is the user, recipient and service; a send without key is always new")
     func scope() async {
         let gateway = TestGateway()
         let requests = [
@@ -43,7 +45,7 @@ struct IdempotentReplayTests {
         #expect(gateway.backend.requests.count == requests.count)
     }
 
-    @Test("Another message under the key is a mismatch")
+    @Test("Another message with the same key is a mismatch")
     func mismatch() async {
         let gateway = TestGateway()
         _ = await gateway.serve(send())
@@ -52,7 +54,7 @@ struct IdempotentReplayTests {
         #expect(gateway.backend.requests.count == 1)
     }
 
-    @Test("While the send is under way, the same is told to come back")
+    @Test("A repeated send gets 409 while the first one is in flight")
     func inFlight() async {
         let gate = Gate()
         let gateway = TestGateway(answering: { request in
@@ -70,7 +72,7 @@ struct IdempotentReplayTests {
         #expect(gateway.backend.requests.count == 1)
     }
 
-    /// Holds whoever comes until it is opened.
+    /// A gate that suspends callers until it opens.
     private actor Gate {
         private var waiting: [CheckedContinuation<Void, Never>] = []
         private var watching: CheckedContinuation<Void, Never>?
@@ -94,7 +96,7 @@ struct IdempotentReplayTests {
         }
     }
 
-    @Test("A failure is answered alike; what may have been sent is never sent again; what surely was not is sent anew")
+    @Test("A failure is replayed, an unknown result is not sent again, and a send that did not leave is sent anew")
     func ends() async {
         let gateway = TestGateway()
         gateway.backend.queue(.status(500))
@@ -118,7 +120,7 @@ struct IdempotentReplayTests {
         }
     }
 
-    @Test("What was refused before it was forwarded is a new send the next time")
+    @Test("A send that was rejected before it was forwarded is new the next time")
     func refused() async {
         let gateway = TestGateway()
         gateway.journal.reject(JournalUnavailable("full"))
@@ -129,7 +131,7 @@ struct IdempotentReplayTests {
         #expect(gateway.backend.requests.count == 1)
     }
 
-    @Test("A replay pays no send limit, and pays as a call")
+    @Test("A replay counts against call limits and not against send limits")
     func limits() async {
         let gateway = TestGateway {
             $0.limiter = Limiter(
@@ -144,13 +146,13 @@ struct IdempotentReplayTests {
     }
 
     @Test(
-        "Keys that are none",
+        "A malformed key is rejected",
         arguments: ["", " ", "a b", "é", "a\u{7F}", String(repeating: "x", count: 256)])
     func malformed(key: String) async {
         await TestGateway().expect(.malformedRequest, for: send(key: .text(key)))
     }
 
-    @Test("A repeated field is refused, the longest key is taken, and other calls do not look at it")
+    @Test("A repeated key field is rejected, the longest key is accepted, and other calls ignore the field")
     func field() async {
         await TestGateway().expect(.malformedRequest, for: send(key: .repeated))
         let gateway = TestGateway()
@@ -160,7 +162,7 @@ struct IdempotentReplayTests {
         #expect(await gateway.serve(whoami).status == 200)
     }
 
-    @Test("A day later it is forgotten; beyond their number the oldest go, of the user and in all")
+    @Test("A stored send expires after a day, and the oldest ones are evicted per user and in total")
     func bounds() throws {
         let clock = ManualClock()
         let memory = IdempotencyStore(clocks: clock.clocks, most: 6, maximumPerUser: 3)
@@ -188,7 +190,7 @@ struct IdempotentReplayTests {
         #expect(try !isKnown("eve", 0))
         clock.advance(by: .seconds(86_400))
         #expect(try !isKnown("alice", 3))
-        // What nobody settles is nobody's send.
+        // A claim that is dropped without a result leaves the key free.
         do {
             guard case .new(let claim) = memory.lookUp(try scope("dora", 9), message: digest) else { throw Known() }
             try claim.enter()
@@ -198,7 +200,7 @@ struct IdempotentReplayTests {
 
     private struct Known: Error {}
 
-    @Test("Over a restart: answered as before, unknown where no end was written, new where nothing left")
+    @Test("After a restart a send has its recorded result, is unknown without one, and is new if it did not leave")
     func restart() throws {
         let clock = ManualClock()
         let alice = try #require(UserName(canonical: "alice"))

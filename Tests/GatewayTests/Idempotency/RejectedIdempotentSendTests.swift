@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The idempotency memory under refused and failed sends")
+@Suite("The idempotency store under rejected and failed sends")
 struct RejectedIdempotentSendTests {
     private let digest = KeyedDigest([UInt8](repeating: 1, count: 16))!
 
@@ -22,16 +22,17 @@ struct RejectedIdempotentSendTests {
         return true
     }
 
-    @Test("A million sends that are refused or do not leave push no other user's send out")
+    @Test("A million rejected or unsent sends evict no send of another user")
     func million() throws {
         let memory = IdempotencyStore(clocks: ManualClock().clocks, most: 1000, maximumPerUser: 100)
         let alice = try #require(UserName(canonical: "alice"))
         let mallory = try #require(UserName(canonical: "mallory"))
         #expect(try send(memory, alice, 1, .answered(.empty(200), .accepted)))
         for number in 0..<1_000_000 {
-            // Half are refused before they are stored; of the others, half are dropped and half do not reach the backend.
+            // Half of the sends are rejected before they are stored. A quarter is dropped, and a quarter does not reach
+            // the backend.
             guard case .new(let claim) = memory.lookUp(scope(mallory, number), message: digest) else {
-                Issue.record("a refused send is remembered")
+                Issue.record("a rejected send is stored")
                 return
             }
             if number % 2 == 0 { continue }
@@ -42,7 +43,7 @@ struct RejectedIdempotentSendTests {
         #expect(try !send(memory, alice, 1, nil))
     }
 
-    @Test("A user with more admitted sends than a user may have loses the own oldest, and nobody else's")
+    @Test("A user above the limit per user loses the user's own oldest send and nobody else's")
     func ownOldest() throws {
         let memory = IdempotencyStore(clocks: ManualClock().clocks, most: 8, maximumPerUser: 4)
         let names = try ["alice", "mallory", "eve", "carol"].map { try #require(UserName(canonical: $0)) }
@@ -50,13 +51,13 @@ struct RejectedIdempotentSendTests {
         for number in 0..<100 { #expect(try send(memory, names[1], number, .unknown)) }
         #expect(memory.count == 5)
         for number in 0..<100 { #expect(try send(memory, names[2], number, .unknown)) }
-        // The table is full, and the two who fill it have more than an equal share of it.
+        // The table is full, and two users have more than an equal share of it.
         #expect(memory.count == 8)
         #expect(try !send(memory, names[0], 1, nil))
         #expect(try !send(memory, names[1], 99, nil) && !send(memory, names[2], 99, nil))
     }
 
-    @Test("A send that was pushed out changes nothing of the one that took its key")
+    @Test("Completing an evicted send does not change the send that reused its key")
     func pushedOut() throws {
         let memory = IdempotencyStore(clocks: ManualClock().clocks, most: 8, maximumPerUser: 1)
         let alice = try #require(UserName(canonical: "alice"))
@@ -68,7 +69,7 @@ struct RejectedIdempotentSendTests {
         #expect(try !send(memory, alice, 1, nil))
     }
 
-    @Test("Of two calls that find the key new at the same time, one is admitted")
+    @Test("One of two concurrent calls with a new key is admitted")
     func together() throws {
         let memory = IdempotencyStore(clocks: ManualClock().clocks)
         let alice = try #require(UserName(canonical: "alice"))
@@ -84,7 +85,7 @@ struct RejectedIdempotentSendTests {
         #expect(try !send(memory, alice, 1, nil))
     }
 
-    @Test("Sends that limits refuse store no key: another user's retry is answered from memory")
+    @Test("Sends that a limit rejects store no key, so another user's retry is still replayed")
     func refusedByLimit() async {
         let gateway = TestGateway {
             $0.sends = IdempotencyStore(clocks: ManualClock().clocks, most: 4, maximumPerUser: 4)
@@ -104,7 +105,7 @@ struct RejectedIdempotentSendTests {
         #expect(gateway.backend.requests.count == 2)
     }
 
-    @Test("A key for another message is paid for as a call")
+    @Test("A mismatched key counts against the call limit")
     func mismatchPays() async {
         let gateway = TestGateway {
             $0.limiter = Limiter(

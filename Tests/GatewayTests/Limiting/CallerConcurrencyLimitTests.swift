@@ -5,9 +5,9 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Calls in flight of one user and of one address")
+@Suite("Calls in flight for each user and address")
 struct CallerConcurrencyLimitTests {
-    /// Holds the backend's answers until it is opened.
+    /// A gate that suspends the backend's responses until it opens.
     private final class HeldResponses: Sendable {
         private struct State {
             var isOpen = false
@@ -73,7 +73,7 @@ struct CallerConcurrencyLimitTests {
     }
 
     @Test(
-        "A user whose calls the backend holds is told to come back; other users and the gateway's own calls are served")
+        "A user at the limit gets 429; other users and local endpoints are served")
     func user() async {
         let held = HeldResponses()
         let gateway = gateway(held, CallerConcurrencyLimit.Bounds(perUser: 3))
@@ -91,11 +91,11 @@ struct CallerConcurrencyLimitTests {
             held.open()
             for await response in calls { #expect(response.status == 200) }
         }
-        // Every place was given back.
+        // Every permit was released.
         for _ in 0..<10 { #expect(await gateway.serve(send(as: "alice")).status == 200) }
     }
 
-    @Test("An address with as many calls as it may have is told to come back; others, and proxies, are served")
+    @Test("An address at the limit gets 429; other addresses and proxies are served")
     func address() async {
         let held = HeldResponses()
         let gateway = gateway(held, CallerConcurrencyLimit.Bounds(perAddress: 2))
@@ -104,7 +104,7 @@ struct CallerConcurrencyLimitTests {
             await held.arrived(2)
             let refused = await gateway.serve(send(as: "carol"))
             #expect(refused.code == .rateLimited && refused.text.contains("in-flight-address"))
-            // What is no call is answered as ever.
+            // A request without a route gets 404 as usual.
             var nowhere = ReceivedRequest("GET /nowhere")
             nowhere.peer = send(as: "alice").peer
             #expect(await gateway.serve(nowhere).status == 404)
@@ -116,7 +116,7 @@ struct CallerConcurrencyLimitTests {
         }
     }
 
-    @Test("Whatever becomes of a call, its places are given back")
+    @Test("Every result of a call releases its permits")
     func ends() async {
         let held = HeldResponses()
         held.open()
@@ -137,7 +137,7 @@ struct CallerConcurrencyLimitTests {
         }
     }
 
-    @Test("Who is refused for calls in flight pays for a call")
+    @Test("A call that the in-flight limit rejects counts against the call limit")
     func pays() async {
         let held = HeldResponses()
         let gateway = TestGateway(
@@ -158,7 +158,7 @@ struct CallerConcurrencyLimitTests {
         #expect(await first.status == 200)
     }
 
-    @Test("Keys count apart: a thousand that have one call each leave room for any other")
+    @Test("Keys count separately, so a thousand keys with one call each do not affect another key")
     func keys() throws {
         let (calls, bounds) = (CallerConcurrencyLimit(), CallerConcurrencyLimit.Bounds(perUser: 16))
         var all: [CallerConcurrencyLimit.Permits] = []

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The cell rate against an exact model")
+@Suite("GCRA compared with an exact model")
 struct GCRAModelTests {
-    /// The same algorithm over fractions: the theoretical arrival time in units of a nanosecond divided by the rate's count,
-    /// so that nothing is ever rounded.
+    /// The same algorithm with exact fractions. The theoretical arrival time counts in nanoseconds divided by the
+    /// rate's count, so nothing is rounded.
     private struct Model {
         let count: Int128
         let period: Int128
@@ -21,7 +21,7 @@ struct GCRAModelTests {
         }
     }
 
-    @Test("A million random arrivals under a hundred rates: no decision differs")
+    @Test("A million random arrivals at a hundred rates get the same decisions from the model")
     func decisions() {
         var random = SplitMix(seed: 31)
         var (admitted, refused) = (0, 0)
@@ -35,7 +35,7 @@ struct GCRAModelTests {
             var now = Int64.random(in: 0...1_000_000_000_000_000, using: &random)
             let usual = Double(period) / Double(count)
             for _ in 0..<10_000 {
-                // Bursts, about the steady rate, and pauses in which all comes back.
+                // The steps are bursts, the steady rate, and pauses in which the whole burst returns.
                 let step = [0, 0, 0.3, 0.9, 1, 1.1, 3, 50].randomElement(using: &random)! * usual
                 now += Int64(step * Double.random(in: 0...2, using: &random))
                 let admits = rate.wait(arrival: arrival, now: now) == 0
@@ -48,7 +48,7 @@ struct GCRAModelTests {
         #expect(admitted > 100_000 && refused > 10_000)
     }
 
-    @Test("No wait is longer than one interval, and a clock that jumps gives no more than one burst")
+    @Test("No wait exceeds one interval, and a clock jump gives at most one burst")
     func jumps() {
         var random = SplitMix(seed: 32)
         for _ in 0..<200 {
@@ -58,7 +58,8 @@ struct GCRAModelTests {
             var arrival: Int64?
             var now: Int64 = 0
             for _ in 0..<50 {
-                // A monotonic clock never goes back; it may stand, or jump as after a suspended machine.
+                // A monotonic clock never goes back. It may stand still, or jump forward after a suspension of the
+                // machine.
                 now += [0, 1, period, period * 1000].randomElement(using: &random)!
                 var admitted = 0
                 while rate.wait(arrival: arrival, now: now) == 0 {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What operators ask of limits") struct LimitAdministrationTests {
+@Suite("Administration of limits") struct LimitAdministrationTests {
     private let clock = ManualClock()
     private let alice = UserName.numbered(1)
     private let bob = UserName.numbered(2)
@@ -19,7 +19,7 @@ import Testing
             ], clocks: clock.clocks, capacity: 1000)
     }
 
-    @Test("Those that are spent are listed by name while they are, the longest wait first")
+    @Test("Exhausted limits are listed by name, the longest wait first")
     func spent() throws {
         let limiter = limiter()
         #expect(limiter.admits(.test(alice, "red"), to: bob))
@@ -39,7 +39,7 @@ import Testing
         #expect(limiter.spent() == [])
     }
 
-    @Test("More than are remembered are not listed, and the last are")
+    @Test("The list of exhausted limits is bounded and contains the latest ones")
     func bounded() {
         let limiter = Limiter(
             [Limit(name: "x", per: [.user], count: 1, period: .seconds(60))], clocks: clock.clocks, capacity: 10_000)
@@ -52,7 +52,7 @@ import Testing
         #expect(spent.contains { $0.user == .numbered(4999) })
     }
 
-    @Test("What is asked for stands as it is, spent or not")
+    @Test("A status query returns the limits that the selector matches")
     func statuses() {
         let limiter = limiter()
         #expect(limiter.admits(.test(alice, "red"), to: bob))
@@ -68,7 +68,7 @@ import Testing
         #expect(limiter.statuses(of: pick) == [])
     }
 
-    @Test("What is picked is forgotten at once, and nothing else")
+    @Test("A reset forgets the selected keys and no others")
     func reset() throws {
         let limiter = limiter()
         func spend() {

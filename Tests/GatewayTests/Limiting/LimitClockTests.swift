@@ -4,8 +4,8 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Limits and clocks that jump") struct LimitClockTests {
-    @Test("Set back or forward, a clock gives never more than the burst, and blocks nobody for longer than a period")
+@Suite("Limits and clock jumps") struct LimitClockTests {
+    @Test("After a clock jump a limit admits at most the burst and blocks for at most one period")
     func jumps() {
         var random = SplitMix(seed: 61)
         for _ in 0..<60 {
@@ -26,14 +26,14 @@ import Testing
                 #expect(admitted <= burst)
                 let wait = limiter.refusing(caller)?.seconds ?? 0
                 #expect((1...period).contains(wait))
-                // What is said of the wait is true, however the clock has jumped.
+                // The reported wait is correct after every clock jump.
                 clock.advance(by: .seconds(wait))
                 #expect(limiter.admits(caller))
             }
         }
     }
 
-    @Test("The time of day has no say in limits")
+    @Test("The wall clock does not affect limits")
     func wallClock() {
         let clock = ManualClock()
         let limiter = Limiter([Limit(name: "x", per: [.user], count: 1, period: .seconds(60))], clocks: clock.clocks)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What limits count by, whom they exempt, what they cost") struct LimitKindTests {
+@Suite("Keys, exemptions and costs of limits") struct LimitKindTests {
     private let clock = ManualClock()
     private let alice = UserName.numbered(1)
     private let bob = UserName.numbered(2)
@@ -12,12 +12,12 @@ import Testing
 
     private func limiter(_ limits: Limit...) -> Limiter { Limiter(limits, clocks: clock.clocks, capacity: 1000) }
 
-    @Test("A limit by group has one bucket for each group of the caller, and whoever is in none is not counted")
+    @Test("A limit by group has one bucket for each group of the caller, and does not count callers without groups")
     func groups() {
         let limiter = limiter(Limit(name: "team", per: [.group], count: 2, period: .seconds(60)))
         #expect(limiter.admits(.test(alice, "red", "blue")))
         #expect(limiter.admits(.test(bob, "red")))
-        // Red is spent, and whoever is in it pays; blue has one left, of which the refused call takes nothing.
+        // The bucket of red is empty, so its members are rejected. The rejected call takes nothing from blue.
         #expect(limiter.refusing(.test(alice, "red", "blue"))?.name == "team")
         #expect(limiter.admits(.test(carol, "blue"), to: bob))
         #expect(!limiter.admits(.test(carol, "blue")))
@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(
-        "Keys combine: each combination has a bucket of its own",
+        "Each combination of keys has its own bucket",
         arguments: [
             ([.user, .address], 2), ([.sender, .group], 2), ([.recipient, .pns], 4),
             ([.sender, .recipient, .pns, .address], 8),
@@ -50,7 +50,7 @@ import Testing
         #expect(admitted == expected)
     }
 
-    @Test("Addresses in combination are counted once it is known who calls; alone they count logins")
+    @Test("An address combined with a user counts after authentication; an address alone counts logins")
     func addresses() throws {
         let limiter = limiter(Limit(name: "device", per: [.user, .address], count: 1, period: .seconds(60)))
         for _ in 0..<3 { _ = try limiter.admitLogin(from: .documentation) }
@@ -61,7 +61,7 @@ import Testing
         #expect(!limiter.admits(.test(alice), at: v6(2)))
     }
 
-    @Test("A limit in trial counts and refuses nobody, and says what it would refuse")
+    @Test("A shadow limit counts without rejecting, and reports what it would reject")
     func shadow() throws {
         let limiter = limiter(
             Limit(name: "trial", per: [.sender], count: 1, period: .seconds(60), isShadow: true),
@@ -70,7 +70,7 @@ import Testing
         #expect(try limiter.admit(alice, sending: send) == [])
         for _ in 0..<2 { #expect(try limiter.admit(alice, sending: send) == ["trial"]) }
         #expect(limiter.refusing(.test(alice), to: bob)?.name == "inbox")
-        // What it would have refused it has not charged.
+        // The limit did not charge the calls that it would have rejected.
         clock.advance(by: .seconds(60))
         #expect(limiter.spent().isEmpty)
         #expect(try limiter.admit(alice, sending: send) == [])
@@ -78,7 +78,7 @@ import Testing
         #expect(limiter.spent().map(\.limit) == ["trial"] && limiter.spent()[0].isShadow)
     }
 
-    @Test("What limits in trial would refuse is counted, once a call, and goes on over a change")
+    @Test("Would-be rejections of shadow limits are counted once for each call, and kept over a replacement")
     func trials() throws {
         func trial(_ count: Int) -> Limit {
             Limit(name: "trial", per: [.group], count: count, period: .seconds(60), isShadow: true)
@@ -89,7 +89,7 @@ import Testing
         for _ in 0..<3 { #expect(limiter.admits(caller)) }
         #expect(limiter.wouldReject.map(\.limit) == ["trial"])
         #expect(limiter.wouldReject.map(\.count) == [2])
-        // Whoever only asks is not counted; a call that another limit refuses is.
+        // A dry run is not counted. A call that another limit rejects is counted.
         _ = try? limiter.admit(caller, at: .documentation, sending: nil, .dryRun)
         #expect(limiter.wouldReject.map(\.count) == [2])
         #expect(!limiter.admits(caller))
@@ -97,7 +97,7 @@ import Testing
         #expect(limiter.replacing([trial(9)]).wouldReject.map(\.count) == [3])
     }
 
-    @Test("A call that a limit in trial would refuse is carried out, and recorded with the limit's name")
+    @Test("A call that a shadow limit would reject is served and recorded with the limit's name")
     func shadowIsRecorded() async {
         let gateway = TestGateway { rules in
             rules.limiter = Limiter(
@@ -112,7 +112,7 @@ import Testing
         #expect(gateway.journal.records(.rejection).isEmpty)
     }
 
-    @Test("Whoever is exempt is neither counted nor refused; a recipient is not")
+    @Test("An exempt caller is neither counted nor rejected; an exempt recipient is")
     func exempt() {
         let limiter = limiter(
             Limit(
@@ -129,7 +129,7 @@ import Testing
         #expect(!limiter.admits(.test(carol), to: alice))
     }
 
-    @Test("A send to an audience costs what its limit says")
+    @Test("The cost of an audience send depends on its limit")
     func costs() throws {
         let members = (10..<15).map(UserName.numbered)
         let send = RequestedAudienceSend(service: .apns, audience: AudienceName("oncall")!, text: "")
@@ -149,7 +149,7 @@ import Testing
         #expect(try left(limit([.recipient], nil)) == 19)
     }
 
-    @Test("A long audience is charged like a short one, member by member, in trial too")
+    @Test("A large audience is charged for each member, by shadow limits too")
     func longAudiences() throws {
         let members = (0..<500).map(UserName.numbered)
         let send = RequestedAudienceSend(service: .apns, audience: AudienceName("all")!, text: "")

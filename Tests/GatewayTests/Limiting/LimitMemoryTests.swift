@@ -5,19 +5,19 @@ import Testing
 
 @testable import Gateway
 
-@Suite("The memory that limits take", .serialized, .timeLimit(.minutes(10)))
+@Suite("Memory of limits", .serialized, .timeLimit(.minutes(10)))
 struct LimitMemoryTests {
-    /// Bytes of this process that are in memory, as /proc/self/statm has them (proc(5)).
+    /// The resident memory of this process in bytes, from /proc/self/statm (proc(5)).
     private static func resident() throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
         let pages = try #require(text.split(separator: " ").dropFirst().first.flatMap { Int($0) })
         return pages * Int(getpagesize())
     }
 
-    @Test("A million keys of the longest names that all owe something take 128 MiB at most")
+    @Test("A million keys with the longest names take at most 128 MiB")
     func residentMemory() throws {
         let count = TestRun.count(full: 1_000_000, otherwise: 100_000)
-        // Whatever else runs in this process meanwhile takes memory too: the least of three counts.
+        // Other tests in this process allocate memory too, so the test takes the lowest of three measurements.
         var least = Int.max
         for attempt in 0..<3 {
             let clock = ManualClock()
@@ -27,11 +27,11 @@ struct LimitMemoryTests {
             let sender = Identity.test(UserName(canonical: String(repeating: "s", count: 111))!)
             for number in 0..<count {
                 let recipient = UserName(canonical: "\(number)-" + String(repeating: "r", count: 100))!
-                if !limiter.admits(sender, to: recipient) { Issue.record("\(number) was refused") }
+                if !limiter.admits(sender, to: recipient) { Issue.record("\(number) was rejected") }
             }
             #expect(limiter.keyCount == count)
             least = min(least, try Self.resident() - before)
-            // Each is there: nobody has a second call.
+            // Each key has its place, so no second call is admitted.
             for number in stride(from: 0, to: count, by: 997) {
                 let recipient = UserName(canonical: "\(number)-" + String(repeating: "r", count: 100))!
                 #expect(!limiter.admits(sender, to: recipient))
@@ -43,7 +43,7 @@ struct LimitMemoryTests {
     }
 
     @Test(
-        "A hostile sender who fills the table frees nobody from a limit that is spent, and blocks nobody who has a place"
+        "A hostile sender that fills the table frees no exhausted key and blocks no key with a place"
     )
     func hostileSender() {
         let clock = ManualClock()
@@ -60,7 +60,7 @@ struct LimitMemoryTests {
             admitted += 1
         }
         #expect(limiter.keyCount == 2000)
-        // Half of the places are senders', the rest pairs'; what is above comes out of the places that newcomers share.
+        // Half of the places belong to senders and half to pairs. The rest comes from the places that newcomers share.
         #expect((998...998 + 64 * 3).contains(admitted))
         #expect(limiter.refusing(spent, to: .numbered(9))?.name == "pair")
         #expect(limiter.admits(thrifty, to: .numbered(9)))

@@ -13,7 +13,7 @@ import Testing
         return key
     }
 
-    @Test("It answers as a dictionary would, whatever is added, charged and swept")
+    @Test("The table agrees with a dictionary over random charges and sweeps")
     func againstADictionary() {
         var random = SplitMix(seed: 51)
         var table = LimitTable(capacity: 20_000, now: 0)
@@ -34,13 +34,13 @@ import Testing
         #expect(table.count <= 4000)
     }
 
-    @Test("Keys that owe nothing are forgotten, a segment at a time")
+    @Test("Keys without debt are removed, one segment at a time")
     func sweeping() {
         var table = LimitTable(capacity: 20_000, now: 0)
         table.use(1, memory: rate.memory)
         for number in 0..<10_000 { _ = table.admit([LimitCharge(key: key(number), rate: rate)], now: 0) }
         #expect(table.count == 10_000)
-        // Each call makes one step at most, and only when it is time.
+        // Each call sweeps at most one segment, and only when a sweep is due.
         var now: Int64 = 1_000_000
         var before = table.count
         for _ in 0..<table.segmentCount {
@@ -54,11 +54,11 @@ import Testing
         #expect(table.count == 0)
     }
 
-    @Test("It never outgrows its capacity, and nobody gains by its being full")
+    @Test("The table never exceeds its capacity, and a full table admits no additional calls")
     func overflow() {
         var table = LimitTable(capacity: 100, now: 0)
         table.use(1, memory: rate.memory)
-        // The first hundred have spent all, and keep owing it.
+        // The first hundred keys have spent their burst and still owe it.
         for number in 0..<100 {
             for _ in 0..<10 {
                 #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).exhausted == nil)
@@ -75,15 +75,15 @@ import Testing
                 #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).exhausted != nil)
             }
         }
-        // All newcomers together have what the shared places give, and none more than its limit.
+        // All newcomers together get the calls of the shared places, and none gets more than its limit.
         #expect(admitted.values.reduce(0, +) == Int(LimitTable.sharedPlaces) * 10)
         #expect(admitted.values.allSatisfy { $0 <= 10 })
-        // Once there is room, a newcomer still owes what it owes.
+        // After half the period a newcomer still has its debt.
         let spender = admitted.keys.first!
         let half = 5_000 as Int64
         #expect(table.admit([LimitCharge(key: key(0), rate: rate, cost: 5)], now: half).exhausted == nil)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
-        // When there is room, it owes in its own place what it has owed in the shared one.
+        // A newcomer that moves to its own place keeps the debt of the shared one.
         #expect(table.forget(inSegment: 0, now: half) { $0 == key(1) } == 1)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 5)], now: half).exhausted == nil)
@@ -95,7 +95,7 @@ import Testing
         #expect(table.count <= 100)
     }
 
-    @Test("A limit that is out of use is forgotten, and what no key can owe is set right")
+    @Test("The keys of a removed limit are forgotten, and an impossible debt is corrected")
     func outOfUse() {
         var table = LimitTable(capacity: 1000, now: 0)
         table.use(1, memory: rate.memory)
@@ -116,6 +116,6 @@ import Testing
         #expect(table.arrival(of: key(1, limit: 2)).map { $0 <= 5 + rate.memory } == true)
     }
 
-    @Test("A place has 40 bytes")
+    @Test("A slot has 40 bytes")
     func size() { #expect(MemoryLayout<LimitSegment.Slot>.stride == 40) }
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct GCRATests {
     private let second: Int64 = 1_000_000_000
 
-    @Test func aBurstAndThenTheSteadyRate() {
+    @Test("A burst is admitted, and then the steady rate") func aBurstIsAdmittedAndThenTheSteadyRate() {
         let rate = GCRA(count: 2, period: second, burst: 3)
         var arrival: Int64?
         for _ in 0..<3 {
@@ -17,15 +17,15 @@ import Testing
         #expect(rate.wait(arrival: arrival, now: 0) == second / 2)
         #expect(rate.wait(arrival: arrival, now: second / 2 - 1) == 1)
         #expect(rate.wait(arrival: arrival, now: second / 2) == 0)
-        // After its memory the key has its burst again.
+        // After the rate's memory the key has its whole burst again.
         #expect(rate.wait(arrival: arrival, now: rate.memory) == 0)
         #expect(
             rate.charged(arrival: arrival, now: rate.memory + second)
                 == rate.charged(arrival: nil, now: rate.memory + second))
     }
 
-    /// In any window no more than the burst and what the rate gives, however calls are spread.
-    @Test func neverMoreThanTheRate() {
+    /// The bound holds for any distribution of the arrivals.
+    @Test("Admissions never exceed the burst plus the rate") func admissionsNeverExceedTheBurstPlusTheRate() {
         var random = SplitMix(seed: 10)
         for _ in 0..<200 {
             let count = Int.random(in: 1...20, using: &random)
@@ -46,8 +46,8 @@ import Testing
         }
     }
 
-    /// Several at once are what as many one after the other would be, or nothing at all.
-    @Test func severalAtOnceAreSoManyCalls() {
+    /// The charge is all or nothing.
+    @Test("A cost of several equals as many single charges") func aCostOfSeveralEqualsAsManySingleCharges() {
         var random = SplitMix(seed: 24)
         for _ in 0..<2000 {
             let rate = GCRA(
@@ -72,7 +72,7 @@ import Testing
         #expect(slow.charged(arrival: .max / 4, now: .max / 8, cost: .max) > 0)
     }
 
-    @Test func absurdNumbersDoNotTrap() {
+    @Test("Extreme numbers do not trap") func extremeNumbersDoNotTrap() {
         for count in [Int.min, 0, 1, .max] {
             for burst in [Int.min, 0, 1, .max] {
                 for period in [1, 86_400 * second] {
@@ -100,7 +100,7 @@ import Testing
         RequestedSend(service: service, recipient: recipient, text: "hi")
     }
 
-    /// The name and wait of the limit that is spent, or nil.
+    /// The name and wait of the exhausted limit, or nil.
     private func spent(_ body: () throws -> Void) -> (name: String, seconds: Int)? {
         do {
             try body()
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func limitsCountByTheirKeys() {
+    @Test("Limits count by their keys") func limitsCountByTheirKeys() {
         let limiter = limiter([
             Limit(name: "pair", per: [.sender, .recipient], count: 1, period: .seconds(60)),
             Limit(name: "service", per: [.sender, .pns], count: 3, period: .seconds(60)),
@@ -122,15 +122,16 @@ import Testing
         #expect(spent { try limiter.admit(alice, sending: send(to: bob)) }?.name == "pair")
         #expect(spent { try limiter.admit(alice, sending: send(to: carol)) } == nil)
         #expect(spent { try limiter.admit(bob, sending: send(to: carol)) } == nil)
-        // Another service is another key of one limit, and not of the other.
+        // Another service is another key of the limit by service, and the same key of the limit by pair.
         #expect(spent { try limiter.admit(alice, sending: send(to: bob, .wns)) }?.name == "pair")
         #expect(spent { try limiter.admit(alice, sending: send(to: alice)) } == nil)
         #expect(spent { try limiter.admit(alice, sending: send(to: UserName(canonical: "dave")!)) }?.name == "service")
-        // What is no send is not counted by limits of sends.
+        // Limits of sends do not count other calls.
         for _ in 0..<10 { #expect(spent { try limiter.admit(alice, sending: nil) } == nil) }
     }
 
-    @Test func theLongestWaitIsSaidRoundedUp() {
+    @Test("A rejection reports the longest wait, rounded up to seconds")
+    func aRejectionReportsTheLongestWaitRoundedUpToSeconds() {
         let limiter = limiter([
             Limit(name: "short", per: [.user], count: 1, period: .milliseconds(1500)),
             Limit(name: "long", per: [.sender], count: 1, period: .milliseconds(2500)),
@@ -144,7 +145,7 @@ import Testing
         #expect(spent { try limiter.admit(alice, sending: send(to: bob)) } == nil)
     }
 
-    @Test func aRefusedCallChargesNone() {
+    @Test("A rejected call charges no limit") func aRejectedCallChargesNoLimit() {
         let limiter = limiter([
             Limit(name: "user", per: [.user], count: 2, period: .seconds(60)),
             Limit(name: "inbox", per: [.recipient], count: 1, period: .seconds(60)),
@@ -155,24 +156,24 @@ import Testing
         #expect(spent { try limiter.admit(alice, sending: nil) }?.name == "user")
     }
 
-    @Test func goodLoginsGetTheirChargeBack() throws {
+    @Test("A successful login is refunded") func aSuccessfulLoginIsRefunded() throws {
         let limiter = limiter([Limit(name: "login", per: [.address], count: 2, period: .seconds(60))])
         for _ in 0..<10 { limiter.refund(try limiter.admitLogin(from: .documentation)) }
         _ = try limiter.admitLogin(from: .documentation)
         _ = try limiter.admitLogin(from: .documentation)
         #expect(spent { _ = try limiter.admitLogin(from: .documentation) }?.name == "login")
         _ = try limiter.admitLogin(from: Peer(address: .v4(9), text: "0.0.0.9"))
-        // One host owns a /64.
+        // An IPv6 /64 counts as one address.
         _ = try limiter.admitLogin(from: Peer(address: .v6(1, 1), text: "a"))
         _ = try limiter.admitLogin(from: Peer(address: .v6(1, 2), text: "b"))
         #expect(spent { _ = try limiter.admitLogin(from: Peer(address: .v6(1, 3), text: "c")) } != nil)
         _ = try limiter.admitLogin(from: Peer(address: .v6(2, 1), text: "d"))
     }
 
-    @Test func debtOutlivesAGeneration() {
+    @Test("Debt survives a generation of the table") func debtSurvivesAGenerationOfTheTable() {
         let limiter = limiter([Limit(name: "user", per: [.user], count: 10, period: .seconds(100))])
         for _ in 0..<10 { #expect(spent { try limiter.admit(alice, sending: nil) } == nil) }
-        // A generation lasts 100 s. Ten seconds give one call; the rest is remembered across the turn.
+        // A generation lasts 100 s. Ten seconds give one call, and the remaining debt survives the generation.
         for _ in 0..<30 {
             clock.advance(by: .seconds(10))
             #expect(spent { try limiter.admit(alice, sending: nil) } == nil)
@@ -183,7 +184,8 @@ import Testing
         #expect(spent { try limiter.admit(alice, sending: nil) } != nil)
     }
 
-    @Test func aCallOverALimitIsRefusedWithItsName() async {
+    @Test("A call above a limit is rejected with the limit's name")
+    func aCallAboveALimitIsRejectedWithTheLimitsName() async {
         let gateway = TestGateway { rules in
             rules.limiter = Limiter(
                 [Limit(name: "sends", per: [.sender], count: 1, period: .seconds(60))], clocks: ManualClock().clocks)
@@ -197,7 +199,8 @@ import Testing
         #expect(gateway.journal.records(.rejection).map(\.result) == ["rate-limited"])
     }
 
-    @Test func callsThatPolicyRefusesCountToo() async {
+    @Test("Calls that the policy rejects count against limits")
+    func callsThatThePolicyRejectsCountAgainstLimits() async {
         let gateway = TestGateway { rules in
             rules.policy.send = []
             rules.limiter = Limiter(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("What callers are told of their limits") struct RateLimitFieldTests {
+@Suite("RateLimit fields") struct RateLimitFieldTests {
     private func gateway(_ limits: [Limit], policy: Policy? = nil) -> TestGateway {
         let clock = ManualClock()
         return TestGateway { rules in
@@ -17,7 +17,7 @@ import Testing
         response.values("RateLimit-Policy") + response.values("RateLimit")
     }
 
-    @Test("Allowed and refused calls alike say what the caller has left")
+    @Test("Admitted and rejected calls report the remaining quota")
     func both() async {
         let gateway = gateway([
             Limit(name: "sends", per: [.sender], count: 2, period: .seconds(60)),
@@ -29,11 +29,11 @@ import Testing
         let refused = await gateway.serve(Sample.send())
         #expect(refused.status == 429 && refused.values("Retry-After") == ["30"])
         #expect(told(refused) == [policy, #""sends";r=0;t=60, "calls";r=598;t=1"#])
-        // A call that is no send is not counted as one.
+        // A call other than a send does not count as one.
         #expect(told(await gateway.serve(Sample.whoami)) == [#""calls";q=600;w=60"#, #""calls";r=597;t=1"#])
     }
 
-    @Test("Nobody is told of limits by recipient, pair, group, service or address, nor of one in trial")
+    @Test("Limits by recipient, pair, group, service or address, and shadow limits, are not reported")
     func others() async {
         let kinds: [Set<Limit.Key>] = [
             [.recipient], [.sender, .recipient], [.group], [.sender, .pns], [.user, .address],
@@ -56,7 +56,7 @@ import Testing
         #expect(told(await exempt.serve(Sample.whoami)) == [#""b";q=5;w=1"#, #""b";r=4;t=1"#])
     }
 
-    @Test("Whoever is not known is told nothing; whoever policy refuses is told")
+    @Test("Unauthenticated callers get no fields; callers whom the policy rejects get them")
     func unknownCallers() async {
         let limits = [Limit(name: "calls", per: [.user], count: 3, period: .seconds(60))]
         let gateway = gateway(limits, policy: Policy(send: []))
@@ -68,7 +68,7 @@ import Testing
         #expect(told(refused) == [#""calls";q=3;w=60"#, #""calls";r=2;t=20"#])
     }
 
-    @Test("More burst than the quota is told as the quota, and names keep the field's grammar")
+    @Test("A burst above the quota is reported as the quota, and names conform to the field's grammar")
     func grammar() async {
         let gateway = gateway([
             Limit(name: "a\"b", per: [.user], count: 1, period: .seconds(1)),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Limits that take the place of others") struct ReplacedLimitTests {
+@Suite("Replacement of limits") struct ReplacedLimitTests {
     private let clock = ManualClock()
     private let alice = Identity.test(.numbered(1), "red")
 
@@ -24,17 +24,17 @@ import Testing
         limiter.statuses(of: alice, at: .documentation, sending: nil)[0].left
     }
 
-    @Test("The same limit goes on where it stands, wherever it stands in the list")
+    @Test("An unchanged limit keeps its state, at any position in the list")
     func kept() {
         let before = spending(limit(10), 7)
         let after = before.replacing([limit("other", [.group], 5), limit(10)])
         #expect(after.statuses(of: alice, at: .documentation, sending: nil).map(\.left) == [5, 3])
-        // A call that the earlier one admitted counts with the later one.
+        // A call that the old limiter admits also counts in the new one.
         #expect(before.admits(alice))
         #expect(after.statuses(of: alice, at: .documentation, sending: nil).map(\.left) == [5, 2])
     }
 
-    @Test("Another name, or other keys, is another limit; one that was gone begins anew")
+    @Test("A limit with another name or other keys starts anew, and so does a limit that was removed before")
     func others() {
         let before = spending(limit("calls", [.user], 10), 7)
         #expect(left(before.replacing([limit("called", [.user], 10)])) == 10)
@@ -43,19 +43,19 @@ import Testing
         #expect(left(spending(limit(10), 7).replacing([]).replacing([limit(10)])) == 10)
     }
 
-    @Test("What is owed is kept as a time, and is never more than the new limit lets anybody owe")
+    @Test("A replaced limit keeps the debt as time, up to the maximum of the new rate")
     func rates() {
-        // 42 of 60 seconds are owed.
+        // The debt is 42 of 60 seconds.
         #expect(left(spending(limit(10), 7).replacing([limit(100)])) == 30)
         #expect(left(spending(limit(10), 7).replacing([limit(20, burst: 5)])) == 0)
         let narrow = spending(limit(10), 10).replacing([limit(60, burst: 2)])
-        // Two calls are two seconds: whoever owed a minute waits one second for the next call.
+        // The debt is capped at two calls, which are two seconds, so the wait is one second instead of a minute.
         #expect(narrow.refusing(alice)?.seconds == 1)
         clock.advance(by: .seconds(1))
         #expect(narrow.admits(alice) && !narrow.admits(alice))
     }
 
-    @Test("A trial that ends goes on from what it has counted, and who becomes exempt is free")
+    @Test("A shadow limit that becomes enforced keeps its count, and a new exemption applies at once")
     func trialAndExemption() {
         let trial = spending(limit("calls", [.user], 2, shadow: true), 5)
         let limiter = trial.replacing([limit(2)])
@@ -65,7 +65,7 @@ import Testing
         #expect(limiter.replacing([free]).admits(alice))
     }
 
-    @Test("The gateway's own limit outlasts a change of the configured ones, in gateways that follow each other")
+    @Test("The gateway's own limit survives a replacement of the configured ones")
     func ownLimit() async {
         let clock = ManualClock()
         let limiter = Limiter([], clocks: clock.clocks)
@@ -76,7 +76,7 @@ import Testing
         #expect(await second.serve(request).code == .rateLimited)
     }
 
-    @Test("Limits come and go for ever, and their keys are forgotten")
+    @Test("The keys of replaced limits are forgotten")
     func manyReplacements() {
         var limiter = Limiter([], clocks: clock.clocks, capacity: 500)
         for number in 0..<2000 {

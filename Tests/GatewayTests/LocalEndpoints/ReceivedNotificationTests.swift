@@ -4,7 +4,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Who notified the caller")
+@Suite("The endpoint for received notifications")
 struct ReceivedNotificationTests {
     private static func ask(_ query: String = "", as user: String = "bob") -> ReceivedRequest {
         ReceivedRequest("GET /auth/notifications-received\(query)", as: user)
@@ -17,7 +17,8 @@ struct ReceivedNotificationTests {
             sender: UserName(canonical: "alice")!, time: WallTime(seconds: 1_794_000_000), service: .apns),
     ]
 
-    @Test("The caller's own, with sender, time and platform; nothing is asked of the backend or written down")
+    @Test(
+        "The caller's notifications are returned with sender, time and platform, without a backend request or a record")
     func answers() async throws {
         let gateway = TestGateway()
         gateway.history.tell(try #require(UserName(canonical: "bob")), Self.notifications)
@@ -34,7 +35,7 @@ struct ReceivedNotificationTests {
         #expect(gateway.history.questions.map(\.limit) == [100, 100])
     }
 
-    @Test("since and limit are within their grammars, or the request is malformed")
+    @Test("An invalid since or limit is rejected")
     func query() async throws {
         let gateway = TestGateway()
         #expect(await gateway.serve(Self.ask("?since=2026-11-18T11:06:40Z&limit=7")).status == 200)
@@ -52,7 +53,7 @@ struct ReceivedNotificationTests {
         #expect(await gateway.serve(ReceivedRequest("GET /auth/notifications-received")).code == .credentialsMissing)
     }
 
-    @Test("Ten a minute for each user; where nothing can be told, that is said")
+    @Test("A user may query ten times a minute, and an unavailable history gets 503")
     func bounds() async throws {
         let gateway = TestGateway()
         for _ in 0..<10 { #expect(await gateway.serve(Self.ask()).status == 200) }

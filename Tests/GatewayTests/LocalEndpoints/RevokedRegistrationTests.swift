@@ -5,9 +5,9 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Registrations of whoever is revoked")
+@Suite("Registrations of a revoked user")
 struct RevokedRegistrationTests {
-    @Test("Whoever is revoked while it registers keeps nothing of it")
+    @Test("A user who is revoked during a registration keeps no registration")
     func revokedMeanwhile() async throws {
         let alice = UserName(canonical: "alice")!
         let sessions = Mutex<MemorySessions?>(nil)
@@ -23,13 +23,13 @@ struct RevokedRegistrationTests {
         #expect(!response.values("WWW-Authenticate").isEmpty)
         #expect(try await bench.ledger.pendingDeletion(limit: 10) == [Sample.other])
         #expect(bench.journal.records(.outcome).map(\.result) == ["revoked"])
-        // Nobody was revoked meanwhile.
+        // The user is not revoked during this call.
         sessions.withLock { $0 = nil }
         #expect(await bench.gateway.serve(Sample.put()).status == 200)
         #expect(try await bench.ledger.pendingDeletion(limit: 10) == [Sample.other])
     }
 
-    /// A gateway, the token of a session of alice's, and what ends that session.
+    /// Returns a gateway with a session of alice. The session ends when a closure calls its argument.
     private func session(
         deciding decide: @escaping @Sendable (LedgerRequest, @Sendable () -> Void) -> LedgerDecision,
         answering response: @escaping @Sendable (CapturedRequest, @Sendable () -> Void) -> Void = { _, _ in }
@@ -54,7 +54,7 @@ struct RevokedRegistrationTests {
         await bench.call("PUT /api/register/\(Sample.label)", token: token, body: Sample.body())
     }
 
-    @Test("A session that ends while its call waits for the ledger registers nothing, and the backend is not asked")
+    @Test("A session that ends while its call waits for the ledger registers nothing and sends nothing to the backend")
     func endedBeforeTheRecord() async throws {
         let (bench, token) = try await session(deciding: { request, end in
             end()
@@ -68,7 +68,7 @@ struct RevokedRegistrationTests {
         #expect(bench.ledger.openClaims == 0 && bench.ledger.changes.isEmpty)
     }
 
-    @Test("A session that ends between the two requests of a first registration leaves an id, and no device")
+    @Test("A session that ends between the two requests of a first registration leaves an id without a device")
     func endedBeforeTheUpdate() async throws {
         let (bench, token) = try await session(
             deciding: { _, _ in .notRegistered }, answering: { request, end in if request.method == "POST" { end() } })
@@ -79,7 +79,7 @@ struct RevokedRegistrationTests {
         #expect(bench.ledger.openClaims == 0)
     }
 
-    @Test("A device whose session ends while the backend registers it is deleted there")
+    @Test("A device whose session ends while the backend registers it is marked for deletion")
     func endedBeforeTheAnswer() async throws {
         let (bench, token) = try await session(
             deciding: { _, _ in .rotation(Sample.other) },
@@ -90,7 +90,7 @@ struct RevokedRegistrationTests {
         #expect(bench.journal.records(.outcome).last?.result == "revoked")
     }
 
-    @Test("What is marked is deleted at the backend in its owner's name, recorded, and kept marked where that fails")
+    @Test("A sweep deletes a marked registration in its owner's name, records it and keeps the mark after a failure")
     func sweep() async throws {
         let bob = UserName(canonical: "bob")!
         let bench = TokenFixture(deciding: { request in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import Gateway
 
-@Suite("A user's own sessions and devices")
+@Suite("The endpoints for a user's sessions and devices")
 struct SessionCallTests {
-    @Test("A user sees and ends sessions of its own, and nobody else's")
+    @Test("A user lists and ends own sessions only")
     func sessions() async throws {
         let bench = TokenFixture()
         let phone = try await bench.login(device: "phone")
@@ -18,7 +18,7 @@ struct SessionCallTests {
         #expect(entries.map { $0["device"]?.string } == ["tablet", "phone"])
         #expect(entries.map { $0["current"] } == [.bool(false), .bool(true)])
         #expect(entries.map { $0["id"]?.string } == [tablet.text, phone.text])
-        // Another's, one that never was and one that has ended answer alike.
+        // The ids of another user's session, an unknown session and an ended session get the same response.
         var rejections: [Response] = []
         for id in [bobs.text, SessionID(random: (99, 99)).text] {
             rejections.append(await bench.call("DELETE /auth/sessions/\(id)", as: "alice"))
@@ -37,7 +37,7 @@ struct SessionCallTests {
 
     private struct NoList: Error {}
 
-    @Test("A user sees devices of its own that are live, and gives one up by its id")
+    @Test("A user lists own live devices and deletes one by its id")
     func registrations() async throws {
         let bench = TokenFixture(deciding: { request in
             if case .delete(_, let label) = request { .owned(label) } else { .notOwned }
@@ -68,7 +68,7 @@ struct SessionCallTests {
     }
 
     @Test(
-        "A device is given up by the id in the gateway's own path, wherever the profile's clients put ids",
+        "A device is deleted by the id in the gateway's own path, for every location of ids in the profile",
         arguments: [[.query], [.path], [.path, .query]] as [Set<BackendProfile.IDLocation>])
     func ownPath(places: Set<BackendProfile.IDLocation>) async throws {
         let gateway = TestGateway(

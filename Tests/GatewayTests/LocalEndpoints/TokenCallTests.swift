@@ -4,9 +4,9 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Tokens")
+@Suite("Token endpoints")
 struct TokenCallTests {
-    @Test("A password is exchanged for a token, which is recorded before, and nobody keeps the answer")
+    @Test("A password is exchanged for a token, with a record before it and no-store in the response")
     func exchange() async throws {
         let bench = TokenFixture()
         let response = await bench.call("POST /auth/token", as: "alice", body: #"{"device":"Alice's phone","x":1}"#)
@@ -31,21 +31,21 @@ struct TokenCallTests {
         #expect(who.json?["groups"] == .array([.string("dispatch")]))
     }
 
-    @Test("A token of a session is exchanged for the next, in the groups that the account has now")
+    @Test("A session's token is exchanged for a new one with the account's current groups")
     func renewal() async throws {
         let bench = TokenFixture()
         _ = try await bench.login()
-        // Nobody can say how the account stands: the token's word holds.
+        // No authenticator can report the account's status, so the groups of the token remain.
         let again = await bench.call("POST /auth/token", token: "token-1")
         #expect(again.json?["access_token"]?.string == "token-2")
         let who = await bench.call("GET /auth/whoami", token: "token-2")
         #expect(who.json?["groups"] == .array([.string("dispatch")]))
-        // The former token is as good as before, until its end.
+        // The previous token stays valid until it expires.
         #expect(await bench.call("GET /auth/whoami", token: "token-1").status == 200)
         #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).count == 1)
     }
 
-    @Test("A session of an account that nobody can be asked about ends the configured time after its login")
+    @Test("A session of an account without status ends the configured time after its login")
     func sessionWithoutStatus() async throws {
         let bench = TokenFixture(adjust: { $0.authentication.sessionWithoutStatus = .seconds(1800) })
         _ = try await bench.login()
@@ -58,7 +58,7 @@ struct TokenCallTests {
     }
 
     @Test(
-        "A group that the account has lost is lost for its tokens at once; one that it gained comes with the next token"
+        "A group that the account loses is removed from its tokens at once; a new group comes with the next token"
     )
     func lostGroup() async throws {
         let bench = TokenFixture()
@@ -72,7 +72,7 @@ struct TokenCallTests {
         #expect(await groups("token-1") == .array([.string("dispatch")]))
         bench.sessions.list([alice: [sales]], of: FixedAuthenticator.name)
         #expect(await groups("token-1") == .array([]))
-        // An operator's token, and one for a name that no list has.
+        // One token belongs to an operator, and one to a name that is in no list.
         let now = bench.clock.clocks.wall()
         for user in ["alice", "service"] {
             bench.issuer.add(
@@ -88,7 +88,7 @@ struct TokenCallTests {
         #expect(await groups("token-1") == .array([.string("dispatch")]))
     }
 
-    @Test("A session is renewed only while its account is good")
+    @Test("A session is renewed only while its account is valid")
     func status() async throws {
         let clock = ManualClock()
         let sessions = MemorySessions(clock: clock)
@@ -120,7 +120,7 @@ struct TokenCallTests {
         #expect(issuer.asked == Array(repeating: LoginName("alice"), count: 3))
     }
 
-    /// An issuer that takes the passwords of `TestGateway` as well.
+    /// An issuer that also accepts the passwords of `TestGateway`.
     private struct PasswordsToo: TokenIssuer, AccountAuthenticator {
         let issuer: TestIssuer
 
@@ -142,7 +142,7 @@ struct TokenCallTests {
         }
     }
 
-    @Test("A token of no session is exchanged for nothing, and ends by itself alone")
+    @Test("A token without a session cannot be exchanged, and its deletion revokes only itself")
     func strayToken() async throws {
         let bench = TokenFixture()
         let now = bench.clock.clocks.wall()
@@ -157,7 +157,7 @@ struct TokenCallTests {
         #expect(await bench.call("GET /auth/whoami", token: "token-2").status == 200)
     }
 
-    @Test("Whoever ends a token ends its session, and no other")
+    @Test("The deletion of a token ends its session and no other")
     func endToken() async throws {
         let bench = TokenFixture()
         let first = try await bench.login()
@@ -174,7 +174,7 @@ struct TokenCallTests {
     }
 
     @Test(
-        "Bodies that are none",
+        "A malformed token request is rejected",
         arguments: [
             "[]", "{", "\"x\"", #"{"device":1}"#, #"{"device":""}"#, #"{"device":"a\u0000b"}"#,
             #"{"device":"a","Device":"b"}"#, "{\"device\":\"\(String(repeating: "x", count: 65))\"}",
@@ -185,14 +185,14 @@ struct TokenCallTests {
         #expect(bench.journal.records(.intent).isEmpty)
     }
 
-    @Test("Where nobody issues tokens there is no such path")
+    @Test("Without a token issuer the token paths do not exist")
     func noIssuer() async {
         for line in ["POST /auth/token", "DELETE /auth/token", "GET /auth/sessions", "DELETE /auth/sessions/x"] {
             await TestGateway().expect(.noRoute, for: ReceivedRequest(line, as: "alice"))
         }
     }
 
-    @Test("What cannot be recorded is not issued, nor what no key signs")
+    @Test("A token that cannot be recorded or signed is not issued")
     func failures() async throws {
         let bench = TokenFixture()
         bench.journal.reject(JournalUnavailable("full"))
@@ -204,7 +204,7 @@ struct TokenCallTests {
         #expect(bench.journal.records(.intent).count == 1)
     }
 
-    @Test("A ledger that cannot be written is answered 503, with one outcome and nothing half done; a retry succeeds")
+    @Test("An unwritable ledger gets 503 with one outcome and no partial change, and a retry succeeds")
     func unwritableLedger() async throws {
         let bench = TokenFixture()
         let (first, second) = (try await bench.login(), try await bench.login())

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Gateway
 
-/// A gateway whose users have the passwords of `TestGateway`, and the issuer behind it.
+/// A gateway with a token issuer, whose users have the passwords of `TestGateway`.
 final class TokenFixture: Sendable {
     let clock = ManualClock()
     let timeline = Timeline()
@@ -42,7 +42,7 @@ final class TokenFixture: Sendable {
         gateway = Gateway(rules: rules, ports: ports)
     }
 
-    /// Ids of sessions must differ.
+    /// A counter for the ids of sessions, which must differ.
     private final class Counter: Sendable {
         private let number = Atomic<UInt64>(0)
 
@@ -57,7 +57,7 @@ final class TokenFixture: Sendable {
                 contentType: body.isEmpty ? .absent : .text("application/json"), body: Array(body.utf8)))
     }
 
-    /// The session of a fresh token.
+    /// Exchanges the user's password for a token and returns the token's session.
     func login(_ user: String = "alice", device: String? = nil) async throws -> SessionID {
         let body = device.map { "{\"device\":\"\($0)\"}" } ?? ""
         let response = await call("POST /auth/token", as: user, body: body)

@@ -5,8 +5,8 @@ internal import Synchronization
 ///
 /// An acceptance is cached for one minute, a rejection for ten. A device that keeps sending an old password therefore
 /// costs little and locks no account. If several calls present the same credential concurrently, one queries the
-/// authenticators and the others await its result. Shared by all event loops; each critical section takes some
-/// look-ups.
+/// authenticators and the others await its result. Shared by all event loops; each critical section makes a
+/// few table look-ups.
 public final class PasswordCache: Sendable {
     private struct State {
         var table: PasswordCacheTable
@@ -18,7 +18,9 @@ public final class PasswordCache: Sendable {
     private let digester: KeyedDigester
     private let clocks: Clocks
 
-    /// Creates an empty cache for this number of results.
+    /// Creates an empty cache.
+    ///
+    /// - Parameter capacity: The maximum number of cached results.
     public init(clocks: Clocks, capacity: Int = 65_536) {
         self.clocks = clocks
         state = Mutex(State(table: PasswordCacheTable(capacity: capacity)))
@@ -49,7 +51,7 @@ public final class PasswordCache: Sendable {
     /// The number of cached results, including expired ones.
     public var count: Int { state.withLock(\.table.count) }
 
-    /// The result of a cache lookup.
+    /// The result of a cache look-up.
     enum Lookup {
         /// A result is cached.
         case remembered(PasswordCacheTable.CachedResult)
@@ -73,8 +75,8 @@ public final class PasswordCache: Sendable {
         guard let digest else { return .unknown(PendingVerification(), nil) }
         let key = PasswordCacheKey(user: PasswordCacheKey.user(user, login: login), digest: digest)
         return state.withLock { state in
-            if let verdict = state.table.verdict(for: key, now: clocks.monotonic().nanoseconds) {
-                return .remembered(verdict)
+            if let cached = state.table.verdict(for: key, now: clocks.monotonic().nanoseconds) {
+                return .remembered(cached)
             }
             if let pending = state.inProgress[key] { return .inProgress(pending) }
             let pending = PendingVerification()

@@ -2,7 +2,7 @@ internal import GatewayCore
 
 /// The key of a cached result. It does not reveal the password.
 struct PasswordCacheKey: Hashable {
-    /// The canonical user name. A name without canonical form is stored as typed after a NUL, which no canonical name
+    /// The canonical user name. A name without canonical form is stored unchanged after a NUL, which no canonical name
     /// contains.
     let user: String
     /// A keyed digest of everything that the result may depend on.
@@ -12,7 +12,7 @@ struct PasswordCacheKey: Hashable {
 }
 
 extension Peer {
-    /// The bytes of the address. Each kind of address has a different length.
+    /// The bytes of the address. Local, IPv4 and IPv6 addresses have different lengths.
     var keyBytes: [UInt8] {
         switch address {
         case .local: [0]

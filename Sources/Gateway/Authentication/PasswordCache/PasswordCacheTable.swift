@@ -17,7 +17,7 @@ struct PasswordCacheTable {
 
     private struct Entry {
         let digest: KeyedDigest
-        let verdict: CachedResult
+        let result: CachedResult
         let expiry: Int64
         // A unique number in order of writing, which distinguishes the entry from a later one with the same key.
         let number: UInt64
@@ -41,14 +41,14 @@ struct PasswordCacheTable {
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
     func verdict(for key: PasswordCacheKey, now: Int64) -> CachedResult? {
-        entries[key.user]?.first { $0.digest == key.digest && $0.expiry > now }?.verdict
+        entries[key.user]?.first { $0.digest == key.digest && $0.expiry > now }?.result
     }
 
     /// Caches an acceptance. If it is not the renewal of a cached one, it discards the user's rejections, because the
     /// password may have changed.
     mutating func accept(_ identity: Identity, for key: PasswordCacheKey, now: Int64) {
-        let confirms = entries[key.user]?.contains { $0.digest == key.digest && $0.verdict.isAcceptance } ?? false
-        if !confirms { remove(of: key.user) { !$0.verdict.isAcceptance } }
+        let confirms = entries[key.user]?.contains { $0.digest == key.digest && $0.result.isAcceptance } ?? false
+        if !confirms { remove(of: key.user) { !$0.result.isAcceptance } }
         write(.accepted(identity), for: key, expiry: now + Self.acceptance)
     }
 
@@ -71,11 +71,11 @@ struct PasswordCacheTable {
         count = 0
     }
 
-    private mutating func write(_ verdict: CachedResult, for key: PasswordCacheKey, expiry: Int64) {
+    private mutating func write(_ result: CachedResult, for key: PasswordCacheKey, expiry: Int64) {
         remove(of: key.user) { $0.digest == key.digest }
         if let existing = entries[key.user], existing.count >= Self.maximumPerUser {
             // Evict the oldest rejection, so that wrong passwords do not displace the correct one.
-            let number = (existing.first { !$0.verdict.isAcceptance } ?? existing[0]).number
+            let number = (existing.first { !$0.result.isAcceptance } ?? existing[0]).number
             remove(of: key.user) { $0.number == number }
         }
         while count >= capacity, let oldest = order.popFirst() {
@@ -83,16 +83,16 @@ struct PasswordCacheTable {
         }
         nextNumber += 1
         entries[key.user, default: []].append(
-            Entry(digest: key.digest, verdict: verdict, expiry: expiry, number: nextNumber))
+            Entry(digest: key.digest, result: result, expiry: expiry, number: nextNumber))
         order.append((key.user, nextNumber))
         count += 1
         if order.count > 2 * capacity { compactOrder() }
     }
 
-    private mutating func remove(of user: String, where isMeant: (Entry) -> Bool) {
+    private mutating func remove(of user: String, where matches: (Entry) -> Bool) {
         guard var remaining = entries[user] else { return }
         let before = remaining.count
-        remaining.removeAll(where: isMeant)
+        remaining.removeAll(where: matches)
         count -= before - remaining.count
         entries[user] = remaining.isEmpty ? nil : remaining
     }

@@ -1,6 +1,7 @@
 internal import GatewayCore
 
-/// A bounded table of pairs of user and address with a successful login, and the debt of their later failures.
+/// A bounded table of pairs of user and address with a successful login. Later failed logins of a pair are charged to
+/// its entry.
 struct KnownDevices {
     struct Pair: Hashable {
         let user: UserName
@@ -12,7 +13,7 @@ struct KnownDevices {
         var arrival: Int64?
     }
 
-    /// How long a success counts, in nanoseconds: 30 days.
+    /// The time for which a successful login makes a pair known, in nanoseconds: 30 days.
     static let memory: Int64 = 30 * 86_400 * 1_000_000_000
 
     let rate: GCRA
@@ -42,15 +43,15 @@ struct KnownDevices {
         entries[pair]?.arrival = arrival - rate.interval
     }
 
-    /// Records a success. Earlier debt stays, because the owner of one password may guess others.
+    /// Records a successful login. Earlier charges stay, because the owner of one password may guess others.
     mutating func succeeded(_ pair: Pair, now: Int64) {
         if entries[pair] == nil, entries.count >= capacity { evict(now) }
         entries[pair, default: Entry(succeeded: now)].succeeded = now
     }
 
-    mutating func lift(where isMeant: (Pair) -> Bool) -> Int {
+    mutating func lift(where matches: (Pair) -> Bool) -> Int {
         var lifted = 0
-        for pair in entries.keys where isMeant(pair) && entries[pair]?.arrival != nil {
+        for pair in entries.keys where matches(pair) && entries[pair]?.arrival != nil {
             entries[pair]?.arrival = nil
             lifted += 1
         }

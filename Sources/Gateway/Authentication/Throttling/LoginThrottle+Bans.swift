@@ -12,7 +12,7 @@ public struct LoginBan: Sendable, Hashable {
 }
 
 extension LoginThrottle {
-    /// Returns the current bans, the longest first. Scans whole tables; for operators, not for calls.
+    /// Returns the current bans, the longest first. Scans whole tables, so it is for operators and not for calls.
     public func list() -> [LoginBan] {
         let now = clocks.monotonic().nanoseconds
         var bans: [LoginBan] = []
@@ -36,7 +36,7 @@ extension LoginThrottle {
         }
     }
 
-    /// Removes the user's known addresses, so that the next holder of the name starts as a stranger everywhere.
+    /// Removes the user's known addresses, so that a later user with the same name has no known address.
     public func forget(_ user: UserName) {
         tables.withLock { $0.known.forget(user) }
     }
@@ -50,7 +50,8 @@ extension LoginThrottle {
         }
     }
 
-    /// Clears all failed logins, shared entries included. Returns the number of cleared entries.
+    /// Clears all failed logins, including entries that several keys share in a full table. Returns the number of
+    /// cleared entries.
     @discardableResult public func liftAll() -> Int {
         tables.withLock { tables in
             tables.addresses.liftAll() + tables.pairs.liftAll() + tables.users.liftAll()

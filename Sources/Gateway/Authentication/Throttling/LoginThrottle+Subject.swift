@@ -2,7 +2,7 @@ internal import GatewayCore
 internal import Synchronization
 
 extension LoginThrottle {
-    /// A user, address or pair that must wait before the next password is verified, with the name of the limit.
+    /// A user, address or pair of both that a ban concerns, with the name of the limit.
     struct Subject: Hashable, Sendable {
         let limit: String
         let user: UserName?
@@ -21,8 +21,8 @@ extension LoginThrottle {
         }
     }
 
-    /// Returns the time until one more password of the debtor is verified, in nanoseconds; 0 for now. Shared entries
-    /// are not considered.
+    /// Returns the time until one more password of the subject is verified, in nanoseconds; 0 for now. Ignores entries
+    /// that several keys share in a full table.
     func wait(of subject: Subject) -> Int64 {
         let now = clocks.monotonic().nanoseconds
         return tables.withLock { tables in

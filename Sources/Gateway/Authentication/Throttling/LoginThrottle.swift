@@ -42,7 +42,7 @@ public final class LoginThrottle: Sendable {
     struct Charge: Sendable {
         fileprivate enum Buckets: Sendable {
             case known(KnownDevices.Pair)
-            case stranger(
+            case unknownPair(
                 address: ThrottleTable<Peer.Address>.Bucket, pair: ThrottleTable<KnownDevices.Pair>.Bucket?,
                 user: ThrottleTable<UserName>.Bucket?)
         }
@@ -55,7 +55,7 @@ public final class LoginThrottle: Sendable {
         var isOfKnownPair: Bool {
             switch places {
             case .known: true
-            case .stranger: false
+            case .unknownPair: false
             }
         }
     }
@@ -121,14 +121,14 @@ public final class LoginThrottle: Sendable {
         if let atPair { tables.pairs.charge(atPair, now: now) }
         if let atUser { tables.users.charge(atUser, now: now) }
         return .success(
-            Charge(places: .stranger(address: atAddress, pair: atPair, user: atUser), user: user, address: address))
+            Charge(places: .unknownPair(address: atAddress, pair: atPair, user: atUser), user: user, address: address))
     }
 
     private static func refund(_ charge: Charge, _ tables: inout Tables, _ now: Int64) {
         switch charge.places {
         case .known(let pair):
             tables.known.refund(pair)
-        case .stranger(let address, let pair, let user):
+        case .unknownPair(let address, let pair, let user):
             tables.addresses.refund(address, now: now)
             if let pair { tables.pairs.refund(pair, now: now) }
             if let user { tables.users.refund(user, now: now) }

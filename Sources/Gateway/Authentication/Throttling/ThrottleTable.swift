@@ -2,10 +2,10 @@ internal import GatewayCore
 
 /// A bounded table of the rate limiter state of failed logins, by key.
 ///
-/// When it is full, the entries closest to expiry are evicted first. New keys without room share one entry for each
-/// block of addresses.
+/// When it is full, the entries closest to expiry are evicted. A new key without room shares an entry with the new keys
+/// of its address block, or, if that entry finds no room either, with all other new keys.
 struct ThrottleTable<Key: Hashable & Sendable> {
-    /// The entry that a key counts in: its own, or a shared one.
+    /// The entry that a key counts in: its own, one for its address block, or one for everybody.
     enum Bucket: Hashable, Sendable {
         case own(Key)
         case shared(AddressPrefix)
@@ -55,11 +55,11 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     }
 
     /// Removes the matching entries and returns how many.
-    mutating func lift(where isMeant: (Key) -> Bool) -> Int {
+    mutating func lift(where matches: (Key) -> Bool) -> Int {
         let before = arrivals.count
         arrivals = arrivals.filter { place, _ in
             switch place {
-            case .own(let key): !isMeant(key)
+            case .own(let key): !matches(key)
             case .shared, .everybody: true
             }
         }
@@ -97,14 +97,14 @@ struct ThrottleTable<Key: Hashable & Sendable> {
         }
         // From the largest evicted class, remove only as many as needed.
         var ofMost = surplus - (sum - numbers[most])
-        var going: [Bucket] = []
-        for (place, arrival) in arrivals where going.count < surplus {
+        var evicted: [Bucket] = []
+        for (place, arrival) in arrivals where evicted.count < surplus {
             let size = size(arrival)
             guard size < most || (size == most && ofMost > 0) else { continue }
             if size == most { ofMost -= 1 }
-            going.append(place)
+            evicted.append(place)
         }
         // Removed one by one, because `filter` would rebuild the whole table.
-        for place in going { arrivals[place] = nil }
+        for place in evicted { arrivals[place] = nil }
     }
 }

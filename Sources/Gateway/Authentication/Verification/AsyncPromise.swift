@@ -3,7 +3,7 @@ internal import Synchronization
 /// A promise that any number of tasks can await. Each task resumes on its own event loop.
 final class AsyncPromise<Value: Sendable>: Sendable {
     private enum State {
-        /// No value yet; holds the waiting tasks. `fulfill(_:)` leads to `fulfilled`.
+        /// No value yet; holds the waiting tasks. `fulfill(_:)` changes the state to `fulfilled`.
         case pending([CheckedContinuation<Value, Never>])
         /// The value is set. Final.
         case fulfilled(Value)

@@ -1,5 +1,4 @@
-/// The timers and tasks that a call waits with, all on the event loop that the call runs on. `GatewayHTTP` implements
-/// it.
+/// A scheduler of timers and tasks on the event loop that a call runs on. `GatewayHTTP` implements it.
 ///
 /// No operation may leave the loop, so that a call never changes threads because it waited.
 public protocol CallScheduler: Sendable {

@@ -4,11 +4,11 @@ internal import Synchronization
 /// The pending verification of one credential. It completes once: with the authenticators' result, at the deadline, or
 /// when no client waits any more, whichever comes first.
 ///
-/// Later events are ignored: a late result logs no client in.
+/// Later events are ignored: a result after the deadline authenticates no client.
 ///
-/// - Created: `start` leads to running, `withdraw()` to completed with nil.
-/// - Running: the result, the deadline or the last waiter's disconnect leads to completed.
-/// - Completed: final. Waiters get the result, or nil if they have to start over.
+/// - Created: `start` changes the state to running, `withdraw()` to completed with nil.
+/// - Running: the result, the deadline or the last waiter's disconnect changes the state to completed.
+/// - Completed: final. Waiters get the result, or nil if they have to start a new verification.
 final class PendingVerification: Sendable {
     private let isCompleted = Atomic(false)
     private let waiting = Atomic(0)
@@ -26,7 +26,8 @@ final class PendingVerification: Sendable {
     ///
     /// - Parameters:
     ///   - verify: Queries the authenticators. Cancelled at the deadline, so that authenticators can abort.
-    ///   - completed: Called once with the result, before any waiter resumes. The result is nil if all waiters have left.
+    ///   - completed: Called once with the result, before any waiter resumes. The result is nil if the clients of all
+    ///     waiters have disconnected.
     func start(
         on scheduler: any CallScheduler, within deadline: Duration,
         _ verify: @escaping @Sendable () async -> VerificationResult,
@@ -48,8 +49,8 @@ final class PendingVerification: Sendable {
 
     /// Waits for the result. Returns nil if the verification was withdrawn or abandoned.
     ///
-    /// - Parameter clientDisconnect: The disconnect signal of the client. The verification is abandoned when no other client
-    ///   waits.
+    /// - Parameter clientDisconnect: The disconnect signal of the client. A disconnect abandons the verification if no
+    ///   other client waits.
     func result(unless clientDisconnect: ClientDisconnect? = nil) async -> VerificationResult? {
         waiting.add(1, ordering: .relaxed)
         defer { waiting.subtract(1, ordering: .relaxed) }
@@ -59,8 +60,8 @@ final class PendingVerification: Sendable {
         return await promise.get()
     }
 
-    /// Abandons the verification if this is the only waiter. A call that joins at the same moment gets nil and starts
-    /// over.
+    /// Abandons the verification if this is the only waiter. A call that joins at the same moment gets nil and starts a
+    /// new verification.
     private func abandon() {
         guard waiting.load(ordering: .relaxed) == 1, let running = running.withLock(\.self) else { return }
         complete(nil, running.completed)

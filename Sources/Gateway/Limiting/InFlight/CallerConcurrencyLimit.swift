@@ -5,7 +5,7 @@ internal import Synchronization
 /// capacity for everyone.
 ///
 /// A rate limit bounds how often a caller calls, but not how long a call takes. If the backend takes a minute for each
-/// call, a few callers within their rates could occupy all places.
+/// call, a few callers within their rates could occupy all places of the in-flight limit.
 ///
 /// Shared by all event loops without a lock and without memory for each key (a count-min sketch). Each key counts in
 /// two of a fixed number of cells, chosen by its hash with a random seed of the process. The lower of the two counts is
@@ -21,14 +21,14 @@ public final class CallerConcurrencyLimit: Sendable {
         /// exempt.
         public var perAddress: Int
 
-        /// Creates bounds with the product's defaults.
+        /// Creates bounds; the arguments' defaults are the defaults of the configuration.
         public init(perUser: Int = 64, perAddress: Int = 512) {
             self.perUser = perUser
             self.perAddress = perAddress
         }
     }
 
-    /// The places that one call occupies, to be released by `leave(_:)`.
+    /// The permits that one call holds, to be released by `leave(_:)`.
     struct Permits: Sendable {
         fileprivate var user: Cells?
         fileprivate var address: Cells?
@@ -53,30 +53,30 @@ public final class CallerConcurrencyLimit: Sendable {
     /// Creates a counter without calls in flight.
     public init() {}
 
-    /// Occupies a place for a call of a client address.
+    /// Acquires a permit for a call of a client address.
     ///
     /// - Throws: `rate-limited` if the address has too many calls in flight.
-    func enter(_ address: Peer.Address, _ bounds: Bounds, _ places: inout Permits) throws(Rejection) {
+    func enter(_ address: Peer.Address, _ bounds: Bounds, _ permits: inout Permits) throws(Rejection) {
         guard let cells = Self.enter(address, in: addresses, atMost: bounds.perAddress) else {
             throw Self.rejection(Self.names[1])
         }
-        places.address = cells
+        permits.address = cells
     }
 
-    /// Occupies a place for a call of a user.
+    /// Acquires a permit for a call of a user.
     ///
     /// - Throws: `rate-limited` if the user has too many calls in flight.
-    func enter(_ user: UserName, _ bounds: Bounds, _ places: inout Permits) throws(Rejection) {
+    func enter(_ user: UserName, _ bounds: Bounds, _ permits: inout Permits) throws(Rejection) {
         guard let cells = Self.enter(user, in: users, atMost: bounds.perUser) else {
             throw Self.rejection(Self.names[0])
         }
-        places.user = cells
+        permits.user = cells
     }
 
-    /// Releases the places of a call.
-    func leave(_ places: Permits) {
-        if let cells = places.user { Self.leave(cells, users) }
-        if let cells = places.address { Self.leave(cells, addresses) }
+    /// Releases the permits of a call.
+    func leave(_ permits: Permits) {
+        if let cells = permits.user { Self.leave(cells, users) }
+        if let cells = permits.address { Self.leave(cells, addresses) }
     }
 
     private static func enter(_ key: some Hashable, in rows: [Cell], atMost most: Int) -> Cells? {

@@ -23,7 +23,7 @@ public struct LimitStatus: Sendable, Hashable {
     public let cost: Int
     /// The time until the call is admitted, in seconds; 0 for now.
     public let seconds: Int
-    /// Whether the limit is in shadow mode: it reports what it would reject, and rejects nothing.
+    /// Whether the limit is in shadow mode: it reports the calls that it would reject, and rejects none.
     public let isShadow: Bool
 }
 
@@ -64,14 +64,14 @@ extension Limiter {
         }
     }
 
-    /// Remembers the names behind exhausted keys, and counts what shadow limits would have rejected.
-    func note(_ verdict: LimitDecision, _ subject: LimitSubject, recipient: UserName? = nil) {
-        if verdict.exhausted == nil, verdict.shadowed.isEmpty { return }
+    /// Stores the names behind exhausted keys, and counts the calls that shadow limits would have rejected.
+    func note(_ decision: LimitDecision, _ subject: LimitSubject, recipient: UserName? = nil) {
+        if decision.exhausted == nil, decision.shadowed.isEmpty { return }
         var subject = subject
         if let recipient { subject.recipient = recipient }
         // A limit by group may have several keys for one call.
-        for rule in Set(verdict.shadowed.map(\.rule)) { recordShadowRejection(rule) }
-        let exhausted = verdict.shadowed + (verdict.exhausted.map { [$0.charge] } ?? [])
+        for rule in Set(decision.shadowed.map(\.rule)) { recordShadowRejection(rule) }
+        let exhausted = decision.shadowed + (decision.exhausted.map { [$0.charge] } ?? [])
         store.refused.withLock { refused in
             for charge in exhausted where !refused.contains(charge.key) {
                 refused.note(charge.key, names(of: charge, subject))

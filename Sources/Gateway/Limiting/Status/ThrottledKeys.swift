@@ -8,7 +8,7 @@ struct LimitNames: Sendable, Hashable {
     var address: Peer.Address?
     var service: PushService?
 
-    /// Takes those names from the subject that the limit counts by.
+    /// Copies the names that the limit counts by from the subject.
     init(_ subject: LimitSubject, _ limit: Limit, group: GroupName?) {
         if limit.per.contains(.sender) || limit.per.contains(.user) { user = subject.user }
         if limit.per.contains(.group) { self.group = group }
@@ -19,26 +19,26 @@ struct LimitNames: Sendable, Hashable {
 }
 
 /// The names behind the keys that were exhausted most recently, for operators. The limit table itself holds only
-/// digests. Bounded; a key that is exhausted again is remembered again.
+/// digests. Bounded: the oldest keys are discarded, and a key that is exhausted again is stored again.
 struct ThrottledKeys: Sendable {
     /// The maximum number of keys.
     static let capacity = 1024
 
-    private var present: [LimitKey: LimitNames] = [:]
-    private var past: [LimitKey: LimitNames] = [:]
+    private var current: [LimitKey: LimitNames] = [:]
+    private var previous: [LimitKey: LimitNames] = [:]
 
-    /// Remembers a key.
+    /// Stores a key with its names.
     mutating func note(_ key: LimitKey, _ names: LimitNames) {
-        if present.count >= Self.capacity / 2, present[key] == nil {
-            past = present
-            present = [:]
+        if current.count >= Self.capacity / 2, current[key] == nil {
+            previous = current
+            current = [:]
         }
-        present[key] = names
+        current[key] = names
     }
 
-    /// Returns whether the key is in the current generation and need not be noted again.
-    func contains(_ key: LimitKey) -> Bool { present[key] != nil }
+    /// Returns whether the key is in the current generation and need not be stored again.
+    func contains(_ key: LimitKey) -> Bool { current[key] != nil }
 
-    /// All remembered keys.
-    var all: [LimitKey: LimitNames] { past.merging(present) { _, new in new } }
+    /// All stored keys.
+    var all: [LimitKey: LimitNames] { previous.merging(current) { _, new in new } }
 }

@@ -43,7 +43,7 @@ final class LimitStore: Sendable {
 
     /// Registers limits in place of all others except pinned ones, and returns the number of each.
     ///
-    /// - Parameter areForGood: Whether these limits are pinned, so that later calls do not remove them. Pinned limits
+    /// - Parameter arePinned: Whether these limits are pinned, so that later calls do not remove them. Pinned limits
     ///   replace no others.
     func register(_ limits: [Limit], arePinned: Bool = false) -> [UInt16] {
         let (registered, removed) = numbers.withLock { numbers -> ([UInt16], [UInt16]) in
@@ -71,8 +71,8 @@ final class LimitStore: Sendable {
         return registered
     }
 
-    /// Returns the counter of calls that the limit would have rejected in shadow mode. It continues over changes of the
-    /// configuration.
+    /// Returns the counter of calls that the limit would have rejected in shadow mode. It is kept when the
+    /// configuration changes.
     func shadowCounter(of limit: Limit) -> Counter {
         shadowCounters.withLock { shadowCounters in
             if let known = shadowCounters[limit.name] { return known }

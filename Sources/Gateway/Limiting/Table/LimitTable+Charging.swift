@@ -17,24 +17,24 @@ extension LimitTable {
     mutating func admit(_ charges: [LimitCharge], now: Int64) -> LimitDecision {
         sweepIfDue(now: now)
         for charge in charges { clampDebt(charge, now: now) }
-        let verdict = check(charges, now: now)
-        if verdict.exhausted == nil { apply(charges, now: now) }
-        return verdict
+        let decision = check(charges, now: now)
+        if decision.exhausted == nil { apply(charges, now: now) }
+        return decision
     }
 
     /// Returns the result of `admit` without applying any charge.
     func check(_ charges: [LimitCharge], now: Int64) -> LimitDecision {
-        var verdict = LimitDecision()
+        var decision = LimitDecision()
         for charge in charges {
             let wait = charge.rate.wait(arrival: arrival(of: charge.key), now: now, cost: charge.cost)
             if wait == 0 { continue }
             if charge.isShadow {
-                verdict.shadowed.append(charge)
-            } else if wait > verdict.exhausted?.wait ?? 0 {
-                verdict.exhausted = (charge, wait)
+                decision.shadowed.append(charge)
+            } else if wait > decision.exhausted?.wait ?? 0 {
+                decision.exhausted = (charge, wait)
             }
         }
-        return verdict
+        return decision
     }
 
     /// Corrects a time beyond the maximum debt, which results from a clock that was set back or from a tighter limit.

@@ -2,11 +2,11 @@ internal import GatewayCore
 
 /// The state of all limits: theoretical arrival times by key, in a bounded number of entries.
 ///
-/// A key with a debt keeps its entry, whatever the demand. Keys without debt are removed in small steps, one segment at
-/// a time, by calls that use the table. If all entries hold a debt, a new key counts in one of 64 entries that the new
-/// keys of its limit share, and takes the debt of that entry with it to an entry of its own. Filling the table
-/// therefore frees nobody from a debt. Its only effect is that new keys slow each other down until other debts have
-/// expired.
+/// A key with a debt (see `GCRA`) keeps its entry, even if the table is full. Calls that use the table remove keys
+/// without debt in small steps, one segment at a time. If all entries hold a debt, a new key counts in one of 64
+/// entries that the new keys of its limit share. When the key gets an entry of its own, the debt of the shared entry is
+/// copied to it. Filling the table therefore clears no debt. Its only effect is that new keys slow each other down
+/// until other debts have expired.
 struct LimitTable {
     /// The number of entries that the new keys of one limit share in a full table.
     static let sharedPlaces: UInt64 = 64
@@ -53,7 +53,8 @@ struct LimitTable {
         return shared.isEmpty ? nil : shared[sharedPlace(of: key, at: position)]
     }
 
-    /// Writes the time of a key: in its own entry, in a new one, or in a shared one if the table is full.
+    /// Writes the theoretical arrival time of a key: in its own entry, in a new one, or in a shared one if the
+    /// table is full.
     mutating func set(_ arrival: Int64, for key: LimitKey, now: Int64) {
         let position = key.position
         let segment = segment(of: position)

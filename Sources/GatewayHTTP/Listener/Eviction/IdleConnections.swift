@@ -30,8 +30,8 @@ final class IdleConnections {
 
     /// Adds a connection. It counts as busy until it is marked idle.
     ///
-    /// - Parameter network: The network of the peer; nil for a connection that is closed only if there is no other
-    ///   candidate.
+    /// - Parameter network: The network of the peer; nil for a connection of a trusted proxy or a Unix socket, which is
+    ///   closed only if there is no other candidate.
     func add(_ connection: any ListenerConnection, of network: Peer.Address?) -> Entry {
         Entry(connections: self, index: table.add(connection, of: network))
     }

@@ -33,20 +33,20 @@ struct IdleTable<Connection> {
     private var entries: [Entry] = []
     private var entryLinks = IndexLists()
     private var freeEntries: [Int32] = []
-    // The first entry holds the connections that belong to no network.
+    // The first entry stands for the connections that belong to no network.
     private var networks = [Network(key: nil)]
     private var networkLinks = IndexLists()
     private var freeNetworks: [Int32] = []
     private var networkByKey: [Peer.Address: Int32] = [:]
-    /// The networks by number of idle connections. Index 0 holds the entry for connections without a network, if one of
-    /// those is idle.
+    /// The networks with idle connections, in one list for each number of idle connections. List 0 contains only the
+    /// first entry of `networks`, and only while one of its connections is idle. A search examines that list last.
     private var networksByCount = [IndexLists.List()]
     private var highestCount = 0
 
     /// Adds a connection, which counts as busy.
     ///
-    /// - Parameter network: The network of the peer; nil for a connection that is closed only if there is no other
-    ///   candidate.
+    /// - Parameter network: The network of the peer; nil for a connection of a trusted proxy or a Unix socket, which is
+    ///   closed only if there is no other candidate.
     /// - Returns: The index that identifies the connection until it is removed.
     mutating func add(_ connection: Connection, of network: Peer.Address?) -> Int32 {
         let owner = index(of: network)
@@ -83,7 +83,7 @@ struct IdleTable<Connection> {
         entries[Int(index)].wasUsed = wasUsed
         let owner = entries[Int(index)].network
         entryLinks.append(index, to: &networks[Int(owner)].idle)
-        count(owner, by: 1)
+        changeIdleCount(of: owner, by: 1)
     }
 
     /// Records that a connection is busy. Has no effect if it is not idle.
@@ -92,7 +92,7 @@ struct IdleTable<Connection> {
         entries[Int(index)].isIdle = false
         let owner = entries[Int(index)].network
         entryLinks.remove(index, from: &networks[Int(owner)].idle)
-        count(owner, by: -1)
+        changeIdleCount(of: owner, by: -1)
     }
 
     /// Returns the connection to close and marks it as busy; nil if there is none. It takes the longest idle connection
@@ -144,8 +144,8 @@ struct IdleTable<Connection> {
         return new
     }
 
-    /// Moves a network to the list for its new number of idle connections.
-    private mutating func count(_ network: Int32, by change: Int) {
+    /// Changes the number of idle connections of a network and moves the network to the list for that number.
+    private mutating func changeIdleCount(of network: Int32, by change: Int) {
         let old = networks[Int(network)].idleCount
         let new = old + change
         networks[Int(network)].idleCount = new

@@ -2,13 +2,14 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
-/// A complete HTTP/1.1 request without its framing. It is a class because it is large and several types pass it on.
+/// A complete request of HTTP/1.1 or HTTP/2 without its framing. It is a class because it is large and several types
+/// pass it on.
 final class FramedRequest {
     private static let root = ByteBuffer(string: "/")
 
     /// The parsed head, as ranges in `headBytes`.
     let head: RequestHead
-    /// The bytes of the head as received.
+    /// The bytes that the ranges of `head` refer to: the head of HTTP/1.1 as received, or the used values of HTTP/2.
     let headBytes: ByteBuffer
     /// The body after transfer decoding.
     let body: ByteBuffer
@@ -26,7 +27,7 @@ final class FramedRequest {
             query: head.query.map(slice),
             authorization: value(head.authorization), contentType: value(head.contentType),
             contentEncoding: value(head.contentEncoding), idempotencyKey: value(head.idempotencyKey),
-            traceparent: head.trace.map { value($0.parent) } ?? .absent, tracestate: head.trace.flatMap(state),
+            traceparent: head.trace.map { value($0.parent) } ?? .absent, tracestate: head.trace.flatMap(tracestate),
             body: body, peer: peer, allowsCredentials: allowsCredentials)
     }
 
@@ -35,8 +36,9 @@ final class FramedRequest {
         head.forwarding?.origin(behind: peer, in: headBytes, trust: trust)
     }
 
-    /// Several lines of a list field are joined with commas (RFC 9110, section 5.3).
-    private func state(_ trace: TraceFields) -> ByteBuffer? {
+    /// Returns the value of `tracestate`; nil if the field is absent. Several lines are joined with commas (RFC 9110,
+    /// section 5.3).
+    private func tracestate(_ trace: TraceFields) -> ByteBuffer? {
         guard let first = trace.states.first else { return nil }
         return trace.states.dropFirst().reduce(into: slice(first)) { list, line in
             list.writeStaticString(",")
@@ -48,7 +50,7 @@ final class FramedRequest {
     var path: ByteBuffer { head.path.isEmpty ? Self.root : slice(head.path) }
 
     private func slice(_ range: Range<Int>) -> ByteBuffer {
-        // The parser creates the ranges of the head from the same bytes.
+        // The parser has created the range from the same bytes, so the slice exists.
         headBytes.getSlice(at: headBytes.readerIndex + range.lowerBound, length: range.count) ?? ByteBuffer()
     }
 

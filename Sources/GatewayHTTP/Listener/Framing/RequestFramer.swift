@@ -47,6 +47,8 @@ struct RequestFramer {
     private var chunks = ChunkedDecoder(bodyLimit: 0, trailerLimit: 0, trailerCount: 0)
     private var chunkedBody = ByteBuffer()
 
+    /// Creates a parser for the requests of one connection.
+    ///
     /// - Parameter trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
     init(limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil) {
         self.limits = limits

@@ -21,19 +21,19 @@ extension RequestHead {
         guard !hasObsoleteText else { throw .malformed("a non-ASCII byte in the value of a known field") }
         switch field {
         case .host:
-            guard host == nil else { throw .malformed("Host twice") }
+            guard host == nil else { throw .malformed("more than one Host field") }
             guard HostGrammar.matches(value, in: bytes) else { throw .malformed("an invalid Host") }
             host = value
             return true
         case .contentLength:
-            guard contentLength == nil else { throw .malformed("Content-Length twice") }
+            guard contentLength == nil else { throw .malformed("more than one Content-Length field") }
             contentLength = try Self.length(value, in: bytes)
         case .transferEncoding:
-            guard !isChunked else { throw .malformed("Transfer-Encoding twice") }
+            guard !isChunked else { throw .malformed("more than one Transfer-Encoding field") }
             guard bytes.reads("chunked", in: value) else { throw .malformed("a transfer coding other than chunked") }
             isChunked = true
         case .connection:
-            takeConnection(value, in: bytes)
+            processConnection(value, in: bytes)
         case .expect:
             let isKnown = bytes.reads("100-continue", in: value) && expectation == .none
             expectation = isKnown ? .continueFirst : .unknown
@@ -59,7 +59,7 @@ extension RequestHead {
             throw .malformed("a target whose authority differs from Host")
         }
         if isChunked {
-            guard contentLength == nil else { throw .malformed("Content-Length with Transfer-Encoding") }
+            guard contentLength == nil else { throw .malformed("Content-Length together with Transfer-Encoding") }
             guard isVersion11 else { throw .malformed("Transfer-Encoding in HTTP/1.0") }
         }
         if expectation == .unknown {
@@ -71,7 +71,7 @@ extension RequestHead {
     }
 
     /// Applies `Connection`, a list of tokens (RFC 9110, section 7.6.1). Unknown tokens are ignored.
-    private mutating func takeConnection(_ value: Range<Int>, in bytes: borrowing Span<UInt8>) {
+    private mutating func processConnection(_ value: Range<Int>, in bytes: borrowing Span<UInt8>) {
         var start = value.lowerBound
         while start < value.upperBound {
             var end = start

@@ -5,25 +5,25 @@ extension RequestHead {
     /// CONNECT is rejected.
     mutating func process(method word: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) {
         guard !word.isEmpty else { throw .malformed("a request without a method") }
-        if Self.spells("GET", bytes, word) {
+        if Self.equals("GET", bytes, word) {
             method = .get
-        } else if Self.spells("POST", bytes, word) {
+        } else if Self.equals("POST", bytes, word) {
             method = .post
-        } else if Self.spells("PUT", bytes, word) {
+        } else if Self.equals("PUT", bytes, word) {
             method = .put
-        } else if Self.spells("DELETE", bytes, word) {
+        } else if Self.equals("DELETE", bytes, word) {
             method = .delete
-        } else if Self.spells("HEAD", bytes, word) {
+        } else if Self.equals("HEAD", bytes, word) {
             isHead = true
-        } else if Self.spells("CONNECT", bytes, word) {
-            throw .malformed("CONNECT")
+        } else if Self.equals("CONNECT", bytes, word) {
+            throw .malformed("the CONNECT method")
         }
     }
 
-    private static func spells(_ word: String, _ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Bool {
-        guard range.count == word.utf8.count else { return false }
+    private static func equals(_ method: String, _ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Bool {
+        guard range.count == method.utf8.count else { return false }
         var index = range.lowerBound
-        for byte in word.utf8 {
+        for byte in method.utf8 {
             if bytes[index] != byte { return false }
             index += 1
         }

@@ -53,7 +53,7 @@ struct RequestLineParser {
                 }
             case .target:
                 if skip(bytes, limit, while: \.isPlainInTarget) { continue }
-                try takeTarget(byte, bytes, into: &head)
+                try processTarget(byte, bytes, into: &head)
             case .version:
                 // The fast path: the complete version has arrived and is HTTP/1.1.
                 if index == mark, bytes.count - index >= 8, index + 8 - lineStart <= limit,
@@ -63,7 +63,7 @@ struct RequestLineParser {
                     index += 8
                     continue
                 }
-                try takeVersion(byte, into: &head)
+                try processVersion(byte, into: &head)
             case .lineFeed:
                 guard byte == .lineFeed else { throw .malformed("a bare CR in the request line") }
                 index += 1
@@ -93,7 +93,7 @@ struct RequestLineParser {
 
     private mutating func start(_ byte: UInt8) throws(FramingError) {
         if byte == .carriageReturn {
-            guard leading < Self.leadingLines else { throw .malformed("empty lines before the request line") }
+            guard leading < Self.leadingLines else { throw .malformed("too many empty lines before the request line") }
             leading += 1
             stage = .leadingLineFeed
         } else {
@@ -113,7 +113,7 @@ struct RequestLineParser {
         stage = .target
     }
 
-    private mutating func takeTarget(
+    private mutating func processTarget(
         _ byte: UInt8, _ bytes: borrowing Span<UInt8>, into head: inout RequestHead
     ) throws(FramingError) {
         if byte == .space {
@@ -128,7 +128,7 @@ struct RequestLineParser {
         }
     }
 
-    private mutating func takeVersion(_ byte: UInt8, into head: inout RequestHead) throws(FramingError) {
+    private mutating func processVersion(_ byte: UInt8, into head: inout RequestHead) throws(FramingError) {
         let place = index - mark
         switch place {
         case ..<Self.versionPrefixLength:

@@ -16,8 +16,9 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
     private let headTime: TimeAmount
     private let timer: DeadlineTimer
     private let scheduler: FrameScheduler
-    private var meter: FrameRateLimiter
+    private var limiter: FrameRateLimiter
     private var isExhausted = false
+    /// The number of completed frames when the timer was set; nil if no frame has a deadline.
     private var awaited: Int?
     private let held = PendingBytes()
     private var isPassingOn = false
@@ -34,20 +35,20 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
         self.headTime = headTime
         self.scheduler = scheduler
         timer = DeadlineTimer(on: loop)
-        meter = FrameRateLimiter(now: loop.now)
+        limiter = FrameRateLimiter(now: loop.now)
     }
 
     /// The memory of an incomplete frame or header block, in bytes: twice its size, because a buffer may be that large.
-    var heldBytes: Int { 2 * meter.pending }
+    var heldBytes: Int { 2 * limiter.pending }
 
     /// Whether frames wait for the connection's next turn.
     var hasWaitingFrames: Bool { held.bytes.readableBytes > 0 }
 
     /// Refunds a part of the allowance after a completed call.
-    func served() { meter.served() }
+    func served() { limiter.served() }
 
     /// Charges an invalid request. Returns whether the connection may continue.
-    func charge() -> Bool { meter.charge(now: loop.now) }
+    func charge() -> Bool { limiter.charge(now: loop.now) }
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -108,21 +109,21 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
         isPassingOn = false
         scheduler.handled(frames: allowed - frames)
         if isExhausted || context == nil { held.bytes = ByteBuffer() }
-        countWaiting(held.bytes.readableBytes)
+        updateWaitingBytes(held.bytes.readableBytes)
         guard held.bytes.readableBytes > 0, !isQueued else { return }
         isQueued = true
         scheduler.enqueue(self)
     }
 
     private func passOn(_ frames: inout Int, _ context: ChannelHandlerContext) {
-        guard let count = meter.process(held.bytes.readableBytesView, frames: &frames, now: loop.now) else {
+        guard let count = limiter.process(held.bytes.readableBytesView, frames: &frames, now: loop.now) else {
             isExhausted = true
             timer.stop()
             context.fireUserInboundEventTriggered(Exhausted())
             return
         }
         // Further bytes of the same frame do not postpone the deadline; only a completed frame does.
-        let waitsFor = meter.isWithinHeadOrControl ? meter.completed : nil
+        let waitsFor = limiter.isWithinHeadOrControl ? limiter.completed : nil
         if waitsFor != awaited {
             awaited = waitsFor
             timer.set(waitsFor == nil ? nil : loop.now + headTime)
@@ -130,7 +131,7 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
         context.fireChannelRead(wrapInboundOut(held.process(count)))
     }
 
-    private func countWaiting(_ bytes: Int) {
+    private func updateWaitingBytes(_ bytes: Int) {
         scheduler.addWaiting(bytes: bytes - waitingBytes)
         waitingBytes = bytes
     }
@@ -139,7 +140,7 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
         context = nil
         timer.stop()
         held.bytes = ByteBuffer()
-        countWaiting(0)
+        updateWaitingBytes(0)
     }
 }
 

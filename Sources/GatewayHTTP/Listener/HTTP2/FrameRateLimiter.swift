@@ -4,8 +4,9 @@ internal import NIOCore
 /// HTTP/2 library does.
 ///
 /// It does not touch sockets or clocks. Every frame that does not advance a request costs one unit of an allowance. The
-/// allowance refills over time and with completed calls. The limiter knows nothing of streams. It catches what the more
-/// specific limits miss: WINDOW_UPDATE frames, frames of unknown types, and DATA frames with very little data.
+/// allowance refills over time and with completed calls. The limiter does not track streams. It covers the frames that
+/// the more specific limits do not: WINDOW_UPDATE frames, frames of unknown types, and DATA frames with very little
+/// data.
 ///
 /// Stages, each with its successors: `preface` → `header`; `header` → `payload`, or the next `header` after an empty
 /// frame; `payload` → the next `header`.

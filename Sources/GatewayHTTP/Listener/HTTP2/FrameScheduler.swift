@@ -27,6 +27,8 @@ final class FrameScheduler {
     /// The number of bytes that wait in the connections.
     private(set) var waitingBytes = 0
 
+    /// Creates a scheduler without waiting connections.
+    ///
     /// - Parameter tick: The tick counter of the loop. Without it, each read from a socket counts as a tick.
     init(on eventLoop: any EventLoop, tick: EventLoopTick?) {
         self.eventLoop = eventLoop

@@ -42,7 +42,7 @@ extension HTTP2ConnectionHandler {
         channel?.closeWithoutWaiting()
     }
 
-    /// Updates whether the connection may be closed for another.
+    /// Marks the connection as idle if it is open and has neither streams nor calls, and as busy otherwise.
     func updateIdleEntry() {
         if phase == .open, streams.isEmpty, callsInProgress == 0 {
             idleEntry?.markIdle(wasUsed: lastStream != .rootStream)

@@ -129,7 +129,7 @@ extension HTTP2ConnectionHandler {
 
     private func respond(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
         callsInProgress -= 1
-        // The streams of these calls may have been reset earlier.
+        // If the client has reset the streams of these calls, the connection becomes idle only now.
         if callsInProgress == 0, streams.isEmpty { updateIdleEntry() }
         guard case .serving(_, let omitsBody)? = streams[stream]?.state else { return }
         write(response, id: id, on: stream, omitsBody: omitsBody)
@@ -166,7 +166,7 @@ extension HTTP2ConnectionHandler {
             let body = context.channel.allocator.buffer(bytes: response.body)
             send(.data(.init(data: .byteBuffer(body), endStream: true)), on: stream)
         }
-        // Usually the client has received the response by now.
+        // A response without a body may already have closed and removed the stream.
         if streams[stream] != nil { scheduleWakeUp(by: deadline) }
     }
 

@@ -36,6 +36,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     var streams = HTTP2Streams()
     /// The memory that counts towards the client's limit.
     var memory: RequestMemory.Account
+    /// The latest stream that the client has opened; the root stream before the first one.
     var lastStream = HTTP2StreamID.rootStream
     /// Whether the first stream is also the last one.
     var drainsAfterFirstStream = false
@@ -45,9 +46,9 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     var context: ChannelHandlerContext?
     /// The time that the timer is set to.
     var wakeUp: NIODeadline?
-    /// The deadline for a new stream while there is none.
+    /// The deadline for a new stream while there is none. While `closing`, the time by which the client must close.
     var idleUntil: NIODeadline?
-    /// The deadline for reading while the client does not read.
+    /// The time by which the client must read; nil while the channel is writable.
     var stuckUntil: NIODeadline?
     private var holdsRead = false
     private var sentGoAway = false

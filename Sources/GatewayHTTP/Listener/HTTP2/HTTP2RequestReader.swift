@@ -32,13 +32,13 @@ struct HTTP2RequestReader {
             if name.utf8.first == .colon {
                 // Pseudo-header fields come first (RFC 9113, section 8.3).
                 guard count == 0 else { throw .malformedFields("a pseudo-header field after other fields") }
-                try takePseudo(name, value, limits)
+                try processPseudoHeader(name, value, limits)
                 continue
             }
             count += 1
             size += name.utf8.count + value.utf8.count + 4
             guard count <= limits.fields, size <= limits.headerBlock else {
-                throw FramingError(code: .headersTooLarge, detail: "too many fields, or too long ones")
+                throw FramingError(code: .headersTooLarge, detail: "the fields are too many or too long")
             }
             try process(name, value)
         }
@@ -48,7 +48,7 @@ struct HTTP2RequestReader {
     /// The initial capacity of the buffer, in bytes. Nearly all requests fit.
     private static let usualBytes = 1024
 
-    private mutating func takePseudo(
+    private mutating func processPseudoHeader(
         _ name: String, _ value: String, _ limits: ListenerConfiguration.Limits
     ) throws(FramingError) {
         let isNew: Bool
@@ -59,7 +59,7 @@ struct HTTP2RequestReader {
         case ":authority": isNew = authority == nil
         default: throw .malformedFields("an unknown pseudo-header field in a request")
         }
-        guard isNew else { throw .malformedFields("a pseudo-header field twice") }
+        guard isNew else { throw .malformedFields("a repeated pseudo-header field") }
         guard value.utf8.count <= limits.requestLine else {
             throw FramingError(code: .uriTooLong, detail: "the path is too long")
         }
@@ -69,12 +69,12 @@ struct HTTP2RequestReader {
         let bytes = bytes
         switch name {
         case ":method":
-            try takeMethod(place, bytes.readableBytesUInt8Span)
+            try processMethod(place, bytes.readableBytesUInt8Span)
             self.bytes.moveWriterIndex(to: start)
         case ":scheme":
-            try takeScheme(place, bytes.readableBytesUInt8Span)
+            try processScheme(place, bytes.readableBytesUInt8Span)
             self.bytes.moveWriterIndex(to: start)
-        case ":path": try takePath(place, bytes.readableBytesUInt8Span)
+        case ":path": try processPath(place, bytes.readableBytesUInt8Span)
         default:
             guard HostGrammar.matches(place, in: bytes.readableBytesUInt8Span) else {
                 throw .malformed("an invalid authority")
@@ -83,7 +83,7 @@ struct HTTP2RequestReader {
         }
     }
 
-    private mutating func takeMethod(
+    private mutating func processMethod(
         _ method: Range<Int>, _ bytes: borrowing Span<UInt8>
     ) throws(FramingError) {
         for index in method where !bytes[index].isTokenByte { throw .malformed("a method that is not a token") }
@@ -91,7 +91,7 @@ struct HTTP2RequestReader {
         methodLength = method.count
     }
 
-    private mutating func takeScheme(
+    private mutating func processScheme(
         _ scheme: Range<Int>, _ bytes: borrowing Span<UInt8>
     ) throws(FramingError) {
         head.schemeIsHTTPS = bytes.reads("https", in: scheme)
@@ -130,7 +130,7 @@ struct HTTP2RequestReader {
         }
     }
 
-    private mutating func takePath(_ path: Range<Int>, _ bytes: borrowing Span<UInt8>) throws(FramingError) {
+    private mutating func processPath(_ path: Range<Int>, _ bytes: borrowing Span<UInt8>) throws(FramingError) {
         guard !path.isEmpty, bytes[path.lowerBound] == UInt8(ascii: "/") else {
             throw .malformed("a path that does not begin with a slash")
         }
@@ -160,7 +160,9 @@ struct HTTP2RequestReader {
     ) throws(FramingError) -> (field: RequestField?, hasObsoleteText: Bool) {
         let (wholeName, wholeValue) = (0..<name.count, 0..<value.count)
         guard name.isLowercaseToken else { throw .malformedFields("an invalid byte in a field name") }
-        guard value.trimmed(wholeValue) == wholeValue else { throw .malformedFields("white space around a value") }
+        guard value.trimmed(wholeValue) == wholeValue else {
+            throw .malformedFields("white space around a field value")
+        }
         let text = value.fieldText
         guard text != .forbidden else { throw .malformedFields("a control character in a field") }
         for word in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] as [StaticString]
@@ -168,7 +170,7 @@ struct HTTP2RequestReader {
             throw .malformedFields("a connection-specific field")
         }
         if name.reads("te", in: wholeName), !value.reads("trailers", in: wholeValue) {
-            throw .malformedFields("a TE other than trailers")
+            throw .malformedFields("a TE field with a value other than trailers")
         }
         return (try RequestField.named(wholeName, in: name), text == .beyondASCII)
     }

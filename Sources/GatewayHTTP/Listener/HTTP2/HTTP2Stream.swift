@@ -43,8 +43,8 @@ struct HTTP2Stream {
     /// KiB.
     static let overhead = 2048
 
-    /// The memory that counts towards the client's limit, in bytes. Calls in progress are limited by their number
-    /// instead.
+    /// The memory that counts towards the client's limit, in bytes. It is 0 while a call is in progress, because calls
+    /// are limited by their number.
     var heldBytes: Int {
         switch state {
         case .receiving(let request): Self.overhead + request.heldBytes

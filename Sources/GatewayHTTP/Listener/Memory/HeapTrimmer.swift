@@ -14,6 +14,8 @@ final class HeapTrimmer: Sendable {
     private let isScheduled = Atomic(false)
     private let trim: @Sendable () -> Void
 
+    /// Creates a trimmer with nothing scheduled.
+    ///
     /// - Parameter trim: Returns the memory to the system; the default is the allocator's own function.
     init(_ trim: @escaping @Sendable () -> Void = { notify_gateway_trim_heap() }) { self.trim = trim }
 

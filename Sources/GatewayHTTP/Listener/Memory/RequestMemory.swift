@@ -4,13 +4,15 @@ internal import Synchronization
 /// The memory limit for incomplete requests and unread responses of all connections. It is shared because clients can
 /// use this memory without a login. Any loop may use it.
 ///
-/// Each connection may hold a fixed fraction of the memory that the other connections leave free: a 256th, or a 16th for a trusted
-/// proxy. The free memory therefore shrinks ever more slowly, and no connection can exhaust it for the others. If connections take
-/// all that they may one after the other, of 64 MiB the first may hold 255 KiB, the thousandth 5 KiB, and exactly the first 1,066 may
-/// hold 4 KiB or more. A request that arrives in one piece is not counted, so a client with a usual request is served even if other
-/// connections hold all that they may.
+/// A connection may hold at most a 256th of the memory that is free afterwards, or a 16th if its peer is a trusted
+/// proxy. The free memory therefore shrinks ever more slowly, and no number of connections exhausts it. For example,
+/// the limit is 64 MiB and every connection holds its maximum. The first connection then holds 255 KiB, the thousandth
+/// holds 5 KiB, and the first 1,066 hold 4 KiB or more.
+///
+/// A request that arrives in one piece is not counted. A client with such a request is therefore served even if other
+/// connections hold their maximum.
 public final class RequestMemory: Sendable {
-    /// The divisor of the free memory for one connection.
+    /// The share of one connection, as the divisor of the free memory.
     enum Share: Int {
         /// A connection of one client.
         case client = 256
@@ -53,25 +55,25 @@ public final class RequestMemory: Sendable {
     /// The memory of one connection. Loop-bound. At its end the connection releases everything with `set(0)`.
     struct Account {
         private let memory: RequestMemory
-        private let part: Share
+        private let share: Share
         private(set) var bytes = 0
 
-        init(of memory: RequestMemory, part: Share) {
+        init(of memory: RequestMemory, part share: Share) {
             self.memory = memory
-            self.part = part
+            self.share = share
         }
 
         /// Replaces the amount that the connection holds, in bytes. A decrease is always granted. An increase that is
         /// not granted changes nothing.
         mutating func set(_ wanted: Int) -> Admission {
             if wanted == bytes { return .granted }
-            let verdict = memory.change(from: bytes, to: wanted, part: part)
-            if verdict == .granted { bytes = wanted } else { memory.refused.add() }
-            return verdict
+            let admission = memory.change(from: bytes, to: wanted, share: share)
+            if admission == .granted { bytes = wanted } else { memory.refused.add() }
+            return admission
         }
     }
 
-    private func change(from old: Int, to new: Int, part: Share) -> Admission {
+    private func change(from old: Int, to new: Int, share: Share) -> Admission {
         let change = new - old
         let all = total.add(change, ordering: .relaxed).newValue
         if change < 0 {
@@ -81,9 +83,9 @@ public final class RequestMemory: Sendable {
             }
             return .granted
         }
-        guard new <= (limit - all) / part.rawValue else {
+        guard new <= (limit - all) / share.rawValue else {
             total.subtract(change, ordering: .relaxed)
-            return new > limit / part.rawValue ? .tooMuch : .exhausted
+            return new > limit / share.rawValue ? .tooMuch : .exhausted
         }
         // Two loops may both store a value here. The resulting error is too small to matter.
         if all > peak.load(ordering: .relaxed) { peak.store(all, ordering: .relaxed) }

@@ -14,16 +14,16 @@ internal import Musl
 final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 
-    private var opening: ConnectionSetup?
+    private var setup: ConnectionSetup?
     private let held = PendingBytes()
 
-    init(opening: ConnectionSetup) { self.opening = opening }
+    init(opening setup: ConnectionSetup) { self.setup = setup }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case .handshakeCompleted(let name)? = event as? TLSUserEvent, let opening {
-            self.opening = nil
+        if case .handshakeCompleted(let name)? = event as? TLSUserEvent, let setup {
+            self.setup = nil
             acknowledgeImmediately(context)
-            opening.finish(name == "h2" ? .http2 : .http1, isEncrypted: true, handler: context) {
+            setup.finish(name == "h2" ? .http2 : .http1, isEncrypted: true, handler: context) {
                 held.passOn(context)
             }
         }
@@ -55,8 +55,8 @@ final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) { end() }
 
     private func end() {
-        opening?.end()
-        opening = nil
+        setup?.end()
+        setup = nil
     }
 }
 

@@ -12,6 +12,8 @@ final class ApplicationProtocolCheck: ChannelInboundHandler, RemovableChannelHan
     private let held = PendingBytes()
     private var isDecided = false
 
+    /// Creates the check of one connection.
+    ///
     /// - Parameter supported: The protocols that the listener supports.
     init(supported: [String]) { self.supported = supported }
 

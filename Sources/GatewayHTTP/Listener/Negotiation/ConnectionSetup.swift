@@ -10,7 +10,7 @@ internal import NIOHTTP2
 ///                    → HTTP2PrefaceDetector                                               or HTTP2ConnectionHandler
 /// ```
 ///
-/// A handler that knows the next step first drops its reference to the opening and then adds the next handler. Adding a
+/// A handler that knows the next step first drops its reference to the setup and then adds the next handler. Adding a
 /// handler may write. A write that fails can deliver more bytes or close the connection before it returns; see
 /// ``PendingBytes``.
 ///
@@ -38,7 +38,8 @@ final class ConnectionSetup: ListenerConnection {
         self.channel = channel
         self.loop = loop
         self.peer = peer
-        // With the PROXY protocol the peer is not yet known. Without a reported client no trust applies.
+        // With the PROXY protocol the client is not yet known. If the proxy reports none, forwarding fields and trace
+        // fields are ignored.
         source = loop.configuration.trust.source == .proxyProtocol ? nil : loop.trustedProxy(peer)
         opened = loop.eventLoop.now
         timer = DeadlineTimer(on: loop.eventLoop)
@@ -64,10 +65,10 @@ final class ConnectionSetup: ListenerConnection {
         timer.set(opened + loop.configuration.deadlines.head)
     }
 
-    // The connection handler receives the announcement when it joins the loop.
+    // Nothing to do: the loop informs the connection handler when it joins.
     func announceEnd() {}
 
-    // No request has started.
+    // No request has started, so none is lost.
     func drain() { cut() }
 
     func cut() { channel.close(promise: nil) }

@@ -11,19 +11,19 @@ final class HTTP2PrefaceDetector: ChannelInboundHandler, RemovableChannelHandler
 
     private static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
 
-    private var opening: ConnectionSetup?
+    private var setup: ConnectionSetup?
     private let held = PendingBytes()
 
-    init(opening: ConnectionSetup) { self.opening = opening }
+    init(opening setup: ConnectionSetup) { self.setup = setup }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         held.append(unwrapInboundIn(data))
-        guard let opening else { return }
+        guard let setup else { return }
         let view = held.bytes.readableBytesView.prefix(Self.preface.count)
         let isPreface = view.elementsEqual(Self.preface.prefix(view.count))
         if isPreface, view.count < Self.preface.count { return }
-        self.opening = nil
-        opening.finish(isPreface ? .http2 : .http1, isEncrypted: false, handler: context) { held.passOn(context) }
+        self.setup = nil
+        setup.finish(isPreface ? .http2 : .http1, isEncrypted: false, handler: context) { held.passOn(context) }
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -36,8 +36,8 @@ final class HTTP2PrefaceDetector: ChannelInboundHandler, RemovableChannelHandler
     func handlerRemoved(context: ChannelHandlerContext) { end() }
 
     private func end() {
-        opening?.end()
-        opening = nil
+        setup?.end()
+        setup = nil
     }
 }
 

@@ -8,24 +8,24 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
 
-    private var opening: ConnectionSetup?
+    private var setup: ConnectionSetup?
     private let held = PendingBytes()
 
-    init(opening: ConnectionSetup) { self.opening = opening }
+    init(opening setup: ConnectionSetup) { self.setup = setup }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         held.append(unwrapInboundIn(data))
-        guard let opening else { return }
+        guard let setup else { return }
         switch ProxyHeader.read(&held.bytes) {
         case .incomplete:
             break
         case .malformed:
-            self.opening = nil
-            opening.end()
+            self.setup = nil
+            setup.end()
             context.close(promise: nil)
         case .header(let header):
-            self.opening = nil
-            opening.apply(header, handler: context) { held.passOn(context) }
+            self.setup = nil
+            setup.apply(header, handler: context) { held.passOn(context) }
         }
     }
 
@@ -39,8 +39,8 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     func handlerRemoved(context: ChannelHandlerContext) { end() }
 
     private func end() {
-        opening?.end()
-        opening = nil
+        setup?.end()
+        setup = nil
     }
 }
 

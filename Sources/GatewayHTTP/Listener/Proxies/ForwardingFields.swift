@@ -76,7 +76,7 @@ struct ForwardingFields {
 
     private static func isHTTPS(_ text: Substring) -> Bool { text.lowercased() == "https" }
 
-    private static func text(_ place: Range<Int>, in head: ByteBuffer) -> String {
-        head.getString(at: head.readerIndex + place.lowerBound, length: place.count) ?? ""
+    private static func text(_ range: Range<Int>, in head: ByteBuffer) -> String {
+        head.getString(at: head.readerIndex + range.lowerBound, length: range.count) ?? ""
     }
 }

@@ -20,7 +20,7 @@ struct ProxyHeader: Equatable {
     }
 
     private static let signature: [UInt8] = [0x0D, 0x0A, 0x0D, 0x0A, 0x00, 0x0D, 0x0A, 0x51, 0x55, 0x49, 0x54, 0x0A]
-    private static let word = Array("PROXY ".utf8)
+    private static let linePrefix = Array("PROXY ".utf8)
     private static let maximumLineLength = 107
     /// The maximum length of addresses and extensions in version 2, in bytes. It is well above the usual length.
     private static let maximumBytes = 2048
@@ -29,8 +29,8 @@ struct ProxyHeader: Equatable {
     static func read(_ bytes: inout ByteBuffer) -> Reading {
         let view = bytes.readableBytesView
         if view.starts(with: signature) { return readBinary(&bytes) }
-        if view.starts(with: word) { return readLine(&bytes) }
-        let isBeginning = signature.starts(with: view) || word.starts(with: view)
+        if view.starts(with: linePrefix) { return readLine(&bytes) }
+        let isBeginning = signature.starts(with: view) || linePrefix.starts(with: view)
         return isBeginning ? .incomplete : .malformed
     }
 
@@ -100,12 +100,13 @@ struct ProxyHeader: Equatable {
     }
 
     /// Returns whether the extension `PP2_TYPE_SSL` has the bit `PP2_CLIENT_SSL`; nil if the extensions are malformed.
-    private static func isEncrypted(_ things: ByteBuffer) -> Bool? {
-        var things = things
+    private static func isEncrypted(_ extensions: ByteBuffer) -> Bool? {
+        var extensions = extensions
         var isEncrypted = false
-        while things.readableBytes > 0 {
-            guard let type = things.readInteger(as: UInt8.self), let length = things.readInteger(as: UInt16.self),
-                let value = things.readSlice(length: Int(length))
+        while extensions.readableBytes > 0 {
+            guard let type = extensions.readInteger(as: UInt8.self),
+                let length = extensions.readInteger(as: UInt16.self),
+                let value = extensions.readSlice(length: Int(length))
             else { return nil }
             if type == 0x20, let client = value.getInteger(at: value.readerIndex, as: UInt8.self) {
                 isEncrypted = client & 1 == 1

@@ -4,12 +4,11 @@ internal import GatewayCore
 
 extension AuditIndex {
     /// Updates the index from the segments: reads appended lines, removes the entries of removed segments, and reads
-    /// changed segments again. Blocks for some seconds per million new records, and for almost no time where there are
-    /// none.
+    /// changed segments again. Blocks for some seconds per million new lines, and hardly at all if there are none.
     ///
     /// - Parameters:
     ///   - progress: Receives the bytes read so far and the total, before each segment and at the end.
-    ///   - isWanted: Checked before each block. Where it returns false, the update stops and a later update continues.
+    ///   - isWanted: Checked before each block. If it returns false, the update stops and a later update continues.
     public func update(
         progress: (UInt64, UInt64) -> Void = { _, _ in }, isWanted: () -> Bool = { true }
     ) throws(Failure) {
@@ -17,7 +16,7 @@ extension AuditIndex {
             let segments = try files.list()
             let total = segments.reduce(0) { $0 + $1.size }
             var done: UInt64 = 0
-            // Write nothing where nothing was appended, so that a process that only queries leaves the clean shutdown
+            // Do not write if no line was appended, so that a process that only queries leaves the clean shutdown
             // marker valid.
             if try database.read({ try AuditUpdate($0, files).isComplete(segments) }) { return progress(total, total) }
             try write { try AuditUpdate($0, files).removeEntries(except: segments) }
@@ -50,16 +49,16 @@ struct AuditUpdate {
     private struct Known {
         let first: UInt64
         let bytes: Int
-        let lastPlace: Int
+        let lastOffset: Int
         let lastHash: [UInt8]
 
-        /// Throws where the row holds values that the index never writes.
+        /// Throws if the row holds values that the index never writes.
         init(_ row: Row) throws {
             let first = try row.decode(Int64.self, forColumn: "first")
             bytes = try row.decode(Int.self, forColumn: "bytes")
-            lastPlace = try row.decode(Int.self, forColumn: "last_place")
+            lastOffset = try row.decode(Int.self, forColumn: "last_place")
             lastHash = Array(try row.decode(Data.self, forColumn: "last_hash"))
-            guard first >= 0, lastPlace >= 0, bytes >= lastPlace else {
+            guard first >= 0, lastOffset >= 0, bytes >= lastOffset else {
                 throw AuditIndex.Failure("the index contains an invalid position in a segment", isDamage: true)
             }
             self.first = UInt64(first)
@@ -83,10 +82,10 @@ struct AuditUpdate {
             try database.execute(sql: "DELETE FROM record WHERE seq < ?", arguments: [first])
             try database.execute(sql: "DELETE FROM segment WHERE first < ?", arguments: [first])
         }
-        for (place, segment) in known.enumerated() where segment.first >= segments.first?.name.first ?? 0 {
+        for (index, segment) in known.enumerated() where segment.first >= segments.first?.name.first ?? 0 {
             let isGone = !present.contains(segment.first)
-            // Only the last segment grows. The size is the only check of the others.
-            let isLast = place == known.count - 1
+            // Only the last segment grows. The others are checked by their size alone.
+            let isLast = index == known.count - 1
             if try isGone || !isUnchanged(segment, in: segments, reading: isLast) {
                 try removeEntries(from: segment.first)
                 return
@@ -94,12 +93,11 @@ struct AuditUpdate {
         }
     }
 
-    /// Indexes the next block of the segment. Returns false where no complete line is left.
+    /// Indexes the next block of the segment. Returns false if no complete line is left.
     func readBlock(of segment: SegmentFiles.Found, before end: UInt64?) throws -> Bool {
         let first = segment.name.first
         let known = try known(first)
-        // A failed write may leave lines in the previous segment that reuse this segment's numbers. Those lines are
-        // void.
+        // A failed write may have left lines with the numbers of this segment in the previous one. Remove their rows.
         if known == nil {
             try database.execute(sql: "DELETE FROM record WHERE seq >= ?", arguments: [Int64(clamping: first)])
         }
@@ -112,7 +110,7 @@ struct AuditUpdate {
         else { return false }
         let inserter = try AuditInserter(database)
         var offset = 0
-        var last = known.map { (place: $0.lastPlace, hash: $0.lastHash) }
+        var last = known.map { (offset: $0.lastOffset, hash: $0.lastHash) }
         while let lineEnd = ChainCheck.endOfLine(in: bytes, from: offset) {
             let line = JournalLineReader(bytes: bytes[offset..<lineEnd])
             if let number = line.sequence, end.map({ number < $0 }) ?? true {
@@ -123,7 +121,7 @@ struct AuditUpdate {
         }
         try database.execute(
             sql: "INSERT OR REPLACE INTO segment (first, bytes, last_place, last_hash) VALUES (?, ?, ?, ?)",
-            arguments: [Int64(clamping: first), start + bytes.count, last?.place ?? 0, Data(last?.hash ?? [])])
+            arguments: [Int64(clamping: first), start + bytes.count, last?.offset ?? 0, Data(last?.hash ?? [])])
         return true
     }
 
@@ -138,7 +136,7 @@ struct AuditUpdate {
         // If the last known line has the same hash, the lines before it are the same, because each hash covers the
         // previous one.
         let bytes = try files.ifPresent { () throws(FileFailure) in
-            try files.read(found.name, from: known.lastPlace, count: known.bytes - known.lastPlace)
+            try files.read(found.name, from: known.lastOffset, count: known.bytes - known.lastOffset)
         }
         guard let bytes, let end = ChainCheck.endOfLine(in: bytes, from: 0) else { return false }
         return bytes[..<end].suffix(Self.hashTail).elementsEqual(known.lastHash)

@@ -7,15 +7,15 @@ internal import Synchronization
 ///
 /// The index holds positions, not content: each line is read from its segment, and the index can be deleted at any
 /// time. A database that was not closed cleanly, or does not match the segments, is removed and rebuilt. Every function
-/// throws where the database is damaged, and ``AuditTrail`` then reads the segments instead. Safe to use from any
-/// thread, and from several processes at once.
+/// throws if the database is damaged, and ``AuditTrail`` then reads the segments instead. Safe to use from any thread,
+/// and from several processes at once.
 public final class AuditIndex: Sendable {
     let files: SegmentFiles
     let database: DatabaseQueue
-    private let place: IndexFiles
+    private let indexFiles: IndexFiles
     private let isDamaged = Atomic(false)
 
-    /// The error thrown where the index cannot be used or the journal cannot be read.
+    /// The error thrown if the index cannot be used or the journal cannot be read.
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// The failed operation, and the message of the system or of SQLite.
         public let description: String
@@ -60,10 +60,10 @@ public final class AuditIndex: Sendable {
     init(_ files: SegmentFiles) throws(Failure) {
         self.files = files
         do {
-            (place, database) = try Self.open(files.directory)
+            (indexFiles, database) = try Self.open(files.directory)
         } catch  where Failure(error).isDamage {
             // The first attempt closed the database as damaged, which removes it unless another process uses it.
-            do { (place, database) = try Self.open(files.directory) } catch { throw Failure(error) }
+            do { (indexFiles, database) = try Self.open(files.directory) } catch { throw Failure(error) }
         } catch {
             throw Failure(error)
         }
@@ -76,7 +76,7 @@ public final class AuditIndex: Sendable {
     public func close() {
         var isGood = !isDamaged.load(ordering: .acquiring)
         do { try database.close() } catch { isGood = false }
-        place.close(keeping: isGood) { [path = place.database] in
+        indexFiles.close(keeping: isGood) { [path = indexFiles.database] in
             // A killed process leaves its write-ahead log behind.
             let queue = try DatabaseQueue(path: path)
             defer { try? queue.close() }
@@ -88,26 +88,26 @@ public final class AuditIndex: Sendable {
     func markDamaged() { isDamaged.store(true, ordering: .releasing) }
 
     /// Whether this or another process found the database damaged.
-    var isMarkedDamaged: Bool { isDamaged.load(ordering: .acquiring) || place.isMarkedDamaged }
+    var isMarkedDamaged: Bool { isDamaged.load(ordering: .acquiring) || indexFiles.isMarkedDamaged }
 
     /// Runs the change in one write transaction.
     func write<Result>(_ change: (Database) throws -> Result) throws -> Result {
-        try place.beginWriting()
+        try indexFiles.beginWriting()
         return try database.write(change)
     }
 
     private static func open(_ directory: String) throws -> (IndexFiles, DatabaseQueue) {
-        let place = try IndexFiles(directory: directory)
+        let indexFiles = try IndexFiles(directory: directory)
         do {
-            return (place, try open(place))
+            return (indexFiles, try open(indexFiles))
         } catch {
-            place.close(keeping: !Failure(error).isDamage)
+            indexFiles.close(keeping: !Failure(error).isDamage)
             throw error
         }
     }
 
-    private static func open(_ place: IndexFiles) throws -> DatabaseQueue {
-        let path = place.database
+    private static func open(_ indexFiles: IndexFiles) throws -> DatabaseQueue {
+        let path = indexFiles.database
         if try PrivateFiles.makeFile(path) { IndexFiles.giveToOwner(path) }
         var configuration = Configuration()
         configuration.label = "audit"
@@ -122,7 +122,7 @@ public final class AuditIndex: Sendable {
         let queue = try DatabaseQueue(path: path, configuration: configuration)
         do {
             if try queue.read({ try AuditSchema.isMissing(in: $0) }) {
-                try place.beginWriting()
+                try indexFiles.beginWriting()
                 try queue.write { try AuditSchema.prepare($0) }
             }
         } catch {

@@ -54,7 +54,7 @@ final class AuditWords {
         insertion = try database.makeStatement(sql: "INSERT INTO word (text) VALUES (?)")
     }
 
-    /// Returns the word's number; adds the word to the table where it is new.
+    /// Returns the word's number; adds the word to the table if it is new.
     func number(of word: String) throws -> Int64 {
         if let number = known[word] { return number }
         if known.count >= Self.capacity { known.removeAll() }

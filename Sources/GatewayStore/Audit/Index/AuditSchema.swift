@@ -7,7 +7,7 @@ enum AuditSchema {
     /// The file's `application_id`: "NGai".
     static let application = 0x4E47_6169
 
-    /// Returns whether the database is empty. Throws where it holds other tables than those of this version.
+    /// Returns whether the database is empty. Throws if it holds other tables than those of this version.
     static func isMissing(in database: Database) throws -> Bool {
         let found = try String.fetchAll(database, sql: "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
         let version = try Int.fetchOne(database, sql: "PRAGMA user_version")

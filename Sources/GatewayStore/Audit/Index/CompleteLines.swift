@@ -8,7 +8,7 @@ struct CompleteLines {
 
     /// Creates the lines.
     ///
-    /// - Parameter mayHaveGaps: Whether ``bytes`` reaches to the last complete line even where incomplete lines lie in
+    /// - Parameter mayHaveGaps: Whether ``bytes`` reaches to the last complete line even if incomplete lines lie in
     ///   between.
     init(_ found: [UInt8], mayHaveGaps: Bool = false) {
         var offset = 0

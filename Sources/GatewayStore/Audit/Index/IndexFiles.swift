@@ -4,14 +4,14 @@ internal import Synchronization
 
 /// The files of the index in the journal's directory, and the lock that its processes share.
 ///
-/// A process that uses the index holds a shared lock (flock(2)) on `index.lock`. A process that opens the index alone
-/// keeps the database only where ``CleanShutdownMarker`` is valid, and removes all files of the index otherwise. SQLite writes the
-/// database without synchronizing, so a power failure may leave it in any state. The last process that closes the
-/// database writes a new marker.
+/// A process that uses the index holds a shared lock (flock(2)) on `index.lock`. A process that opens the index while
+/// no other process uses it keeps the database only if its ``CleanShutdownMarker`` is valid, and otherwise removes all
+/// files of the index. SQLite writes the database without synchronizing, so a power failure may leave it in any state.
+/// The last process that closes the database writes a new marker.
 final class IndexFiles: Sendable {
     /// The path of the database.
     let database: String
-    private let cleanEnd: CleanShutdownMarker
+    private let marker: CleanShutdownMarker
     private let descriptor: CInt
     private let state = Mutex(State())
 
@@ -23,10 +23,10 @@ final class IndexFiles: Sendable {
     private static let attempts = 10_000
     private static let pauseMicroseconds: UInt32 = 2000
 
-    /// Acquires the shared lock, and removes a database without a valid marker where no other process uses it. Blocks.
+    /// Acquires the shared lock, and removes a database without a valid marker if no other process uses it. Blocks.
     init(directory: String) throws(FileFailure) {
         database = directory + "/" + AuditIndex.fileName
-        cleanEnd = CleanShutdownMarker(database: database)
+        marker = CleanShutdownMarker(database: database)
         let lock = directory + "/index.lock"
         descriptor = try Self.open(lock)
         do throws(FileFailure) {
@@ -55,7 +55,7 @@ final class IndexFiles: Sendable {
                 giveToOwner(lock)
                 return descriptor
             }
-            // The file belongs to another user. The directory is ours, so the file can be replaced.
+            // Another user owns the file. The gateway owns the directory, so it can replace the file.
             guard errno == EACCES, unlink(lock) == 0 else { break }
         }
         throw FileFailure("open", lock)
@@ -71,21 +71,21 @@ final class IndexFiles: Sendable {
         _ = lchown(path, directory.st_uid, directory.st_gid)
     }
 
-    /// Removes the clean shutdown marker before the first write. Callers call it before each write.
+    /// Removes the clean shutdown marker before the first write. Must be called before each write.
     func beginWriting() throws(FileFailure) {
         guard !state.withLock({ $0.hasWritten }) else { return }
-        try cleanEnd.remove()
+        try marker.remove()
         state.withLock { $0.hasWritten = true }
     }
 
     /// Whether a process marked the database as damaged while other processes used it.
     var isMarkedDamaged: Bool { access(damagePath, F_OK) == 0 }
 
-    /// Creates a file that makes the next process that opens the database alone remove it.
+    /// Creates the file `index.damaged`. The next process that opens the index alone then removes the database.
     func markDamaged() {
-        try? cleanEnd.remove()
-        let mark = Glibc.open(damagePath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        if mark >= 0 { Glibc.close(mark) }
+        try? marker.remove()
+        let created = Glibc.open(damagePath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if created >= 0 { Glibc.close(created) }
     }
 
     /// Releases the lock after the database was closed. The last process writes the marker, or removes a damaged
@@ -93,9 +93,9 @@ final class IndexFiles: Sendable {
     ///
     /// - Parameters:
     ///   - keeping: Whether this process found no damage.
-    ///   - carryOver: Copies the write-ahead log into the database. Called only where no other process uses the
+    ///   - checkpointLog: Copies the write-ahead log into the database. Called only if no other process uses the
     ///     database.
-    func close(keeping: Bool, _ carryOver: () throws -> Void = {}) {
+    func close(keeping: Bool, _ checkpointLog: () throws -> Void = {}) {
         let (isFirst, hasWritten) = state.withLock { state in
             defer { state.isClosed = true }
             return (!state.isClosed, state.hasWritten)
@@ -104,10 +104,10 @@ final class IndexFiles: Sendable {
         if flock(descriptor, LOCK_EX | LOCK_NB) == 0 {
             if !keeping || isMarkedDamaged {
                 try? removeAll()
-            } else if hasWritten || !cleanEnd.exists {
+            } else if hasWritten || !marker.exists {
                 // A failure here only means that the next process rebuilds the database.
-                if !hasNoLog { try? carryOver() }
-                if hasNoLog, (try? cleanEnd.write()) != nil { Self.giveToOwner(cleanEnd.path) }
+                if !hasNoLog { try? checkpointLog() }
+                if hasNoLog, (try? marker.write()) != nil { Self.giveToOwner(marker.path) }
             }
         } else if !keeping {
             markDamaged()
@@ -117,11 +117,11 @@ final class IndexFiles: Sendable {
 
     private var damagePath: String { PrivateFiles.parent(of: database) + "/index.damaged" }
 
-    private var isTrustworthy: Bool { !isMarkedDamaged && hasNoLog && cleanEnd.isValid }
+    private var isTrustworthy: Bool { !isMarkedDamaged && hasNoLog && marker.isValid }
 
     private var hasNoLog: Bool { Self.hasNoLog(beside: database) }
 
-    /// Whether a process has the index of the journal in the directory open. Creates no file.
+    /// Returns whether a process uses the index of the journal in the directory. Creates no file.
     static func isUsed(in directory: String) throws(FileFailure) -> Bool {
         let lock = directory + "/index.lock"
         let descriptor = Glibc.open(lock, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -133,7 +133,7 @@ final class IndexFiles: Sendable {
         return flock(descriptor, LOCK_EX | LOCK_NB) != 0
     }
 
-    /// Whether the database was closed cleanly and has not changed since, so that a process that has it alone may read it.
+    /// Returns whether the database was closed cleanly and has not changed since.
     static func isClosedInOrder(in directory: String) -> Bool {
         let database = directory + "/" + AuditIndex.fileName
         return access(directory + "/index.damaged", F_OK) != 0 && hasNoLog(beside: database)
@@ -149,10 +149,10 @@ final class IndexFiles: Sendable {
         }
     }
 
-    /// Removes the database and its files. The marker goes first, so that it never describes remaining files. A
-    /// directory with the name of a file is removed only where it is empty.
+    /// Removes the database and its files. Removes the marker first, so that it never describes a partly removed
+    /// database. Removes a directory that has the name of a file only if it is empty.
     private func removeAll() throws(FileFailure) {
-        try cleanEnd.remove()
+        try marker.remove()
         for path in ["", "-wal", "-shm", "-journal"].map({ database + $0 }) + [damagePath] {
             guard unlink(path) != 0, errno != ENOENT else { continue }
             guard rmdir(path) == 0 else { throw FileFailure("remove", path) }

@@ -5,7 +5,7 @@ internal import GatewayCore
 struct LineTimestampReader {
     private var second: (text: [UInt8], microseconds: Int64) = ([], 0)
 
-    /// Returns the time at which the line was written; nil where the line has no valid time.
+    /// Returns the time at which the line was written; nil if the line has no valid time.
     mutating func time(of line: JournalLineReader) -> Int64? {
         guard let bytes = line.bytes(of: "at") else { return nil }
         // The format is `2026-11-21T07:00:00.000000Z`.
@@ -24,6 +24,6 @@ struct LineTimestampReader {
 }
 
 extension JournalLineReader {
-    /// The number of events that the line stands for. Limited to 2^40, so that sums of forged counts cannot overflow.
+    /// The number of events that the line summarizes. Limited to 2^40, so that sums of forged counts cannot overflow.
     var count: Int64 { Int64(min(number("count") ?? 1, 1 << 40)) }
 }

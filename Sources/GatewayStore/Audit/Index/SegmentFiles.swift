@@ -27,8 +27,8 @@ struct SegmentFiles: Sendable {
         return found
     }
 
-    /// Runs the body and returns its result; nil where the segment has been removed. Retention may remove a segment at
-    /// any time.
+    /// Runs the body and returns its result; nil if the segment has been removed. Retention may remove a segment at any
+    /// time.
     func ifPresent<Result>(_ body: () throws(FileFailure) -> Result?) throws(FileFailure) -> Result? {
         do throws(FileFailure) {
             return try body()
@@ -37,8 +37,8 @@ struct SegmentFiles: Sendable {
         }
     }
 
-    /// Returns complete lines from the offset on: about one block, or one line that is longer than a block. Nil where
-    /// no complete line is left. Reading by blocks bounds the memory used.
+    /// Returns complete lines from the offset on: about one block, or one line that is longer than a block. Nil if no
+    /// complete line is left. Reading by blocks bounds the memory used.
     ///
     /// - Parameters:
     ///   - start: The offset of a line's first byte.

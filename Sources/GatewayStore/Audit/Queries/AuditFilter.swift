@@ -80,7 +80,7 @@ struct AuditFilter: Sendable {
         }
     }
 
-    /// Returns the SQL condition on rows of the index; nil where a word of the query occurs in no record.
+    /// Returns the SQL condition on rows of the index; nil if a word of the query occurs in no record.
     func condition(_ database: Database) throws -> (sql: String, arguments: StatementArguments)? {
         var conditions: [String] = []
         var arguments: StatementArguments = []

@@ -5,7 +5,7 @@ internal import GatewayCore
 extension AuditIndex {
     /// Passes the matching lines to `onLine` in the journal's order, without their line feeds. Blocks.
     ///
-    /// - Parameter limit: The maximum number of lines. Where more match, the newest are returned.
+    /// - Parameter limit: The maximum number of lines. If more match, the newest are returned.
     /// - Returns: Whether more lines match than the limit.
     @discardableResult
     public func lines(
@@ -14,6 +14,7 @@ extension AuditIndex {
         try AuditListing(query, self, files).lines(limit: limit) { try onLine($1) }
     }
 
+    /// Returns the number that stands for the word in the index; nil if the index lacks the word.
     static func wordNumber(_ word: String, _ database: Database) throws -> Int64? {
         try Int64.fetchOne(database, sql: "SELECT id FROM word WHERE text = ?", arguments: [word])
     }
@@ -21,14 +22,14 @@ extension AuditIndex {
 
 extension AuditIndex: AuditLocator {
     /// The number of rows read in one transaction. Visitors run outside the transaction, so that they delay no writer.
-    private static let rowsAtOnce = 2000
+    private static let rowsPerRead = 2000
 
     func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws {
         var bound: Int64 = newestFirst ? .max : -1
         while true {
             let rows = try rows(of: filter, newestFirst ? "seq < ?" : "seq > ?", bound, newestFirst)
             for row in rows { guard try visit(row) else { return } }
-            guard rows.count == Self.rowsAtOnce, let last = rows.last else { return }
+            guard rows.count == Self.rowsPerRead, let last = rows.last else { return }
             bound = Int64(clamping: last.number)
         }
     }
@@ -46,15 +47,15 @@ extension AuditIndex: AuditLocator {
     }
 
     private func rows(
-        of filter: AuditFilter, _ place: String, _ bound: Int64, _ newestFirst: Bool
+        of filter: AuditFilter, _ comparison: String, _ bound: Int64, _ newestFirst: Bool
     ) throws -> [AuditLocation] {
         try guarded { database in
             guard let condition = try filter.condition(database) else { return [] }
             return try Row.fetchAll(
                 database,
                 sql: """
-                    SELECT seq, segment, place, length, call FROM record WHERE \(place)\(condition.sql)
-                    ORDER BY seq \(newestFirst ? "DESC" : "ASC") LIMIT \(Self.rowsAtOnce)
+                    SELECT seq, segment, place, length, call FROM record WHERE \(comparison)\(condition.sql)
+                    ORDER BY seq \(newestFirst ? "DESC" : "ASC") LIMIT \(Self.rowsPerRead)
                     """, arguments: [bound] + condition.arguments
             ).map(AuditLocation.init)
         }
@@ -71,7 +72,7 @@ extension AuditIndex: AuditLocator {
 }
 
 extension AuditLocation {
-    /// Decodes the location in a row of the index. Throws where the values are out of range.
+    /// Decodes the location in a row of the index. Throws if the values are out of range.
     init(_ row: Row) throws {
         let number = try row.decode(Int64.self, forColumn: "seq")
         let segment = try row.decode(Int64.self, forColumn: "segment")

@@ -12,23 +12,23 @@ extension AuditIndex {
                 database, sql: Self.sendersQuery,
                 arguments: [
                     "recipient": recipient, "send": send, "since": since.microseconds,
-                    "intent": try Self.known(JournalRecord.Kind.intent.rawValue, database),
-                    "outcome": try Self.known(JournalRecord.Kind.outcome.rawValue, database),
-                    "refusal": try Self.known(JournalRecord.Kind.rejection.rawValue, database),
-                    "unreachable": try Self.known(CallResult.backendUnreachable.rawValue, database),
-                    "overloaded": try Self.known(CallResult.overloaded.rawValue, database),
+                    "intent": try Self.wordNumberOrNone(JournalRecord.Kind.intent.rawValue, database),
+                    "outcome": try Self.wordNumberOrNone(JournalRecord.Kind.outcome.rawValue, database),
+                    "refusal": try Self.wordNumberOrNone(JournalRecord.Kind.rejection.rawValue, database),
+                    "unreachable": try Self.wordNumberOrNone(CallResult.backendUnreachable.rawValue, database),
+                    "overloaded": try Self.wordNumberOrNone(CallResult.overloaded.rawValue, database),
                 ])
             return try rows.compactMap(Self.summary)
         }
     }
 
-    /// The word's number. Returns -1, which no record has, for an unknown word: SQL comparisons with NULL are neither
-    /// true nor false.
-    private static func known(_ word: String, _ database: Database) throws -> Int64 {
+    /// Returns the word's number, or -1 if the index lacks the word. No row has -1, so a comparison is false; with NULL
+    /// it would be neither true nor false.
+    private static func wordNumberOrNone(_ word: String, _ database: Database) throws -> Int64 {
         try wordNumber(word, database) ?? -1
     }
 
-    /// Counts intents, minus the outcomes that state that the send never reached the backend.
+    /// Counts intents, minus the outcomes of sends that never reached the backend.
     private static let sendersQuery = """
         SELECT
             (SELECT text FROM word WHERE id = user) AS sender,

@@ -12,7 +12,7 @@ struct AuditListing {
 
     /// Passes the matching lines to `onLine` in the journal's order.
     ///
-    /// - Parameter limit: The maximum number of lines. Where more match, the newest are returned.
+    /// - Parameter limit: The maximum number of lines. If more match, the newest are returned.
     /// - Returns: Whether more lines match than the limit.
     func lines(limit: Int, onLine: (UInt64, [UInt8]) throws -> Void) throws -> Bool {
         if limit == .max {
@@ -37,16 +37,16 @@ struct AuditListing {
     /// Passes each call with a matching line to `onCall`, with all lines of the call, ordered by the oldest matching
     /// line. A line without a call is passed alone.
     ///
-    /// - Parameter limit: The maximum number of calls. Where more match, the newest are returned.
+    /// - Parameter limit: The maximum number of calls. If more match, the newest are returned.
     /// - Returns: Whether more calls match than the limit.
     func calls(limit: Int, onCall: (UInt64, [[UInt8]]) throws -> Void) throws -> Bool {
         var found: [AuditLocation] = []
-        var places: [[UInt8]: Int] = [:]
+        var positions: [[UInt8]: Int] = [:]
         var isMore = false
         try locator.locate(filter, newestFirst: true) { location in
-            if let call = location.call, let place = places[call] {
+            if let call = location.call, let position = positions[call] {
                 // The oldest matching line determines the call's position.
-                if try !filter.hasOtherConditions || matchingLine(location) != nil { found[place] = location }
+                if try !filter.hasOtherConditions || matchingLine(location) != nil { found[position] = location }
                 return true
             }
             guard try !filter.hasOtherConditions || matchingLine(location) != nil else { return true }
@@ -54,11 +54,11 @@ struct AuditListing {
                 isMore = true
                 return false
             }
-            if let call = location.call { places[call] = found.count }
+            if let call = location.call { positions[call] = found.count }
             found.append(location)
             return true
         }
-        let locations = try locator.locations(ofCalls: Set(places.keys))
+        let locations = try locator.locations(ofCalls: Set(positions.keys))
         for location in found.sorted(by: { $0.number < $1.number }) {
             let ofCall = location.call.flatMap { locations[$0] } ?? [location]
             let lines = try ofCall.compactMap { try source.line(at: $0) }
@@ -67,8 +67,7 @@ struct AuditListing {
         return isMore
     }
 
-    /// Returns the line where it exists and matches; nil otherwise. Throws where the line contradicts its row in the
-    /// index.
+    /// Returns the line if it exists and matches; nil otherwise. Throws if the line contradicts its row in the index.
     private func matchingLine(_ location: AuditLocation) throws -> [UInt8]? {
         guard let bytes = try source.line(at: location) else { return nil }
         let line = JournalLineReader(bytes: bytes[...])

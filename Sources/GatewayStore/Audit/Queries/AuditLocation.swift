@@ -2,16 +2,16 @@
 struct AuditLocation: Sendable, Hashable {
     /// The line's number.
     let number: UInt64
-    /// The name of the segment, which is its first number.
+    /// The segment that contains the line.
     let segment: JournalSegmentName
-    /// The offset of the line's first byte in the segment.
+    /// The byte offset of the line in the segment.
     let place: Int
-    /// The length in bytes, without the line feed.
+    /// The line's length in bytes, without the line feed.
     let length: Int
-    /// The id of the line's call; nil for a line without one.
+    /// The id of the HTTP call that the line records; nil for a line that records none.
     let call: [UInt8]?
 
-    /// The maximum length of a line, in bytes. A longer one in the index is damage.
+    /// The maximum length of a line, in bytes. An index with a greater length is damaged.
     static let longestLine = 1 << 26
 }
 
@@ -36,8 +36,8 @@ final class AuditLineSource {
 
     deinit { open?.reader.close() }
 
-    /// Returns the line at the location; nil where its segment has been removed. Throws where another line is found
-    /// there.
+    /// Returns the line at the location; nil if its segment has been removed. Throws if the segment contains another
+    /// line there.
     func line(at location: AuditLocation) throws -> [UInt8]? {
         if open?.name != location.segment {
             open?.reader.close()

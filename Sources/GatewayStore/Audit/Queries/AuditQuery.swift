@@ -43,9 +43,9 @@ public struct SenderSummary: Sendable, Hashable {
     public let sender: UserName
     /// The number of sends, without those that never reached the backend.
     public let count: Int
-    /// The time of the first send; nil where all calls were rejected.
+    /// The time of the first send; nil if all calls were rejected.
     public let first: WallTime?
-    /// The time of the last send; nil where all calls were rejected.
+    /// The time of the last send; nil if all calls were rejected.
     public let last: WallTime?
     /// The push services of the sends, in alphabetical order.
     public let platforms: [String]

@@ -1,13 +1,13 @@
 internal import GatewayCore
 
-/// Answers queries from the segments alone, with the results of the index. Used while no index is usable.
+/// Runs queries on the segments alone, with the same results as the index. Used while no index is usable.
 ///
 /// Reads every line of the relevant segments, block by block. Slower than the index by orders of magnitude.
 struct AuditScan {
     private let files: SegmentFiles
     /// The number of bytes that may still be read. A scan that needs more throws `Failure`.
     private let budget: Budget
-    /// Checked before each block. Where it returns false, the scan throws `Failure`.
+    /// Checked before each block. If it returns false, the scan throws `Failure`.
     private let isWanted: () -> Bool
 
     /// The remaining bytes of a scan. Confined to one thread.
@@ -17,7 +17,7 @@ struct AuditScan {
     }
 
     private static let blockBytes = 1 << 20
-    /// The largest backward step of the clock that a journal may contain, in microseconds. A segment whose last line is
+    /// The longest time by which the wall clock may have been set back, in microseconds. A segment whose last line is
     /// older than the queried time by more than this is skipped.
     private static let longestStepBack: Int64 = 86_400_000_000
     /// The number of bytes at a segment's end that are searched for the time of its last line.
@@ -56,7 +56,7 @@ struct AuditScan {
         }
     }
 
-    /// Visits the valid lines of a segment in order. Lines from `end` on are void.
+    /// Visits the valid lines of a segment in order. Ignores lines with the number `end` or a later one.
     func visit(_ segment: SegmentFiles.Found, before end: UInt64?, _ body: (Line) throws -> Void) throws {
         var clock = LineTimestampReader()
         var start = 0

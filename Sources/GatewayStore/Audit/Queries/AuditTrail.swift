@@ -2,7 +2,7 @@ internal import Foundation
 public import GatewayCore
 internal import Synchronization
 
-/// Answers queries about a journal: from its index where that is usable, otherwise from the segments.
+/// Runs queries on a journal: on its index if that is usable, otherwise on the segments.
 ///
 /// Both sources give the same results. A damaged index is closed, removed, and rebuilt by the next `update`. Functions
 /// block. Confined to one thread at a time.
@@ -25,8 +25,8 @@ public final class AuditTrail: Sendable {
     /// - Parameters:
     ///   - makesAnew: Whether a damaged index is rebuilt at once. If false, the next update rebuilds it.
     ///   - progress: Receives the bytes read so far and the total, before each segment and at the end.
-    ///   - isWanted: Checked before each block. Where it returns false, the update stops and a later update continues.
-    /// - Returns: The reason why the index cannot be used; nil where it can.
+    ///   - isWanted: Checked before each block. If it returns false, the update stops and a later update continues.
+    /// - Returns: The reason why the index cannot be used; nil if it can.
     @discardableResult
     public func update(
         makesAnew: Bool = true, progress: (UInt64, UInt64) -> Void = { _, _ in }, isWanted: () -> Bool = { true }
@@ -52,7 +52,7 @@ public final class AuditTrail: Sendable {
 
     /// Passes the matching lines to `onLine` in the journal's order, without their line feeds.
     ///
-    /// - Parameter limit: The maximum number of lines. Where more match, the newest are returned.
+    /// - Parameter limit: The maximum number of lines. If more match, the newest are returned.
     /// - Returns: Whether more lines match than the limit.
     @discardableResult
     public func lines(
@@ -72,7 +72,7 @@ public final class AuditTrail: Sendable {
     /// Passes each call with a matching line to `onCall`, with all lines of the call. A line without a call is passed
     /// alone.
     ///
-    /// - Parameter limit: The maximum number of calls. Where more match, the newest are returned.
+    /// - Parameter limit: The maximum number of calls. If more match, the newest are returned.
     /// - Returns: Whether more calls match than the limit.
     @discardableResult
     public func calls(_ query: AuditQuery, limit: Int, onCall: ([[UInt8]]) throws -> Void) throws -> Bool {
@@ -95,8 +95,8 @@ public final class AuditTrail: Sendable {
         }
     }
 
-    /// Returns the newest sends to the user that may have reached the backend, from the index; nil where the index is
-    /// not usable.
+    /// Returns the newest sends to the user that may have reached the backend, from the index; nil if the index is not
+    /// usable.
     func indexed(_ user: UserName, since: WallTime, limit: Int) -> [ReceivedNotification]? {
         guard let index = usableIndex else { return nil }
         do throws(AuditIndex.Failure) {
@@ -118,7 +118,7 @@ public final class AuditTrail: Sendable {
 
     // MARK: The index
 
-    /// The index where it is open and its last update succeeded.
+    /// The index, if it is open and its last update succeeded.
     var usableIndex: AuditIndex? { state.withLock { $0.obstacle == nil ? $0.index : nil } }
 
     private func run<Output>(_ query: (any AuditLocator) throws -> Output) throws -> Output {
@@ -148,6 +148,7 @@ public final class AuditTrail: Sendable {
         }
     }
 
+    /// Returns the open index, or opens it. Reopens an index that another process has marked as damaged.
     func opened() throws(AuditIndex.Failure) -> AuditIndex {
         if let index = state.withLock({ $0.index }) {
             // Another process may have marked it as damaged.

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Computes the pauses between blocks of background work, so that the work does not delay calls.
 ///
-/// The work takes at most a quarter of a processor. It takes a hundredth where a block's elapsed time exceeds 1.5 times
+/// The work uses at most a quarter of one processor. It uses a hundredth if a block's elapsed time exceeds 1.5 times
 /// its CPU time, which shows that other work needs the processor or the disk. Confined to one thread.
 struct BackgroundThrottle {
     private var began = ContinuousClock.now

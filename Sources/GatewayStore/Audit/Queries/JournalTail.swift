@@ -59,9 +59,9 @@ public struct JournalTail: Sendable {
         do {
             var found: [[UInt8]] = []
             let segments = try files.list()
-            for (place, present) in segments.enumerated() where present.name >= segment ?? present.name {
+            for (index, present) in segments.enumerated() where present.name >= segment ?? present.name {
                 if present.name != segment { (segment, offset) = (present.name, 0) }
-                let end = place + 1 < segments.count ? segments[place + 1].name.first : .max
+                let end = index + 1 < segments.count ? segments[index + 1].name.first : .max
                 guard present.size > UInt64(offset) else { continue }
                 let bytes = try files.ifPresent { () throws(FileFailure) in try files.lines(present.name, from: offset)
                 }

@@ -5,7 +5,7 @@ public import Logging
 internal import Synchronization
 
 /// Notification history of a running gateway. Reads the journal through its index, which is updated in the background
-/// at the start and on every query. While the index is not usable, queries scan the segments up to a limit.
+/// at startup and on every query. While the index is not usable, queries scan the segments up to a limit.
 ///
 /// Safe to use from any thread; callers resume on their own executors. One serial queue uses the index and another one
 /// scans the segments, so that queries do not wait while the index of a long journal is built, which takes minutes.
@@ -26,7 +26,7 @@ public final class RecordedHistory: NotificationHistory {
     private let isClosed = Atomic(false)
 
     /// The longest sleep, in microseconds. A pause ends within this time when a query arrives or the journal is closed.
-    private static let longestNap: UInt32 = 50_000
+    private static let longestSleep: UInt32 = 50_000
 
     /// The maximum number of waiting queries on each queue. Further queries fail.
     static let longestQueue = 64
@@ -57,7 +57,7 @@ public final class RecordedHistory: NotificationHistory {
     /// update.
     public func refresh() { queue.async { [self] in update(isPaced: isReady.load(ordering: .acquiring)) } }
 
-    /// See ``NotificationHistory``. Throws where the index is not usable and the journal exceeds the scan limit.
+    /// See ``NotificationHistory``. Throws if the index is not usable and the journal exceeds the scan limit.
     public func received(
         by user: UserName, since: WallTime?, limit: Int
     ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
@@ -125,7 +125,7 @@ public final class RecordedHistory: NotificationHistory {
             return isWanted()
         }
         guard isWanted() else { return }
-        // This takes almost no time where few lines are new.
+        // This takes almost no time if few lines are new.
         let obstacle = trail.update(makesAnew: makesAnew, isWanted: isStillWanted)
         guard isWanted() else { return }
         isReady.store(obstacle == nil, ordering: .releasing)
@@ -141,7 +141,7 @@ public final class RecordedHistory: NotificationHistory {
             let left = (end - .now).components
             guard left.seconds > 0 || (left.seconds == 0 && left.attoseconds > 0) else { return }
             let microseconds = UInt32(clamping: left.seconds * 1_000_000 + left.attoseconds / 1_000_000_000_000)
-            usleep(min(Self.longestNap, microseconds + 1))
+            usleep(min(Self.longestSleep, microseconds + 1))
         }
     }
 

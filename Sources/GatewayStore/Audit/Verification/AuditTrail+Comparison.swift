@@ -15,8 +15,8 @@ public enum IndexComparison: Sendable, Hashable {
 }
 
 extension AuditTrail {
-    /// Compares every row of the index with its line, and every line with its row. Writes no file in the journal's directory. Reads
-    /// the whole journal and blocks for that time; intended for commands.
+    /// Compares every row of the index with its line, and every line with its row. Writes no file in the journal's
+    /// directory. Reads the whole journal and blocks for that time; intended for commands.
     public static func compareIndex(
         directory: String, progress: (UInt64, UInt64) -> Void = { _, _ in }
     ) -> IndexComparison {
@@ -32,8 +32,8 @@ extension AuditTrail {
         }
     }
 
-    /// Marks the index for a rebuild: by the next query if no process has it open, otherwise by the process that has it open, at its
-    /// next update. Queries read the segments until then.
+    /// Marks the index for a rebuild. The process that uses the index rebuilds it at its next update; if no process
+    /// uses it, the next query does. Until then queries read the segments.
     ///
     /// - Returns: The reason why the index cannot be discarded; nil on success.
     public func discardIndex() -> AuditIndex.Failure? {
@@ -44,7 +44,7 @@ extension AuditTrail {
 }
 
 extension AuditIndex {
-    /// Returns the number of lines that match; nil where the index is empty. Throws at the first difference.
+    /// Returns the number of lines that match; nil if the index is empty. Throws at the first difference.
     fileprivate static func compare(
         _ database: Database, _ files: SegmentFiles, progress: (UInt64, UInt64) -> Void
     ) throws -> UInt64? {
@@ -57,7 +57,7 @@ extension AuditIndex {
             try files.list().map { (Int64(clamping: $0.name.first), $0) }, uniquingKeysWith: { first, _ in first })
         let total = known.reduce(UInt64(0)) { $0 &+ UInt64(clamping: $1.1) }
         var done: UInt64 = 0
-        for (place, (first, bytes)) in known.enumerated() {
+        for (index, (first, bytes)) in known.enumerated() {
             progress(done, total)
             done &+= UInt64(clamping: bytes)
             // Retention has removed the segment or is about to.
@@ -65,7 +65,7 @@ extension AuditIndex {
             guard bytes >= 0, UInt64(bytes) <= segment.size else {
                 throw Failure("segment \(first) is shorter than its index entry", isDamage: true)
             }
-            let end = place + 1 < known.count ? UInt64(clamping: known[place + 1].0) : nil
+            let end = index + 1 < known.count ? UInt64(clamping: known[index + 1].0) : nil
             let part = SegmentFiles.Found(name: segment.name, size: UInt64(bytes))
             try AuditScan(files).visit(part, before: end) { line in
                 guard line.location.place < Int(bytes) else { return }

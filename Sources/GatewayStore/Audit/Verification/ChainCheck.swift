@@ -13,13 +13,13 @@ struct ChainCheck {
     private(set) var expected: UInt64 = 0
     /// The hash that the next line's `prev` must contain.
     private var previous: [UInt8] = []
-    /// The `prev` of the first existing line, where earlier lines were removed.
+    /// The `prev` of the first existing line; nil if no earlier line was removed.
     private var beginning: [UInt8]?
     private var isBeginningSigned = true
     /// The number of the last removed line according to validly signed `retired` lines.
     private var retiredThrough: UInt64 = 0
     private var losses = RecordedLosses()
-    /// The report with a finding in a segment. It is kept apart because a later line may record that the rest of the
+    /// The report with a finding in a segment. It is suspended because a later line may record that the rest of the
     /// segment is missing.
     private var suspended: JournalVerification.Report?
     /// The number of lines since the last valid checkpoint.
@@ -56,12 +56,12 @@ struct ChainCheck {
             if report.finding == nil { lastGood = offset..<end }
             offset = end + 1
         }
-        // Line feeds preallocated in the segment follow.
+        // Only preallocated line feeds follow.
         guard report.finding == nil, offset < content else { return }
         if let next, expected == next.first {
-            // A failed write left these lines, and they were never reported as recorded. The next segment's first line
-            // must state so.
-            pendingVoid = Finding(
+            // A failed write left these lines, and their callers got an error. The first line of the next segment must
+            // record that.
+            pendingLeftover = Finding(
                 expected, "the previous segment has lines after its end, and no record of a failed write explains them")
         } else if next != nil || !mayEndWithinLine {
             record(Finding(expected, "the line is incomplete"))
@@ -70,7 +70,7 @@ struct ChainCheck {
 
     /// Makes the checks that need the end of the journal, and returns the report.
     mutating func finish() -> JournalVerification.Report {
-        if report.finding == nil, let pendingVoid { record(pendingVoid) }
+        if report.finding == nil, let pendingLeftover { record(pendingLeftover) }
         report = losses.completed(report)
         if report.finding == nil, report.first > 1 { checkBeginning() }
         if report.finding == nil, nextCopy < copies.heads.count {
@@ -122,8 +122,8 @@ struct ChainCheck {
         while nextCopy < copies.heads.count, copies.heads[nextCopy].number < segment.first { nextCopy += 1 }
     }
 
-    /// Keeps a finding apart where another segment follows, because that segment may record that the rest of this one
-    /// is missing.
+    /// Suspends a finding if another segment follows, because that segment may record that the rest of this one is
+    /// missing.
     private mutating func suspend(before next: JournalSegmentName?) {
         guard report.finding != nil, let next, expected < next.first else { return }
         suspended = report
@@ -132,8 +132,8 @@ struct ChainCheck {
 
     // MARK: Lines
 
-    /// The finding for lines after a segment's end, until the next segment's first line explains them.
-    private var pendingVoid: Finding?
+    /// The finding about leftover lines at a segment's end. Cleared if the next segment's first line explains them.
+    private var pendingLeftover: Finding?
 
     private mutating func begin(with segment: JournalSegmentName, _ bytes: [UInt8]) {
         report.first = segment.first
@@ -156,13 +156,13 @@ struct ChainCheck {
         }
         guard line.number == expected else { return record(misplaced(line)) }
         guard line.hasPrevious(previous) else { return record(unchained(line, bytes, range)) }
-        if let unexplained = pendingVoid {
+        if let unexplained = pendingLeftover {
             let reader = JournalLineReader(bytes: bytes[range])
             let causes = [JournalEntry.Repair.writeFailed, .linesMissing].map(\.rawValue)
             guard reader.kind == .recovered, reader.text("result").map(causes.contains) == true else {
                 return record(unexplained)
             }
-            pendingVoid = nil
+            pendingLeftover = nil
         }
         previous = hash
         report.last = expected

@@ -5,7 +5,7 @@ internal import Glibc
 struct CheckedLine {
     /// Whether the line has the prefix and the suffix of a journal line.
     let isWellFormed: Bool
-    /// The line's `hash` member, 64 hexadecimal digits; nil where it does not match the line's bytes.
+    /// The line's `hash` member, 64 hexadecimal digits; nil if it does not match the line's bytes.
     let hash: [UInt8]?
     /// The line's number.
     let number: UInt64?
@@ -28,8 +28,8 @@ struct CheckedLine {
 
     init(_ bytes: [UInt8], _ range: Range<Int>) {
         let previousStart = range.upperBound - Self.tailLength + Self.previousMember.count
-        let hashPlace = previousStart + 64
-        let hashStart = hashPlace + Self.hashMember.count
+        let previousEnd = previousStart + 64
+        let hashStart = previousEnd + Self.hashMember.count
         guard Self.isWellFormed(bytes, range) else {
             (isWellFormed, hash, number, mayBeSigned, mayBeRecovered, self.bytes, previousOffset) = (
                 false, nil, nil, false, false, [], 0
@@ -44,8 +44,9 @@ struct CheckedLine {
         mayBeSigned = Self.signedKinds.contains { Self.matches($0, bytes, numberEnd + Self.kindDistance) }
         mayBeRecovered = Self.matches(Self.recoveredKind, bytes, numberEnd + Self.kindDistance)
         let digest = bytes.withUnsafeBytes { buffer in
-            // The hash covers the bytes from `{` up to `,"hash"`. `hashPlace` is the closing quotation mark of `prev`.
-            SHA256.digest(UnsafeRawBufferPointer(rebasing: buffer[range.lowerBound..<(hashPlace + 1)]))
+            // The hash covers the bytes from `{` up to `,"hash"`. `previousEnd` is the closing quotation mark of
+            // `prev`.
+            SHA256.digest(UnsafeRawBufferPointer(rebasing: buffer[range.lowerBound..<(previousEnd + 1)]))
         }
         let written = Array(bytes[hashStart..<(hashStart + 64)])
         hash = digest.map(Self.hex) == written ? written : nil
@@ -63,31 +64,31 @@ struct CheckedLine {
     /// Returns whether the line's `prev` is the hash.
     func hasPrevious(_ hash: [UInt8]) -> Bool { isWellFormed && Self.matches(hash, bytes, previousOffset) }
 
-    private static func matches(_ pattern: [UInt8], _ bytes: [UInt8], _ place: Int) -> Bool {
+    private static func matches(_ pattern: [UInt8], _ bytes: [UInt8], _ offset: Int) -> Bool {
         bytes.withUnsafeBytes { buffer in
             pattern.withUnsafeBytes { pattern in
-                guard place >= 0, place + pattern.count <= buffer.count, let base = buffer.baseAddress,
+                guard offset >= 0, offset + pattern.count <= buffer.count, let base = buffer.baseAddress,
                     let start = pattern.baseAddress
                 else { return false }
-                return memcmp(base + place, start, pattern.count) == 0
+                return memcmp(base + offset, start, pattern.count) == 0
             }
         }
     }
 
     /// Parses the number. Returns it and the index after its last digit.
-    private static func number(_ bytes: [UInt8], _ place: Int) -> (UInt64?, Int) {
+    private static func number(_ bytes: [UInt8], _ offset: Int) -> (UInt64?, Int) {
         var number: UInt64 = 0
-        var index = place
+        var index = offset
         while index < bytes.count {
             let byte = bytes[index]
             guard byte >= 0x30, byte <= 0x39 else { break }
             // 19 digits always fit into 64 bits.
-            guard index - place < 19 else { return (nil, index) }
+            guard index - offset < 19 else { return (nil, index) }
             number = number &* 10 &+ UInt64(byte &- 0x30)
             index += 1
         }
         // Reject leading zeros: each number has one spelling.
-        guard index > place, index < bytes.count, bytes[index] == UInt8(ascii: ","), bytes[place] != 0x30 else {
+        guard index > offset, index < bytes.count, bytes[index] == UInt8(ascii: ","), bytes[offset] != 0x30 else {
             return (nil, index)
         }
         return (number, index)

@@ -2,7 +2,7 @@ public import GatewayCore
 
 /// The checkpoints kept outside the journal, which the journal must match.
 public struct CheckpointCopies: Sendable {
-    /// The place where a checkpoint is kept, as findings name it.
+    /// The store of a checkpoint outside the journal, as findings name it.
     enum Location: String, Sendable {
         case copy = "the checkpoint copy"
         case ledger = "the ledger"

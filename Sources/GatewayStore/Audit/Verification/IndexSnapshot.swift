@@ -1,15 +1,15 @@
 internal import Foundation
 internal import GRDB
 
-/// The index of a journal, for a command that only reads: nothing is written, made or removed beside the journal.
+/// A read-only view of a journal's index for commands. Changes no file in the journal's directory.
 ///
-/// An index that no process uses is copied into a private directory. An index that a process uses is read where it lies, through a
-/// connection that cannot write, in one transaction.
+/// An index that no process uses is copied into a private directory and read there. An index in use is read in place,
+/// through a read-only connection.
 struct IndexSnapshot {
     let database: DatabaseQueue
     private let copy: PrivateCopy?
 
-    /// - Returns: nil where there is no index, or none that was closed in order.
+    /// Opens the index; nil if none exists, or if it is not in use and was not closed cleanly.
     init?(directory: String) throws {
         let path = directory + "/" + AuditIndex.fileName
         var configuration = Configuration()
@@ -28,7 +28,7 @@ struct IndexSnapshot {
         let copy = try PrivateCopy()
         do {
             try copy.add(path, as: AuditIndex.fileName)
-            // A process that has begun to use the index meanwhile may have changed it while it was copied.
+            // Another process may have opened and changed the index during the copy.
             guard IndexFiles.isClosedInOrder(in: directory) else {
                 throw AuditIndex.Failure("another process has begun to write it; verify again")
             }

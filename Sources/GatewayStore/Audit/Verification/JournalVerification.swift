@@ -7,16 +7,16 @@ internal import Glibc
 /// - The next checkpoint shows lines that were changed and rehashed up to the end, because its signature covers the old
 ///   hash. The finding names the lines since the previous checkpoint. For a shorter rehashed run the chain breaks, and
 ///   the finding names the run's last line.
-/// - Only a checkpoint kept outside the journal shows that lines after the journal's last checkpoint were cut off or
-///   rehashed, and only if it covers them.
+/// - Lines after the journal's last checkpoint may be truncated or rehashed unnoticed, unless a checkpoint stored
+///   outside the journal covers them.
 public struct JournalVerification: Sendable {
     /// The journal's directory.
     public var directory: String
     /// The keys that may have signed. Without keys, checkpoints are neither required nor checked.
     public var keys: [Ed25519.PublicKey]
-    /// The checkpoint copies; nil where they are not compared.
+    /// The checkpoint copies; nil if they are not compared.
     public var copies: CheckpointCopies?
-    /// The checkpoint in the ledger, read before the verification; nil where it is not compared.
+    /// The checkpoint in the ledger, read before the verification; nil if it is not compared.
     public var known: KnownCheckpoint?
     /// Whether a gateway is writing the journal. The journal may then end with an incomplete line.
     public var isBeingWritten = false
@@ -67,7 +67,7 @@ public struct JournalVerification: Sendable {
         public internal(set) var signedThrough: UInt64 = 0
         /// The number of checkpoint copies that match the journal.
         public internal(set) var copiesSeen = 0
-        /// The number of the last line that retention removed according to a signed line; 0 where it removed none.
+        /// The number of the last line that retention removed according to a signed line; 0 if it removed none.
         public internal(set) var retiredThrough: UInt64 = 0
         /// The lost lines that the gateway itself recorded as lost.
         public internal(set) var losses: [Loss] = []
@@ -113,13 +113,13 @@ public struct JournalVerification: Sendable {
         }
     }
 
-    /// The error thrown where the journal cannot be read.
+    /// The error thrown if the journal cannot be read.
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// The failed operation and the system's message.
         public let description: String
     }
 
-    /// Lists the segments. Where the ledger has a checkpoint, a missing directory counts as a journal without lines.
+    /// Lists the segments. If the ledger has a checkpoint, a missing directory counts as a journal without lines.
     private func segments(_ files: SystemFileSystem) throws(FileFailure) -> [JournalSegmentName] {
         do throws(FileFailure) {
             return try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()

@@ -39,7 +39,7 @@ struct RecordedLosses {
         }
     }
 
-    /// Returns the recorded losses that cover all of the lines, in order; nil where a line is not covered.
+    /// Returns the recorded losses that cover all of the lines, in order; nil if a line is not covered.
     func losses(of lines: ClosedRange<UInt64>) -> [JournalVerification.Loss]? {
         var losses: [JournalVerification.Loss] = []
         var next = lines.lowerBound

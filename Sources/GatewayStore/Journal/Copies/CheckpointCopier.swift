@@ -3,7 +3,8 @@ internal import Foundation
 internal import Logging
 internal import Synchronization
 
-/// Copies checkpoints to their second place on its own thread, so that a hanging mount does not block the journal.
+/// Copies checkpoints to a destination outside the journal on its own thread, so that a hanging mount does not block
+/// the journal.
 ///
 /// A line that cannot be copied is dropped, and the log reports the first failure of a series. The next checkpoint
 /// covers the dropped one's lines too.
@@ -20,7 +21,7 @@ final class CheckpointCopier: Sendable {
 
     /// The maximum number of waiting lines. Beyond it the oldest is dropped.
     static let longestQueue = 256
-    /// The maximum time for the last lines when the journal is closed.
+    /// The maximum time for copying the last lines when the journal is closed.
     static let closeTimeout = DispatchTimeInterval.seconds(5)
 
     init(_ sink: any CheckpointSink, logger: Logger) {
@@ -71,7 +72,7 @@ final class CheckpointCopier: Sendable {
                 return
             }
             if !lines.isEmpty, sink.pause > .zero {
-                // Closing the journal ends the wait.
+                // Closing the journal interrupts the pause.
                 _ = closing.wait(timeout: .now() + .milliseconds(Int(sink.pause / .milliseconds(1))))
             }
         }

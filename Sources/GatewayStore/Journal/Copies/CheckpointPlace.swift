@@ -1,4 +1,5 @@
-/// A second place for checkpoints. A journal whose end was cut off lacks checkpoints that are found there.
+/// A destination outside the journal to which checkpoints are copied. Verification finds a checkpoint there that a
+/// truncated journal no longer contains.
 public enum CheckpointPlace: Sendable, Hashable {
     /// A file to which lines are appended, preferably on a disk or mount where the gateway's user can only append.
     case file(String)
@@ -7,7 +8,7 @@ public enum CheckpointPlace: Sendable, Hashable {
 }
 
 extension JournalFile.Configuration {
-    /// All receivers of checkpoints besides the journal itself.
+    /// The destinations of checkpoint copies: the configured one and the ledger.
     var checkpointSinks: [any CheckpointSink] {
         var sinks: [any CheckpointSink] = []
         switch checkpointCopy {

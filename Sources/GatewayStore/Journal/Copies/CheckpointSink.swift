@@ -1,12 +1,12 @@
 internal import Glibc
 
-/// A receiver of checkpoint lines. Confined to one thread; may block.
+/// A destination of checkpoint lines. Confined to one thread; may block.
 protocol CheckpointSink: Sendable {
     /// Stores one line, given with its line feed.
     func store(_ line: [UInt8]) throws(FileFailure)
     /// Whether only the last of several waiting lines is needed.
     var needsLastOnly: Bool { get }
-    /// The pause after lines were stored.
+    /// The pause after the waiting lines were stored.
     var pause: Duration { get }
 }
 
@@ -15,7 +15,7 @@ extension CheckpointSink {
     var pause: Duration { .zero }
 }
 
-/// Appends checkpoints to a file. Opens the file for each line, so that it finds a mount that returns and follows log
+/// Appends checkpoints to a file. Opens the file for each line, so that writing resumes after a remount and follows log
 /// rotation.
 struct CheckpointFile: CheckpointSink {
     let path: String
@@ -24,7 +24,7 @@ struct CheckpointFile: CheckpointSink {
         let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure("open", path) }
         defer { close(descriptor) }
-        // One write per line, so that a reader finds complete lines, except after a full disk.
+        // One write call for each line, so that the file has complete lines, unless the disk is full.
         let written = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         guard written == line.count else {
             throw written < 0 ? FileFailure("write", path) : FileFailure(unfit: path, "accepted only a part of a line")
@@ -46,9 +46,9 @@ struct CheckpointSyslog: CheckpointSink {
         defer { close(descriptor) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        let fits = withUnsafeMutableBytes(of: &address.sun_path) { place -> Bool in
-            guard path.utf8.count < place.count else { return false }
-            place.copyBytes(from: path.utf8)
+        let fits = withUnsafeMutableBytes(of: &address.sun_path) { buffer -> Bool in
+            guard path.utf8.count < buffer.count else { return false }
+            buffer.copyBytes(from: path.utf8)
             return true
         }
         guard fits else { throw FileFailure(unfit: path, "is too long for the path of a socket") }

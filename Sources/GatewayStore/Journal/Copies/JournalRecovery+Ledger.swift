@@ -3,8 +3,8 @@ internal import GatewayCore
 extension JournalRecovery {
     /// Compares the journal with the checkpoint stored in the ledger.
     ///
-    /// A journal that ends before the checkpoint was deleted, truncated, or replaced by an older copy. It continues
-    /// after the checkpoint's number, because a line's number is never used twice.
+    /// If the journal ends before the line of the checkpoint, it was deleted, truncated, or replaced by an older copy.
+    /// Its next line then follows the checkpoint's number, because no number is used twice.
     func compare(_ found: inout Found, with known: KnownCheckpoint) throws(FileFailure) {
         guard known.number < .max else { return }
         if known.number >= found.chain.next {
@@ -21,7 +21,7 @@ extension JournalRecovery {
         }
     }
 
-    /// Returns the hash of the line with the number; nil where the line is missing.
+    /// Returns the hash of the line with the number; nil if the line is missing.
     private func hash(ofLine number: UInt64) throws(FileFailure) -> SHA256.Digest? {
         let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
         guard let segment = segments.last(where: { $0.first <= number }) else { return nil }

@@ -16,7 +16,7 @@ public struct KnownCheckpoint: Sendable, Hashable {
         self.time = time
     }
 
-    /// Parses a line of the journal; nil where the line is not a checkpoint or does not match its own hash.
+    /// Parses a line of the journal; nil if the line is not a checkpoint or does not match its own hash.
     init?(line: [UInt8]) {
         let reader = JournalLineReader(bytes: line[...].last == UInt8(ascii: "\n") ? line.dropLast() : line[...])
         guard reader.kind == .checkpoint, let number = reader.sequence, let hash = reader.verifiedHash,

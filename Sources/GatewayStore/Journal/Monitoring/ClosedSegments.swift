@@ -97,8 +97,8 @@ struct ClosedSegments {
         return Loss.joined(losses)
     }
 
-    /// Returns the number of the last line that the chain connects with the segment's first line; nil where the first
-    /// line is missing.
+    /// Returns the number of the last line that the chain connects with the segment's first line; nil if the first line
+    /// is missing.
     private func lastLine(of name: JournalSegmentName, through last: UInt64) throws(FileFailure) -> UInt64? {
         let bytes = try files.read(path(name))
         var end = 0

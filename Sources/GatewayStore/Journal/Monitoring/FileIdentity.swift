@@ -1,6 +1,7 @@
 internal import Glibc
 
-/// The identity and length of a file. They stay the same unless the file is replaced or truncated.
+/// The identity and length of a file. A different identity shows that the file was replaced, a shorter length that it
+/// was truncated.
 struct FileIdentity: Sendable, Hashable {
     let device: UInt64
     let inode: UInt64

@@ -3,13 +3,13 @@ internal import Logging
 
 // Detection of changes that others make to the journal's files while it is written.
 extension JournalWriter {
-    /// Throws where the file at the open segment's path is another one or was truncated.
+    /// Throws if the file at the open segment's path is another one or was truncated.
     func requireIntactSegment() throws(JournalUnavailable) {
         guard let segment, let damage = segment.damage else { return }
         throw JournalUnavailable("\(segment.path) \(damage) while it was written")
     }
 
-    /// Seals the open segment where it is damaged, so that the next segment records the loss. Called while nothing is
+    /// Seals the open segment if it is damaged, so that the next segment records the loss. Called while nothing is
     /// written.
     func inspectOpenSegment() {
         do throws(JournalUnavailable) {
@@ -74,7 +74,7 @@ extension JournalWriter {
         return records
     }
 
-    /// Creates the directory and acquires its lock again where they were deleted.
+    /// Creates the directory and acquires its lock again if they were deleted.
     func restoreDirectory() throws(JournalUnavailable) {
         do throws(FileFailure) {
             try PrivateFiles.makeDirectory(settings.directory)
@@ -84,7 +84,7 @@ extension JournalWriter {
         try requireLock()
     }
 
-    /// Acquires the lock again where its file was deleted. Otherwise another process could lock a new file.
+    /// Acquires the lock again if its file was deleted. Otherwise another process could lock a new file.
     private func requireLock() throws(JournalUnavailable) {
         guard !lock.isInPlace else { return }
         do throws(FileFailure) {

@@ -11,7 +11,7 @@ enum SegmentDamage: Sendable, Hashable, CustomStringConvertible {
     /// The path cannot be resolved, for the system's reason.
     case unreachable(String)
 
-    /// Compares the written file with the one at the path; nil where they are the same.
+    /// Compares the written file with the one at the path; nil if they are the same.
     ///
     /// A path that leads to the same inode implies a link count of at least 1. A further link, which some backups
     /// create, is not damage.

@@ -26,7 +26,7 @@ extension JournalWriter {
         return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
     }
 
-    /// Throws where the journal cannot be written. Segments that cannot be read or removed are kept.
+    /// Throws if the journal cannot be written. Segments that cannot be read or removed are kept.
     private func retireSegments(now: MonotonicInstant, at time: WallTime) throws(JournalUnavailable) {
         var segments: [JournalSegmentName]
         var total: UInt64 = 0
@@ -85,7 +85,7 @@ extension JournalWriter {
                 return end
             }
         }
-        // Where lines are missing before the next segment, this one still ends with a complete line.
+        // If lines are missing before the next segment, this one still ends with a complete line.
         let bytes = try files.read(path, last: JournalRecovery.longestTornTail)
         if let end = SegmentTail(lastIn: bytes), (name.first..<(next.first - 1)).contains(end.number) { return end }
         // Verification reports this damage, so keep everything that it may need.

@@ -3,23 +3,24 @@ internal import GatewayCore
 /// Decides whether the wall clock is reliable enough to remove segments by age. Confined to the writer's thread.
 ///
 /// With a wrong clock every segment may look old. The clock is therefore trusted only after the gateway has run for
-/// ``shortestRun`` by the monotonic clock without the wall clock being set. The run must be ``longestRun`` where the
-/// journal's last line or its newest file differs from the start time by more than ``longestPause``.
+/// ``shortestRun`` without a change of the wall clock. The gateway must have run for ``longestRun`` if the time of the
+/// journal's last line or newest file differs from the start time by more than ``longestPause``.
 struct RetentionClock {
-    /// The time of the journal's last line before the start.
+    /// The time of the last line that an earlier process wrote.
     private let lastLine: WallTime?
-    /// The last change of any segment before the start.
+    /// The latest modification time of the segments at startup.
     private let newestFile: WallTime?
     private var startTime: WallTime
     private var start: MonotonicInstant
 
     /// The time after which the clock is trusted, in microseconds.
     static let shortestRun: Int64 = 3600 * 1_000_000
-    /// The same time where the last line or the newest file contradicts the clock.
+    /// The time after which the clock is trusted if the last line or the newest file contradicts it, in microseconds.
     static let longestRun: Int64 = 24 * 3600 * 1_000_000
-    /// The longest usual time for which a gateway is stopped, in microseconds.
+    /// The longest time for which a gateway is usually stopped, in microseconds.
     static let longestPause: Int64 = 48 * 3600 * 1_000_000
-    /// The difference between the two clocks over a run beyond which the wall clock counts as set, in microseconds.
+    /// The difference between the wall clock and the monotonic clock that shows that the wall clock was set, in
+    /// microseconds.
     static let tolerance: Int64 = 600 * 1_000_000
 
     init(lastLine: WallTime?, newestFile: WallTime?, startTime: WallTime, start: MonotonicInstant) {
@@ -38,8 +39,8 @@ struct RetentionClock {
         case distrusted(String)
     }
 
-    /// Returns the reliability of the wall clock. Callers call it regularly, because it detects a set clock only then;
-    /// a set clock restarts the run.
+    /// Returns the reliability of the wall clock. Must be called regularly, because each call checks whether the wall
+    /// clock was set. If it was, the run starts again.
     mutating func trust(now time: WallTime, at instant: MonotonicInstant) -> Trust {
         let run = (instant.nanoseconds - start.nanoseconds) / 1000
         if Self.distance(time, startTime.adding(run)) > Self.tolerance {
@@ -52,7 +53,7 @@ struct RetentionClock {
         if let (name, other) = evidence.first(where: { Self.distance($0.1, startTime) > Self.longestPause }) {
             return run >= Self.longestRun
                 ? .trusted
-                : .distrusted("the gateway started at \(startTime), but the journal's \(name) is of \(other)")
+                : .distrusted("the gateway started at \(startTime), but the journal's \(name) dates from \(other)")
         }
         return run >= Self.shortestRun ? .trusted : .tooEarly
     }
@@ -64,7 +65,7 @@ struct RetentionClock {
 }
 
 extension RetentionClock {
-    /// Reads the journal's times before it is written. The run starts now.
+    /// Reads the times of the last line and of the segments. The run starts now.
     init(
         _ segments: [JournalSegmentName], in directory: String, files: any JournalFileSystem, clocks: Clocks
     ) throws(FileFailure) {

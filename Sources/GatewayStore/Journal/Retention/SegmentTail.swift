@@ -9,7 +9,7 @@ struct SegmentTail: Sendable, Hashable {
     /// The time at which the line was written.
     let time: WallTime
 
-    /// Finds the last complete line in the bytes of a segment's end; nil where the line does not match its own hash.
+    /// Finds the last complete line in the bytes of a segment's end; nil if the line does not match its own hash.
     init?(lastIn bytes: [UInt8]) {
         var lines = BackwardLines(bytes)
         guard let line = lines.next().map(JournalLineReader.init(bytes:)), let number = line.sequence,
@@ -20,13 +20,13 @@ struct SegmentTail: Sendable, Hashable {
         self.time = time
     }
 
-    /// Finds the line with the number in the bytes of a segment's end; nil where it is missing or does not match its
-    /// own hash.
+    /// Finds the line with the number in the bytes of a segment's end; nil if it is missing or does not match its own
+    /// hash.
     init?(number: UInt64, in bytes: [UInt8]) {
         var lines = BackwardLines(bytes)
         while let line = lines.next().map(JournalLineReader.init(bytes:)) {
             guard line.sequence == number else {
-                // Later lines are void. An earlier line means that the number is missing.
+                // Skip later lines, which a failed write left. An earlier line means that the number is missing.
                 if let other = line.sequence, other < number { return nil }
                 continue
             }

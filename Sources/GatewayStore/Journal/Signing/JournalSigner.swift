@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 /// Decides when a checkpoint is due, and signs statements. A checkpoint is due after ``longestRun`` lines, and after
-/// the interval where there are unsigned lines. Confined to the writer's thread.
+/// the interval if there are unsigned lines. Confined to the writer's thread.
 struct JournalSigner {
     private let key: Ed25519.PrivateKey
     /// The maximum number of lines without a checkpoint.
@@ -39,12 +39,12 @@ struct JournalSigner {
         oldest.map { .nanoseconds(max(0, $0 + interval - now.nanoseconds)) }
     }
 
-    /// Signs a statement about the chain's last line; nil where libcrypto fails.
+    /// Signs a statement about the chain's last line; nil if libcrypto fails.
     func statement(_ kind: JournalStatement.Kind, at chain: JournalChain, time: String) -> SignedStatement? {
         statement(kind, through: chain.next - 1, head: chain.previous, time: time)
     }
 
-    /// Signs a statement about the given line; nil where libcrypto fails.
+    /// Signs a statement about the given line; nil if libcrypto fails.
     func statement(
         _ kind: JournalStatement.Kind, through: UInt64, head: [UInt8], time: String
     ) -> SignedStatement? {

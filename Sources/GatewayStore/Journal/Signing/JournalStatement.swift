@@ -1,12 +1,12 @@
 internal import GatewayCore
 
-/// A signed statement of the journal about its chain: the line with a number has a hash.
+/// The content of a signed line: the number and the hash of an earlier line.
 ///
 /// The signature is Ed25519 (RFC 8032) over five lines of text, each with its line feed: `notify-gateway journal`, the
 /// kind (`checkpoint` or `retired`), the number, the hash in hexadecimal digits, and the time of the statement as in
 /// `at`. The first two lines keep a signature from being valid for the other kind or for another purpose of the key.
 struct JournalStatement: Sendable, Hashable {
-    /// The meaning of a statement.
+    /// The kind of a statement.
     enum Kind: String, Sendable, Hashable {
         /// The journal reaches at least to this line.
         case checkpoint
@@ -15,9 +15,9 @@ struct JournalStatement: Sendable, Hashable {
     }
 
     let kind: Kind
-    /// The number of the line.
+    /// The number of the earlier line.
     let through: UInt64
-    /// The line's hash: 64 hexadecimal digits.
+    /// The hash of the earlier line: 64 hexadecimal digits.
     let head: [UInt8]
     /// The time of the statement, in RFC 3339.
     let time: String
@@ -50,7 +50,7 @@ extension Ed25519.PublicKey {
 }
 
 extension Ed25519.PrivateKey {
-    /// Signs the statement; nil where libcrypto fails.
+    /// Signs the statement; nil if libcrypto fails.
     func sign(_ statement: JournalStatement) -> SignedStatement? {
         signature(of: statement.message).map {
             SignedStatement(statement: statement, keyID: publicKey.journalID, signature: $0)

@@ -4,13 +4,13 @@ public import GatewayCore
 /// The file of the key that signs the journal's statements. It lies outside the journal's directory, so that write
 /// access to the directory alone does not allow forged statements.
 public enum SigningKeyFile {
-    /// The error thrown where the key cannot be used.
+    /// The error thrown if the key cannot be used.
     public struct Failure: Error, Sendable, CustomStringConvertible {
         /// The file and the problem.
         public let description: String
     }
 
-    /// Reads or creates the key. Blocks; intended for starts and commands.
+    /// Reads or creates the key. Blocks; intended for startup and commands.
     ///
     /// - Parameters:
     ///   - path: The file, mode 0600, with 32 random bytes.

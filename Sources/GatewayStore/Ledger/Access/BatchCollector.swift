@@ -23,7 +23,7 @@ final class BatchCollector<Work: Sendable>: Sendable {
         }
     }
 
-    /// Returns the collected work for the caller to process; nil where there is none, which also marks the work as
+    /// Returns the collected work for the caller to process; nil if there is none, which also marks the work as
     /// finished.
     func next() -> [Work]? {
         collected.withLock { collected in

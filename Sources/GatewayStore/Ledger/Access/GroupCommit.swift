@@ -2,10 +2,10 @@ internal import GRDB
 internal import GatewayCore
 internal import Synchronization
 
-/// Commits changes that arrive during a commit together, because a synchronization of the disk costs more than the
-/// changes in it.
+/// Commits the changes that arrive during a commit in one transaction, because one disk synchronization costs more than
+/// many changes.
 ///
-/// Each change is still atomic. Where one of several fails, the transaction is rolled back and the others are tried
+/// Each change is still atomic. If one change of a group fails, the transaction is rolled back and the others are tried
 /// again without it.
 final class GroupCommit: Sendable {
     private typealias Acknowledgement = @Sendable () -> Void
@@ -16,6 +16,7 @@ final class GroupCommit: Sendable {
         /// Writes the change inside a transaction and returns the acknowledgement to its caller. May run again after a
         /// rollback.
         let apply: @Sendable (LedgerTables) throws -> Acknowledgement
+        /// Passes the error to the caller.
         let fail: @Sendable (LedgerUnavailable) -> Void
     }
 
@@ -23,7 +24,7 @@ final class GroupCommit: Sendable {
         /// The changes are on disk; the acknowledgements resume their callers.
         case committed([Acknowledgement])
         /// The transaction was rolled back.
-        case undone(any Error, Fault)
+        case rolledBack(any Error, Fault)
     }
 
     private enum Fault {
@@ -32,7 +33,7 @@ final class GroupCommit: Sendable {
         /// All changes were written, and the commit failed.
         case commit
         /// The transaction could not be started.
-        case beginning
+        case begin
     }
 
     private let database: DatabasePool
@@ -74,24 +75,24 @@ final class GroupCommit: Sendable {
     /// Commits the changes in groups that are as large as possible.
     private func commit(_ changes: [Change], to database: Database) {
         var rest = changes[...]
-        var together = rest.count
+        var groupSize = rest.count
         while !rest.isEmpty {
-            switch Self.attempt(rest.prefix(together), on: database) {
+            switch Self.attempt(rest.prefix(groupSize), on: database) {
             case .committed(let acknowledgements):
-                health.committed(isTest: rest.prefix(together).allSatisfy(\.isTest))
+                health.committed(isTest: rest.prefix(groupSize).allSatisfy(\.isTest))
                 // Acknowledge after updating the health, because a resumed caller may read it.
                 for acknowledge in acknowledgements { acknowledge() }
-                rest = rest.dropFirst(together)
-                together = rest.count
-            case .undone(_, .change(let place)) where place > 0:
-                together = place
-            case .undone(_, .commit) where together > 1:
-                together /= 2
-            case .undone(let error, .change), .undone(let error, .commit):
+                rest = rest.dropFirst(groupSize)
+                groupSize = rest.count
+            case .rolledBack(_, .change(let index)) where index > 0:
+                groupSize = index
+            case .rolledBack(_, .commit) where groupSize > 1:
+                groupSize /= 2
+            case .rolledBack(let error, .change), .rolledBack(let error, .commit):
                 health.noteWrite(error)
                 rest.removeFirst().fail(LedgerUnavailable(describing: error))
-                together = rest.count
-            case .undone(let error, .beginning):
+                groupSize = rest.count
+            case .rolledBack(let error, .begin):
                 health.noteWrite(error)
                 for change in rest { change.fail(LedgerUnavailable(describing: error)) }
                 return
@@ -101,19 +102,19 @@ final class GroupCommit: Sendable {
 
     /// Writes all of the changes, or none.
     private static func attempt(_ changes: ArraySlice<Change>, on database: Database) -> Attempt {
-        var fault = Fault.beginning
+        var fault = Fault.begin
         var written: [Acknowledgement] = []
         do {
             try database.inTransaction {
-                for (place, change) in changes.enumerated() {
-                    fault = .change(place)
+                for (index, change) in changes.enumerated() {
+                    fault = .change(index)
                     written.append(try change.apply(LedgerTables(database)))
                 }
                 fault = .commit
                 return .commit
             }
         } catch {
-            return .undone(error, fault)
+            return .rolledBack(error, fault)
         }
         return .committed(written)
     }

@@ -13,9 +13,8 @@ public struct LedgerCopy: Sendable {
 
     /// Copies the ledger, its write-ahead log and its key. Blocks.
     ///
-    /// - Returns: nil where the ledger does not exist.
-    /// - Throws: Where another process has the ledger open, where it cannot be read, and where there is no space for
-    ///   the copy.
+    /// - Returns: nil if the ledger does not exist.
+    /// - Throws: If another process has the ledger open, it cannot be read, or there is no space for the copy.
     public init?(of source: String) throws(LedgerUnavailable) {
         do throws(FileFailure) {
             guard try Self.exists(source) else { return nil }
@@ -48,7 +47,7 @@ public struct LedgerCopy: Sendable {
     /// Removes the copy.
     public func remove() { copy.remove() }
 
-    /// Returns the descriptor of the ledger's lock, shared with other readers; -1 where no lock file exists.
+    /// Returns the descriptor of the ledger's lock, shared with other readers; -1 if no lock file exists.
     private static func lock(_ path: String) throws(FileFailure) -> CInt {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else {

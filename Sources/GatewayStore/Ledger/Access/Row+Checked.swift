@@ -2,8 +2,8 @@ internal import Foundation
 internal import GRDB
 internal import GatewayCore
 
-/// Column reads that throw on unexpected values. GRDB's subscripts trap where a value is NULL or has another type,
-/// which a damaged file may cause.
+/// Column reads that throw on unexpected values. GRDB's subscripts trap if a value is NULL or has another type, which a
+/// damaged file may cause.
 extension Row {
     /// Returns the value of a column that is never NULL.
     func required<Value: DatabaseValueConvertible>(
@@ -13,7 +13,7 @@ extension Row {
         return value
     }
 
-    /// Returns the value of a column, or nil where it is NULL.
+    /// Returns the value of a column, or nil if it is NULL.
     func optional<Value: DatabaseValueConvertible>(
         _ column: String, as type: Value.Type = Value.self
     ) throws(LedgerUnavailable) -> Value? {
@@ -30,7 +30,7 @@ extension Row {
         return WallTime(microseconds: microseconds)
     }
 
-    /// Returns the time in a column of microseconds, or nil where it is NULL.
+    /// Returns the time in a column of microseconds, or nil if it is NULL.
     func optionalTime(_ column: String) throws(LedgerUnavailable) -> WallTime? {
         try optional(column, as: Int64.self) == nil ? nil : time(column)
     }

@@ -12,7 +12,7 @@ extension SQLiteLedger {
     }
 
     /// Runs a long read on one state of the ledger, outside the caller's executor. It has its own transaction, so other
-    /// reads wait only where every reader connection is in use.
+    /// reads wait only if every reader connection is in use.
     func readAtLength<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async throws(LedgerUnavailable) -> Value {

@@ -22,7 +22,7 @@ final class LedgerCheck: Sendable {
         self.depth = depth
     }
 
-    /// Runs the check and blocks meanwhile.
+    /// Runs the check. Blocks until it has finished.
     ///
     /// - Returns: A description of the damage; nil without damage and after `cancel()`.
     func run() throws -> String? {

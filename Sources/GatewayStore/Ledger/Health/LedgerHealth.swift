@@ -29,7 +29,7 @@ final class LedgerHealth: Sendable {
     /// - Parameter proofLifetime: How long a commit proves that the ledger can be written.
     init(proofLifetime: Duration) { self.proofLifetime = proofLifetime }
 
-    /// The reason why the ledger cannot be used; nil where no problem is known.
+    /// The reason why the ledger cannot be used; nil if no problem is known.
     var fault: String? {
         state.withLock { state in
             if let damage = state.damage { return "damaged: \(damage)" }
@@ -60,7 +60,7 @@ final class LedgerHealth: Sendable {
     /// The number of commits since the ledger was opened, without test writes.
     var commits: UInt64 { state.withLock(\.commits) }
 
-    /// Records the start of a test write. Returns false where another one is running.
+    /// Records the start of a test write. Returns false if another one is running.
     func beginTest() -> Bool {
         state.withLock { state in
             guard state.testing == nil else { return false }

@@ -3,7 +3,7 @@ internal import GRDB
 public import GatewayCore
 
 extension SQLiteLedger {
-    /// The reason why the ledger cannot be used; nil where no problem is known. Acquires a lock briefly.
+    /// The reason why the ledger cannot be used; nil if no problem is known. Acquires a lock briefly.
     public var fault: String? { health.fault }
 
     /// Writes a test value durably to find out whether the ledger can be written. Has no effect while an earlier test
@@ -16,7 +16,7 @@ extension SQLiteLedger {
 
     /// Checks by a test commit that the ledger can be written.
     ///
-    /// - Returns: The reason why it cannot be written; nil where it can. Does not return while the disk blocks writes.
+    /// - Returns: The reason why it cannot be written; nil if it can. Does not return while the disk blocks writes.
     public func check() async -> LedgerUnavailable? {
         switch await commits.write(isTest: true, { try $0.noteTestWrite() }) {
         case .success: nil
@@ -26,7 +26,7 @@ extension SQLiteLedger {
 
     /// Throws unless the next change is expected to succeed.
     ///
-    /// Called before the backend is called, because the ledger is changed only afterwards. Makes a test commit where no
+    /// Called before the backend is called, because the ledger is changed only afterwards. Makes a test commit if no
     /// commit has succeeded recently.
     func requireWritable() async throws(LedgerUnavailable) {
         if let fault = health.fault { throw LedgerUnavailable("the ledger is unavailable: \(fault)") }
@@ -61,7 +61,7 @@ extension SQLiteLedger {
 
     /// Checks a whole ledger that another process may have open. Blocks.
     ///
-    /// - Returns: A description of the damage; nil without damage, and where the ledger does not exist.
+    /// - Returns: A description of the damage; nil without damage, and if the ledger does not exist.
     public static func damage(inFile file: String) throws(LedgerUnavailable) -> String? {
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         // A ledger that is not open is read from a copy, because SQLite would create files beside it.

@@ -6,8 +6,8 @@ public struct ImportEntry: Sendable, Hashable {
     public enum Assessment: Sendable, Hashable {
         /// The registration belongs to the owner, and only to the owner.
         case sound(owner: UserName, DeviceHandle)
-        /// The registration also receives notifications for others, or its owner is unknown. The handle is nil where it
-        /// is invalid.
+        /// The registration also receives notifications for others, or its owner is unknown. The handle is nil if it is
+        /// invalid.
         case unsound(DeviceHandle?)
     }
 

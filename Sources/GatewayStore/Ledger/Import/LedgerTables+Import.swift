@@ -13,7 +13,7 @@ struct KeyedImportEntry: Sendable {
     let content: KeyedDigest
 }
 
-/// A registration at the backend that belongs to nobody and is marked for deletion there.
+/// A registration at the backend that has no owner and is marked for deletion.
 struct OrphanRegistration: Sendable, Hashable {
     let id: RegistrationID
     let handle: HandleKey?
@@ -28,7 +28,7 @@ extension LedgerTables {
     /// - Parameters:
     ///   - purging: Whether rejected entries are marked for deletion.
     ///   - confirming: Whether the operator confirms the valid entries. Otherwise they stay unconfirmed until their
-    ///     devices register again, because without a gateway anybody could register a device under any name.
+    ///     devices register again, because without a gateway any client could register a device under any user name.
     func importEntry(
         _ entry: KeyedImportEntry, purging: Bool, confirming: Bool, now: WallTime
     ) throws -> ImportResult {
@@ -117,12 +117,12 @@ extension LedgerTables {
         return .imported(unsound: count ?? 0, unconfirmed: try unconfirmedCount())
     }
 
-    private func note(_ verdict: ImportResult, of entry: KeyedImportEntry) throws {
+    private func note(_ result: ImportResult, of entry: KeyedImportEntry) throws {
         try execute(
             sql: """
                 INSERT INTO imported (id, content, verdict) VALUES (?, ?, ?)
                 ON CONFLICT (id, content) DO UPDATE SET verdict = excluded.verdict
                 """,
-            arguments: [entry.id.text, Data(entry.content.bytes), verdict.rawValue])
+            arguments: [entry.id.text, Data(entry.content.bytes), result.rawValue])
     }
 }

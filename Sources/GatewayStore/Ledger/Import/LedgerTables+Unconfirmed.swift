@@ -4,15 +4,15 @@ public import GatewayCore
 
 /// Statements on imported registrations that no device has confirmed.
 ///
-/// Only time in which a gateway runs counts, because devices cannot register otherwise. A wrong clock that is corrected
-/// later therefore deletes nothing.
+/// The deadline counts only the time in which a gateway runs, because devices can register only then. A wrong clock
+/// that is corrected later therefore deletes nothing.
 extension LedgerTables {
-    /// A longer pause between two counts, in microseconds, means that no gateway ran or that the clock was set: 30
-    /// minutes.
+    /// The longest time between two calls of ``countRunningTime(until:)`` while a gateway runs, in microseconds: 30
+    /// minutes. A longer time means that no gateway ran or that the clock was set.
     static let longestPause: Int64 = 1_800_000_000
 
-    /// Adds a pause without a running gateway to the start times of unconfirmed registrations, so that the pause does
-    /// not count.
+    /// Shifts the deadlines of unconfirmed registrations by the time since the last call if that time does not count:
+    /// no gateway ran, or the clock was set.
     func countRunningTime(until now: WallTime) throws {
         if let last = try property("unconfirmed-until").flatMap(WallTime.init(rfc3339:)) {
             let pause = now.microseconds - last.microseconds
@@ -42,9 +42,9 @@ extension LedgerTables {
         return database.changesCount
     }
 
-    /// Returns the number of unconfirmed registrations. Reads only these.
+    /// Returns the number of unconfirmed registrations. Reads only their rows.
     func unconfirmedCount() throws -> Int {
-        // An earlier version's ledger lacks the column. It is only read here.
+        // A command may read a ledger of an earlier version, which lacks the column.
         guard try LedgerSchema.version(of: database) >= 5 else { return 0 }
         return try count(
             sql: "SELECT count(*) FROM registration WHERE import_unconfirmed IS NOT NULL AND state = 'live'")
@@ -54,7 +54,7 @@ extension LedgerTables {
 extension SQLiteLedger {
     /// Marks for deletion the imported registrations whose time for confirmation has passed. Called every few minutes.
     ///
-    /// - Returns: The number of registrations marked. Writes nothing where no registration is unconfirmed.
+    /// - Returns: The number of registrations marked. Writes nothing if no registration is unconfirmed.
     public func expireUnconfirmed(now: WallTime) async throws(LedgerUnavailable) -> Int {
         guard try await read({ try $0.unconfirmedCount() }) > 0 else { return 0 }
         let period = Int64(limits.confirmation.components.seconds) * 1_000_000

@@ -4,7 +4,7 @@ public import GatewayCore
 
 extension SQLiteLedger {
     /// Imports registrations from before the gateway in one transaction: binds valid ones, and marks rejected ones for
-    /// deletion at the backend where `purging` is true. Callers pass some hundreds at a time.
+    /// deletion at the backend if `purging` is true. Callers pass some hundreds at a time.
     ///
     /// - Parameter confirming: Whether the operator confirms the valid ones. Otherwise they are unconfirmed.
     /// - Returns: The result of each entry, in order. An entry that was imported before changes nothing.
@@ -29,7 +29,7 @@ extension SQLiteLedger {
         }
         let all = keyed
         return try await write { tables in
-            // Count the waiting time of existing unconfirmed registrations up to now.
+            // Shift the deadlines of earlier imports before new registrations join them.
             try tables.countRunningTime(until: now)
             return try all.map { try tables.importEntry($0, purging: purging, confirming: confirming, now: now) }
         }.get()
@@ -47,7 +47,7 @@ extension SQLiteLedger {
 
     /// Returns the state of the migration in a ledger file that another process may have open. Blocks.
     ///
-    /// - Returns: `notImported` also where the ledger does not exist.
+    /// - Returns: `notImported` also if the ledger does not exist.
     public static func migration(inFile file: String) throws(LedgerUnavailable) -> MigrationState {
         guard FileManager.default.fileExists(atPath: file) else { return .notImported }
         // A ledger that is not open is read from a copy, because SQLite would create files beside it.

@@ -1,7 +1,7 @@
 public import GatewayCore
 
-/// The changes of registrations and the revocations of users in the journal since a time. They update a ledger that was
-/// restored from a copy.
+/// The registrations and revocations that the journal recorded since a time. They bring a ledger that was restored from
+/// a backup up to date.
 public struct JournaledRegistrations: Sendable {
     /// The last change of a registration.
     enum LastChange: Sendable, Hashable {
@@ -12,13 +12,13 @@ public struct JournaledRegistrations: Sendable {
     }
 
     private(set) var changes: [RegistrationID: LastChange] = [:]
-    /// The users whose grants were all revoked, with the time.
+    /// The users whose sessions, tokens and registrations were all revoked, with the time.
     private(set) var revoked: [UserName: WallTime] = [:]
 
     /// Creates an empty collection.
     public init() {}
 
-    /// Reads the segments of a journal that changed since the time. Blocks; called at the start with a restored ledger.
+    /// Reads the segments that changed since the time. Blocks; called at startup with a restored ledger.
     public init(directory: String, since: WallTime) throws(JournalUnavailable) {
         let files = SystemFileSystem()
         do throws(FileFailure) {
@@ -26,7 +26,7 @@ public struct JournaledRegistrations: Sendable {
             for (index, segment) in segments.enumerated() {
                 let path = directory + "/" + segment.text
                 guard try files.modified(path) >= since else { continue }
-                // A failed batch in a sealed segment is void: the next segment reuses its numbers.
+                // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : .max
                 for line in try files.read(path).split(separator: UInt8(ascii: "\n")) {
                     let line = JournalLineReader(bytes: line)
@@ -51,7 +51,7 @@ public struct JournaledRegistrations: Sendable {
         case (.outcome, .registerDelete):
             if let id = line.text("registration").flatMap(RegistrationID.init) { changes[id] = .deleted }
         case (.operator, .operatorRevoke):
-            // The record revokes a single session or token.
+            // A record with a target or a session revokes only that one.
             guard let user, line.text("target") == nil, line.text("session") == nil else { return }
             revoked[user] = at
         default:

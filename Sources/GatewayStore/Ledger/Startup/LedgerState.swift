@@ -1,17 +1,18 @@
 internal import GatewayCore
 
-/// The content of `ledger.sqlite.state`: whether the last gateway closed the ledger, and the ledger's current
-/// generations.
+/// The content of `ledger.sqlite.state`: whether the last process closed the ledger, and the ledger's current
+/// generation.
 ///
-/// A generation is a random word that is written into the ledger at each start and each stop. A ledger with a
-/// generation that this file does not name is an older copy.
+/// A generation is a random identifier that each start and each stop writes into both the ledger and this file. A
+/// ledger with another generation than this file was restored from an older copy.
 struct LedgerState: Sendable, Hashable {
+    /// Whether the last process closed the ledger cleanly.
     var isClosed: Bool
-    /// The possible generations of the ledger: two during a change from one to the next.
+    /// The generations that the ledger may have: two while it changes from one to the next.
     var generations: [String]
 
-    /// Reads the file; nil where it does not exist. An unreadable content yields no generation and an unclean shutdown.
-    /// Blocks.
+    /// Reads the file; nil if it does not exist. Treats invalid content as an unclean shutdown without a known
+    /// generation. Blocks.
     static func read(_ path: String) throws(FileFailure) -> LedgerState? {
         guard let bytes = try PrivateFiles.read(path, atMost: 4096) else { return nil }
         let words = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace).map(String.init)

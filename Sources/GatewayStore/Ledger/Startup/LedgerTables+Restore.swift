@@ -27,12 +27,12 @@ extension LedgerTables {
 
     func put(generation: String) throws { try put(property: "generation", generation) }
 
-    /// Marks the database as a copy, which the next start with it detects as a restore.
+    /// Marks the database as a backup copy. A gateway that starts with the copy detects the mark as a restore.
     func noteBackup(_ now: WallTime) throws { try put(property: "copied", "\(now)") }
 
     /// Stores that the ledger was restored from a copy, until `completeRestore` has run.
     ///
-    /// - Parameter isCopy: Whether the generation shows that it is a copy. Otherwise the mark in the database decides.
+    /// - Parameter isCopy: Whether the generation shows that it is a copy. If false, the mark of `noteBackup` decides.
     func noteRestore(isCopy: Bool, now: WallTime) throws {
         let isMarked = try property("copied") != nil
         guard isCopy || isMarked else { return }
@@ -40,14 +40,15 @@ extension LedgerTables {
         try remove(property: "copied")
     }
 
-    /// Returns the time at which a restore was detected that was not processed yet; nil without one.
+    /// Returns the time at which a restore was detected that `completeRestore` has not completed; nil if none is
+    /// pending.
     func pendingRestore() throws -> WallTime? {
         guard let text = try property("restored") else { return nil }
         // An invalid value still means that a restore is pending.
         return WallTime(rfc3339: text) ?? WallTime(seconds: 0)
     }
 
-    /// Returns the latest time in the ledger. Later events are missing from it.
+    /// Returns the time of the latest change in the ledger; nil for an empty one.
     func latestTime() throws -> WallTime? {
         try Int64.fetchOne(
             database,

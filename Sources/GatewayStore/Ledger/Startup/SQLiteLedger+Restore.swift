@@ -3,35 +3,36 @@ public import GatewayCore
 
 /// The changes made to a ledger that was restored from a copy.
 public struct LedgerRestore: Sendable, Hashable {
-    /// The number of sessions that were ended.
+    /// The number of sessions that were removed.
     public let endedSessions: Int
     /// The number of registrations marked for deletion because the copy is older than their last change.
     public let markedRegistrations: Int
 }
 
 extension SQLiteLedger {
-    /// Returns whether the ledger was restored from a copy and the restore was not processed yet. Blocks; called at the
-    /// start.
+    /// Returns whether the ledger was restored from a copy and ``completeRestore(endingSessions:_:)`` has not run
+    /// since. Blocks; called at startup.
     public func isRestored() throws(LedgerUnavailable) -> Bool {
         do { return try database.read { try LedgerTables($0).pendingRestore() } != nil } catch {
             throw .init(describing: error)
         }
     }
 
-    /// Returns the latest time in the ledger, from which on the journal must be read. Blocks; called at the start.
+    /// Returns the latest time in the ledger. The restored ledger lacks the changes that the journal recorded after it.
+    /// Blocks; called at startup.
     public func latestTime() throws(LedgerUnavailable) -> WallTime? {
         do { return try database.read { try LedgerTables($0).latestTime() } } catch { throw .init(describing: error) }
     }
 
-    /// Updates a restored ledger from the journal in one transaction. Blocks; called at the start, before sessions are
+    /// Updates a restored ledger from the journal in one transaction. Blocks; called at startup, before sessions are
     /// read.
     ///
-    /// All sessions are ended, because the copy does not contain the sessions' later ends. A registration that
-    /// according to the journal was deleted or belongs to another user is marked for deletion at the backend; its
-    /// device registers again.
+    /// Removes all sessions, because the copy may contain sessions that were closed after it was made. Marks a
+    /// registration for deletion at the backend if the journal shows that it was deleted or belongs to another user;
+    /// its device then registers again.
     ///
     /// - Parameters:
-    ///   - endingSessions: False where the operator keeps the sessions.
+    ///   - endingSessions: Whether sessions are removed. False if the operator chose to keep them.
     ///   - journaled: The journal's changes since `latestTime()`.
     public func completeRestore(
         endingSessions: Bool, _ journaled: JournaledRegistrations
@@ -55,7 +56,7 @@ extension SQLiteLedger {
 }
 
 extension LedgerTables {
-    /// Applies the last change of a registration in the journal.
+    /// Applies the last change that the journal recorded for the registration.
     ///
     /// - Returns: Whether the registration was marked for deletion.
     fileprivate func applyRestored(
@@ -71,7 +72,7 @@ extension LedgerTables {
             row.reason = .restored
             try put(row)
         case (.registered, nil):
-            // The registration was made after the copy. Without a row, a revocation of its user would not find it.
+            // The registration was made after the copy. Without a row, a revocation of its owner would not delete it.
             try execute(
                 sql: "INSERT OR IGNORE INTO stray (id, service, handle, reason) VALUES (?, NULL, NULL, ?)",
                 arguments: [id.text, SweepReason.restored.rawValue])

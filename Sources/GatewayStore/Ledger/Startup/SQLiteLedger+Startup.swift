@@ -6,7 +6,7 @@ extension SQLiteLedger {
     /// Returns the path of the state file.
     static func stateFile(of file: String) -> String { file + ".state" }
 
-    /// Throws where a ledger that was in use is empty or missing. Opening it as a new one would leave every device
+    /// Throws if a ledger that was in use is empty or missing. Opening it as a new one would leave every device
     /// unbound, so that any user could register it.
     static func rejectLoss(of file: String, _ state: LedgerState?, version: Int) throws {
         guard version == 0, state != nil else { return }
@@ -15,7 +15,7 @@ extension SQLiteLedger {
                 + "remove \(keyFile(of: file)) and \(stateFile(of: file)) to start with an empty ledger")
     }
 
-    /// Checks the file where the last gateway did not close it, and throws where it is damaged.
+    /// Checks the file if the last gateway did not close it, and throws if it is damaged.
     static func rejectDamage(_ database: DatabasePool, _ state: LedgerState?) throws {
         guard state?.isClosed != true else { return }
         guard let damage = try database.read({ try LedgerCheck.damage(of: $0, .pages) }) else { return }
@@ -29,7 +29,7 @@ extension SQLiteLedger {
             "\(file) is damaged: \(damage); restore it from a copy made by \"ledger backup\"")
     }
 
-    /// Writes a new generation and the state "open". Marks the ledger as restored where it is an older copy.
+    /// Writes a new generation and the state "open". Marks the ledger as restored if it is an older copy.
     static func begin(_ database: DatabasePool, _ file: String, _ state: LedgerState?, now: WallTime) throws {
         let found = try database.read { try LedgerTables($0).generation() }
         let isCopy = state.map { !$0.generations.isEmpty && !$0.generations.contains(found ?? "") } ?? false
@@ -40,9 +40,9 @@ extension SQLiteLedger {
 
     /// Writes the generation of a closed ledger and empties the write-ahead log into the database file.
     ///
-    /// GRDB closes the readers after the writer, and SQLite does not empty the log where a reader closes last. A
-    /// remaining log would be applied to a copy that replaces the file, and a copy of the file alone would lack the
-    /// log's changes.
+    /// GRDB closes the readers after the writer, and SQLite does not empty the log if a reader closes last. A remaining
+    /// log would be applied to a copy that replaces the file, and a copy of the file alone would lack the log's
+    /// changes.
     static func end(_ database: DatabasePool, _ file: String) throws -> LedgerState {
         let found = try database.read { try LedgerTables($0).generation() }
         let state = try renew(database, file, from: found) { _ in }

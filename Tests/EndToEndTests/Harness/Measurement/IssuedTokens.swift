@@ -2,12 +2,12 @@ import GatewayCore
 import GatewayTesting
 import HMACToken
 
-/// Tokens as an operator issues them, by the key file of a test's directory.
+/// Tokens that are issued with the key file in the directory of a test.
 enum IssuedTokens {
-    /// The authenticator that takes them, as the configuration has it.
+    /// The configuration of the authenticator that accepts the tokens.
     static let configuration = "hmac-token: { keys: token-keys.yaml }"
 
-    /// A token of alice's.
+    /// Returns a token for the user alice.
     static func alice(by directory: TestFiles, now: WallTime = Clocks.system.wall()) throws -> String {
         guard let alice = UserName(canonical: "alice") else { throw SystemTools.Failure(description: "no name") }
         let signer = try TokenSigner(HMACTokenPlugin.Settings(keys: "\(directory.path)/token-keys.yaml"))

@@ -1,8 +1,7 @@
 import Foundation
 import NIOCore
 
-/// A connection for call after call, which blocks its thread: what lies between a call and its answer is the gateway's alone, and
-/// no scheduling of tasks.
+/// A blocking connection for several calls. The time between a call and its response contains no scheduling of tasks.
 final class KeptConnection {
     private let descriptor: CInt
 
@@ -10,7 +9,7 @@ final class KeptConnection {
         let code: CInt
     }
 
-    /// - Parameter source: the address that it comes from; all of 127.0.0.0/8 are this machine's.
+    /// - Parameter source: the source address; the loopback interface accepts each address of 127.0.0.0/8.
     init(port: Int, from source: String = "127.0.0.1") throws {
         descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure(code: errno) }
@@ -25,7 +24,7 @@ final class KeptConnection {
 
     deinit { close(descriptor) }
 
-    /// Sends a request and reads its answer.
+    /// Sends a request and reads its response.
     func call(_ request: String) throws -> RawClient.Response {
         try write(request)
         return try response()
@@ -39,7 +38,7 @@ final class KeptConnection {
         }
     }
 
-    /// Reads an answer.
+    /// Reads a response.
     func response() throws -> RawClient.Response {
         var received: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 16_384)

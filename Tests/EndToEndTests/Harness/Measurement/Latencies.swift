@@ -1,4 +1,4 @@
-/// How long calls took.
+/// The durations of measured calls.
 struct Latencies: Sendable, CustomStringConvertible {
     private var sorted: [Duration]
 
@@ -8,7 +8,7 @@ struct Latencies: Sendable, CustomStringConvertible {
 
     var count: Int { sorted.count }
 
-    /// What so many of a hundred did not exceed; zero where there are none.
+    /// Returns the duration that the given percentage of the calls did not exceed, or zero without calls.
     func percentile(_ percent: Double) -> Duration {
         guard !sorted.isEmpty else { return .zero }
         return sorted[min(sorted.count - 1, Int(Double(sorted.count) * percent / 100))]
@@ -21,7 +21,7 @@ struct Latencies: Sendable, CustomStringConvertible {
 }
 
 extension Duration {
-    /// Milliseconds with three decimals, for people.
+    /// The milliseconds with three decimals.
     var inMilliseconds: String {
         let microseconds = components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
         let decimals = String(1000 + abs(microseconds % 1000)).dropFirst()

@@ -3,13 +3,13 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An authenticator of tokens that are none of its own: it remembers on which event loops it was asked, so that a test can look at
-/// the loops of a gateway that runs.
+/// An authenticator that accepts no token. It records the event loops that call it, so that a test can measure the
+/// loops of a running gateway.
 enum LoopFinder: AuthenticatorPlugin {
     static let name: PluginName = "loop-finder"
     static let takes: Set<CredentialKind> = [.bearer]
 
-    /// What a test reads.
+    /// The event loops that one authenticator has recorded.
     final class Found: Sendable {
         private let loops = Mutex<[ObjectIdentifier: any EventLoop]>([:])
 
@@ -20,7 +20,7 @@ enum LoopFinder: AuthenticatorPlugin {
 
     private static let found = Mutex<[String: Found]>([:])
 
-    /// What the one finds that is configured with this `name`.
+    /// Returns the record of the authenticator that is configured with this `name`.
     static func found(as name: String) -> Found {
         found.withLock { all in
             if let known = all[name] { return known }

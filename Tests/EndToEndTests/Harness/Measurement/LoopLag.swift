@@ -2,15 +2,16 @@ import Foundation
 import NIOCore
 import Synchronization
 
-/// How late timers ring on event loops: a loop that is held up by anything rings late.
+/// A measurement of how late event loops run their timers. A blocked event loop runs them late.
 ///
-/// On a machine with few processors a thread also waits for one to be free. The kernel counts that by thread (schedstat, the
-/// time spent on a run queue), so that a test can tell a loop that was held up from one that was not given a processor.
+/// On a machine with few processors a thread also waits for a processor. The kernel counts that time per thread
+/// (schedstat, the time on a run queue). A test can therefore distinguish a blocked loop from a loop without a
+/// processor.
 final class LoopLag: Sendable {
     struct Ring: Sendable {
-        /// After its time.
+        /// The delay after the due time.
         let late: Duration
-        /// The part of it that is not explained by waiting for a processor.
+        /// The part of the delay that waiting for a processor does not explain.
         let ownFault: Duration
     }
 
@@ -18,7 +19,7 @@ final class LoopLag: Sendable {
     private let isOver = Atomic(false)
     private static let period = TimeAmount.milliseconds(1)
 
-    /// Looks on while the body runs.
+    /// Measures while the body runs.
     static func measure<Result>(
         on loops: [any EventLoop], _ body: () async throws -> Result
     ) async throws -> (Result, [Ring]) {
@@ -39,7 +40,7 @@ final class LoopLag: Sendable {
         }
     }
 
-    /// How long this thread has been ready and without a processor, ever; zero where the kernel does not say.
+    /// Returns the total time that this thread has waited for a processor, or zero if the kernel does not report it.
     private static func waitedForProcessor() -> Duration {
         let text = try? String(contentsOfFile: "/proc/thread-self/schedstat", encoding: .utf8)
         let fields = text?.split(separator: " ") ?? []

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What all processes of the machine together leave of its processors (proc(5), `stat`).
+/// A sample of the processor times of the machine (proc(5), `stat`).
 struct ProcessorLoad {
     private let idle: Double
     private let total: Double
 
-    /// As counted since the machine started.
+    /// Reads the processor times since the machine started.
     init() {
         let text = (try? String(contentsOfFile: "/proc/stat", encoding: .utf8)) ?? ""
         // cpu user nice system idle iowait irq softirq steal …
@@ -14,7 +14,7 @@ struct ProcessorLoad {
         total = fields.reduce(0, +)
     }
 
-    /// The part that was idle since, 0 to 1.
+    /// Returns the idle fraction of the processor time since an earlier sample, from 0 to 1.
     func idlePart(since earlier: ProcessorLoad) -> Double {
         total > earlier.total ? (idle - earlier.idle) / (total - earlier.total) : 0
     }

@@ -1,18 +1,18 @@
 import Foundation
 
-/// Presents one token again and again at an even pace, on a connection and a thread of its own, and takes the time of each call.
+/// A probe that presents a token at a constant rate, on a connection and a thread of its own, and measures each call.
 struct TokenProbe: Sendable {
     let port: Int
     let token: String
-    /// From one call to the next.
+    /// The interval between the starts of two calls.
     var pace: Duration = .milliseconds(2)
 
-    /// Goes on for as long as the closure says. Every call must be answered with 200.
+    /// Measures while the closure returns true. Throws if a response is not 200.
     func measure(while isWanted: @escaping @Sendable () -> Bool) async throws -> Latencies {
         try await Blocking.run { try measured(while: isWanted) }
     }
 
-    /// Goes on for some time.
+    /// Measures for a duration.
     func measure(for time: Duration) async throws -> Latencies {
         let end = ContinuousClock.now + time
         return try await measure { ContinuousClock.now < end }
@@ -29,7 +29,7 @@ struct TokenProbe: Sendable {
             durations.append(ContinuousClock.now - start)
             guard status == 200 else { throw Refused(status: status) }
             next = max(next + pace, start)
-            // The pace of the calls, and nothing that is waited for.
+            // The sleep sets the rate of the calls and awaits no event.
             let rest = next - ContinuousClock.now
             if rest > .zero { Thread.sleep(forTimeInterval: rest / .seconds(1)) }
         }
