@@ -217,10 +217,10 @@ async def connection(port, tls, chance, tally):
             # Bytes between TLS records that are not a record.
             await wire.loop.sock_sendall(wire.raw, chance.randbytes(chance.randrange(1, 500)))
         if chance.random() < 0.5:
-            answers = b""
+            responses = b""
             while part := await wire.read(0.3):
-                answers += part
-            tally.statuses.update(statuses(answers, speaks_http2))
+                responses += part
+            tally.statuses.update(statuses(responses, speaks_http2))
         elif chance.random() < 0.3:
             wire.raw.shutdown(socket.SHUT_WR)
             await wire.read(0.3)

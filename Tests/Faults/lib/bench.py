@@ -17,7 +17,7 @@ REQUEST = (
     b"POST /api/notifications?pns=apns&to_tag=bob HTTP/1.1\r\nHost: gateway.test\r\n"
     b"Authorization: Basic YWxpY2U6YWxpY2U=\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n\"hi\""
 )
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+RESPONSE = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
 
 def arguments(full, reduced):
@@ -50,7 +50,7 @@ class Counter(asyncio.Protocol):
                 return
             self.rest = self.rest[end + 4 + length :]
             Counter.seen.append(re.search(r"(?i)\r\nx-request-id: *(\S+)", head)[1])
-            self.transport.write(ANSWER)
+            self.transport.write(RESPONSE)
 
 
 class Client(asyncio.Protocol):

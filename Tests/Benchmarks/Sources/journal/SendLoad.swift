@@ -82,7 +82,7 @@ struct SendLoad {
             let written = try Written(directory: journal)
             text += String(format: "%.1f records per sync, ", Double(written.lines) / Double(written.batches))
         }
-        return Result(rate: rate, description: text + "answered in \(latencies.text)")
+        return Result(rate: rate, description: text + "latency \(latencies.text)")
     }
 
     private static func gateway(
@@ -144,9 +144,9 @@ private final class Client: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) { send(context) }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let answer = unwrapInboundIn(data)
-        guard answer.readableBytesView.starts(with: "HTTP/1.1 200".utf8) else {
-            return done.fail(NotCarriedOut(answer: String(buffer: answer)))
+        let response = unwrapInboundIn(data)
+        guard response.readableBytesView.starts(with: "HTTP/1.1 200".utf8) else {
+            return done.fail(NotCarriedOut(response: String(buffer: response)))
         }
         latencies.add(clock.now - began)
         if clock.now < end { return send(context) }
@@ -164,5 +164,5 @@ private final class Client: ChannelInboundHandler {
 
 /// The error for a failed send, which makes the measurement invalid.
 private struct NotCarriedOut: Error {
-    let answer: String
+    let response: String
 }

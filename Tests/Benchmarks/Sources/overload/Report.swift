@@ -12,7 +12,7 @@ enum Report {
         func rate(_ count: Int) -> String { String(format: "%.0f", Double(count) / seconds) }
         let cells = [
             name, rate(tally.offered), rate(tally.carried), time(tally.latencies.percentile(0.5)),
-            time(tally.latencies.percentile(0.99)), rate(tally.refused), time(tally.rejections.percentile(0.5)),
+            time(tally.latencies.percentile(0.99)), rate(tally.rejected), time(tally.rejections.percentile(0.5)),
             time(tally.rejections.percentile(0.99)), "\(tally.tooLate)", "\(tally.leftOut)", "\(tally.failed)",
             time(tally.lateness.percentile(0.99)),
         ]

@@ -9,7 +9,7 @@ struct Tally {
     /// Calls that received 200 after the client's time limit.
     var tooLate = 0
     /// Calls that received 503 or 429.
-    var refused = 0
+    var rejected = 0
     /// Calls that received another status or no response.
     var failed = 0
     /// Calls that were not sent, because all clients waited for responses.
@@ -38,7 +38,7 @@ struct Tally {
             tooLate += 1
             latencies.add(latency)
         case 503, 429:
-            refused += 1
+            rejected += 1
             rejections.add(latency)
         default:
             failed += 1

@@ -16,8 +16,8 @@ enum HealthCheck {
         guard connected == 0 else { return false }
         let question = Array("GET /health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".utf8)
         guard send(descriptor, question, question.count, CInt(MSG_NOSIGNAL)) == question.count else { return false }
-        var answer = [UInt8](repeating: 0, count: 64)
-        return recv(descriptor, &answer, answer.count, 0) > 12 && answer.starts(with: "HTTP/1.1 200".utf8)
+        var response = [UInt8](repeating: 0, count: 64)
+        return recv(descriptor, &response, response.count, 0) > 12 && response.starts(with: "HTTP/1.1 200".utf8)
     }
 }
 

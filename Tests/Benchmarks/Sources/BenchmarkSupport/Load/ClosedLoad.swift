@@ -8,7 +8,7 @@ package final class ClosedLoad {
         /// The status, or 0 without a response.
         package let status: Int
         /// The message.
-        package var description: String { status == 0 ? "a connection was lost" : "a call was answered \(status)" }
+        package var description: String { status == 0 ? "a connection was lost" : "a call received \(status)" }
     }
 
     private let loop: any EventLoop
@@ -65,7 +65,7 @@ package final class ClosedLoad {
         private let most: Int
         private let done: EventLoopPromise<Int>
         private var next = 0
-        private var answered = 0
+        private var succeeded = 0
         private var running = 0
 
         init(
@@ -83,7 +83,7 @@ package final class ClosedLoad {
             for connection in connections {
                 connection.onAnswer = { connection, status in
                     guard status == 200 else { return self.done.fail(NotCarriedOut(status: status)) }
-                    self.answered += 1
+                    self.succeeded += 1
                     self.go(on: connection)
                 }
                 go(on: connection)
@@ -95,7 +95,7 @@ package final class ClosedLoad {
             guard next < most, NIODeadline.now() < end else {
                 connection.onAnswer = { _, _ in }
                 running -= 1
-                if running == 0 { done.succeed(answered) }
+                if running == 0 { done.succeed(succeeded) }
                 return
             }
             let request = request(next)
