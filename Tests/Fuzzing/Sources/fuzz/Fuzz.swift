@@ -26,7 +26,8 @@ let targets: [String: any FuzzTarget.Type] = [
 private let selected: any FuzzTarget.Type = {
     let name = getenv("FUZZ_TARGET").map { String(cString: $0) } ?? ""
     guard let target = targets[name] else {
-        fputs("fuzz: FUZZ_TARGET is one of: \(targets.keys.sorted().joined(separator: ", "))\n", stderr)
+        let message = Array("fuzz: FUZZ_TARGET is one of: \(targets.keys.sorted().joined(separator: ", "))\n".utf8)
+        _ = message.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
         exit(2)
     }
     return target

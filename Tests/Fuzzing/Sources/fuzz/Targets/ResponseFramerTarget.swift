@@ -1,3 +1,4 @@
+internal import Gateway
 internal import NIOCore
 
 @testable internal import GatewayHTTP

@@ -9,7 +9,8 @@ enum YAMLTarget: FuzzTarget {
         } catch {
             // libyaml counts CR, NEL, LS and PS as line breaks too, and may point one line behind the end.
             let breaks = text.unicodeScalars.count { ["\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"].contains($0) }
-            guard let line = error.location?.line, line > breaks + 2 else { return }
+            let line = error.location.line
+            guard line > breaks + 2 else { return }
             propertyFails("line \(line) of \(breaks + 1)")
         }
     }
