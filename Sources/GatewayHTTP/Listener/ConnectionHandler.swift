@@ -140,8 +140,11 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         case .sendContinue:
             context.writeAndFlush(wrapOutboundOut(ResponseWriter.continueFirst), promise: nil)
         case .serve(let request):
+            idleEntry?.markBusy()
             serve(request)
         case .reject(let fault, let omitsBody):
+            // The client gets time to read the response, which is the last one.
+            idleEntry?.markBusy()
             let id = loop.ids.next()
             let response = loop.serving.reject(Rejection(fault), id: id)
             write(response, id: id, framing: ResponseWriter.Framing(omitsBody: omitsBody, connection: .closed))
@@ -207,9 +210,10 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         guard context != nil, machine.deadline != armedDeadline else { return }
         armedDeadline = machine.deadline
         switch armedDeadline {
-        case .firstByte: idleEntry?.markIdle(wasUsed: false)
-        case .idle: idleEntry?.markIdle(wasUsed: true)
-        case .none, .lastChance, .head, .body, .lastAnswer, .linger: idleEntry?.markBusy()
+        case .firstByte, .idle: idleEntry?.markIdle()
+        // The entry became busy when the request was complete.
+        case .none: break
+        case .lastChance, .head, .body, .lastAnswer, .linger: idleEntry?.markStalled()
         }
         let (deadlines, now) = (loop.configuration.deadlines, loop.eventLoop.now)
         let deadline: NIODeadline? =

@@ -15,7 +15,13 @@ import Testing
 
     private mutating func addUsed(_ name: String, _ network: UInt32?, idleSince seconds: Int64) throws {
         add(name, network)
-        table.markIdle(try #require(indexes[name]), since: Self.time(seconds), wasUsed: true)
+        let index = try #require(indexes[name])
+        table.markBusy(index)
+        table.markIdle(index, since: Self.time(seconds))
+    }
+
+    private mutating func stall(_ name: String, at seconds: Int64) throws {
+        table.markStalled(try #require(indexes[name]), since: Self.time(seconds))
     }
 
     private static func time(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
@@ -31,7 +37,7 @@ import Testing
         }
         // It has served another call in the meantime.
         table.markBusy(try #require(indexes["a"]))
-        table.markIdle(try #require(indexes["a"]), since: Self.time(4), wasUsed: true)
+        table.markIdle(try #require(indexes["a"]), since: Self.time(4))
         #expect([take(), take(), take(), take()] == ["b", "c", "a", nil])
     }
 
@@ -63,7 +69,7 @@ import Testing
     @Test("A connection without a call is protected for a short time")
     mutating func aConnectionWithoutACallIsProtectedForAShortTime() throws {
         add("fresh", 1)
-        table.markIdle(try #require(indexes["fresh"]), since: Self.time(100), wasUsed: false)
+        table.markIdle(try #require(indexes["fresh"]), since: Self.time(100))
         #expect(take(at: 101) == nil)
         #expect(take(at: 102) == "fresh")
     }
@@ -83,6 +89,53 @@ import Testing
         #expect([take(), take(), take(), take(), take()] == ["client", "proxy 1", "proxy 2", "proxy 3", nil])
     }
 
+    @Test("Stalled connections of a large network come before idle ones of smaller networks")
+    mutating func stalledConnectionsOfALargeNetworkComeFirst() throws {
+        for number in 1...2 { try addUsed("honest \(number)", 1, idleSince: Int64(number)) }
+        for number in 1...3 {
+            try addUsed("one byte \(number)", 2, idleSince: 10)
+            try stall("one byte \(number)", at: 11)
+        }
+        for number in 1...2 {
+            add("never used \(number)", 2)
+            table.markIdle(try #require(indexes["never used \(number)"]), since: Self.time(12))
+            try stall("never used \(number)", at: 13)
+        }
+        // The never used connections have waited since 12, although their bytes arrived later.
+        #expect(
+            [take(at: 15), take(at: 15), take(at: 16)] == ["never used 1", "never used 2", "one byte 1"])
+    }
+
+    @Test("The start of a request protects a used connection for 5 s, once")
+    mutating func theStartOfARequestProtectsAUsedConnection() throws {
+        try addUsed("uploads", 1, idleSince: 10)
+        try stall("uploads", at: 60)
+        #expect(take(at: 64) == nil)
+        // Resets of streams, and further streams.
+        table.markIdle(try #require(indexes["uploads"]), since: Self.time(64))
+        try stall("uploads", at: 64)
+        #expect(take(at: 64) == nil)
+        #expect(take(at: 65) == "uploads")
+
+        // A complete request starts again.
+        try addUsed("again", 1, idleSince: 10)
+        try stall("again", at: 60)
+        table.markBusy(try #require(indexes["again"]))
+        #expect(take() == nil)
+        try stall("again", at: 80)
+        #expect(take(at: 84) == nil)
+        #expect(take(at: 85) == "again")
+    }
+
+    @Test("A request that is not complete does not protect a connection that was never used")
+    mutating func anIncompleteRequestDoesNotProtectAnUnusedConnection() throws {
+        add("one byte", 1)
+        table.markIdle(try #require(indexes["one byte"]), since: Self.time(100))
+        try stall("one byte", at: 101)
+        #expect(take(at: 101) == nil)
+        #expect(take(at: 102) == "one byte")
+    }
+
     /// Compares the table with a plain list over many random changes.
     @Test("The table agrees with a plain list") mutating func theTableAgreesWithAPlainList() throws {
         struct Idle { var name: String, network: UInt32, order: Int }
@@ -96,9 +149,16 @@ import Testing
                 networks[name] = UInt32.random(in: 0..<6, using: &generator)
                 add(name, networks[name])
             case (let network?, 0...1):
+                let index = try #require(indexes[name])
                 idle.removeAll { $0.name == name }
                 idle.append(Idle(name: name, network: network, order: step))
-                table.markIdle(try #require(indexes[name]), since: Self.time(0), wasUsed: true)
+                table.markBusy(index)
+                if Bool.random(using: &generator) {
+                    table.markIdle(index, since: Self.time(0))
+                } else {
+                    table.markStalled(index, since: Self.time(0))
+                    if Bool.random(using: &generator) { table.markIdle(index, since: Self.time(1)) }
+                }
             case (_?, 2):
                 idle.removeAll { $0.name == name }
                 table.markBusy(try #require(indexes[name]))

@@ -14,21 +14,21 @@ final class IdleConnections {
         fileprivate let connections: IdleConnections
         fileprivate let index: Int32
 
-        /// Records that the connection is idle from now on.
-        ///
-        /// - Parameter wasUsed: Whether the connection has served a call.
-        func markIdle(wasUsed: Bool) {
-            connections.table.markIdle(index, since: connections.eventLoop.now, wasUsed: wasUsed)
-        }
+        /// Records that the connection is idle.
+        func markIdle() { connections.table.markIdle(index, since: connections.eventLoop.now) }
 
-        /// Records that a request has begun to arrive.
+        /// Records that a request has begun to arrive, or that the client has not taken a response, while no call is in
+        /// progress.
+        func markStalled() { connections.table.markStalled(index, since: connections.eventLoop.now) }
+
+        /// Records that a request is complete.
         func markBusy() { connections.table.markBusy(index) }
 
         /// Removes the connection.
         func remove() { connections.table.remove(index) }
     }
 
-    /// Adds a connection. It counts as busy until it is marked idle.
+    /// Adds a connection. It counts as busy until it is marked idle or stalled.
     ///
     /// - Parameter network: The network of the peer; nil for a connection of a trusted proxy or a Unix socket, which is
     ///   closed only if there is no other candidate.

@@ -42,12 +42,13 @@ extension HTTP2ConnectionHandler {
         channel?.closeWithoutWaiting()
     }
 
-    /// Marks the connection as idle if it is open and has neither streams nor calls, and as busy otherwise.
+    /// Marks a connection without calls as idle, or as stalled if it has streams or waiting frames or is being closed.
     func updateIdleEntry() {
-        if phase == .open, streams.isEmpty, callsInProgress == 0 {
-            idleEntry?.markIdle(wasUsed: lastStream != .rootStream)
+        guard callsInProgress == 0 else { return }
+        if phase == .open, streams.isEmpty, !meter.hasWaitingFrames {
+            idleEntry?.markIdle()
         } else {
-            idleEntry?.markBusy()
+            idleEntry?.markStalled()
         }
     }
 

@@ -17,7 +17,7 @@ extension HTTP2ConnectionHandler {
             return charge()
         }
         idleUntil = nil
-        idleEntry?.markBusy()
+        defer { updateIdleEntry() }
         do throws(FramingError) {
             let request = try HTTP2RequestReader(
                 payload.headers, limits: loop.configuration.limits, trustedProxy: source)
@@ -98,6 +98,7 @@ extension HTTP2ConnectionHandler {
         streams[id] = HTTP2Stream(state: .serving(clientDisconnect, omitsBody: request.head.isHead))
         let framed = FramedRequest(head: request.head, headBytes: request.bytes, body: request.body)
         callsInProgress += 1
+        idleEntry?.markBusy()
         if loop.admit(framed) { return begin(framed, on: id, clientDisconnect) }
         loop.waiting.enqueue(
             AdmissionQueue.Call(
@@ -129,8 +130,7 @@ extension HTTP2ConnectionHandler {
 
     private func respond(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
         callsInProgress -= 1
-        // If the client has reset the streams of these calls, the connection becomes idle only now.
-        if callsInProgress == 0, streams.isEmpty { updateIdleEntry() }
+        defer { updateIdleEntry() }
         guard case .serving(_, let omitsBody)? = streams[stream]?.state else { return }
         write(response, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()

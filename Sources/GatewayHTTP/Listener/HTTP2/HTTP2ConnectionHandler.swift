@@ -104,6 +104,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     func channelReadComplete(context: ChannelHandlerContext) {
         // The waiting frames may contain the rest of a request.
         if !meter.hasWaitingFrames { keepWithinMemory() }
+        updateIdleEntry()
         context.fireChannelReadComplete()
     }
 

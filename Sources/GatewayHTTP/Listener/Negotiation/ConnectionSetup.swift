@@ -59,7 +59,7 @@ final class ConnectionSetup: ListenerConnection {
         }
         // Until the setup is complete, closing the connection loses no call.
         idleEntry = loop.idleEntry(for: self, of: peer)
-        idleEntry?.markIdle(wasUsed: false)
+        idleEntry?.markIdle()
         loop.join(self)
         timer.start { self.cut() }
         timer.set(opened + loop.configuration.deadlines.head)
