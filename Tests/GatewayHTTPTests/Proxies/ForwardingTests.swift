@@ -13,8 +13,14 @@ import Testing
     private func origin(
         _ source: TrustedProxies.Source, _ fields: String, from proxy: String = "10.0.0.1"
     ) throws -> String {
+        try origin(source, Array(fields.utf8), from: proxy)
+    }
+
+    private func origin(
+        _ source: TrustedProxies.Source, _ fields: [UInt8], from proxy: String = "10.0.0.1"
+    ) throws -> String {
         var framer = RequestFramer(limits: .init(), trustedProxy: source)
-        framer.feed(ByteBuffer(string: "GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n"))
+        framer.feed(ByteBuffer(bytes: Array("GET / HTTP/1.1\r\nHost: a\r\n".utf8) + fields + Array("\r\n".utf8)))
         guard case .request(let request) = framer.next() else { return "no request" }
         let peer = try #require(Peer(ipAddress: proxy))
         let trust = TrustedProxies(proxies: Self.proxies, source: source)
@@ -83,6 +89,53 @@ import Testing
         ])
     func forwardedReportsTheClient(_ fields: String, _ expected: String) throws {
         #expect(try origin(.forwarded, fields) == expected)
+    }
+
+    /// Bytes of a client that a `Character` combines with the separator behind them, or that are no text at all.
+    private static let bytesBeyondASCII: [[UInt8]] = [
+        Array("\u{600}".utf8), Array("\u{301}".utf8), Array("\u{200D}".utf8), Array("e\u{301}\u{600}".utf8),
+        Array(String(repeating: "\u{1F1E6}", count: 900).utf8), [0xFF], [0xD8], [0xF0, 0x9F], [0xC0, 0xAC],
+    ]
+
+    @Test("Bytes of a client beyond ASCII do not change what a proxy appends", arguments: bytesBeyondASCII)
+    func bytesBeyondASCIIDoNotReachTheProxysElement(_ bytes: [UInt8]) throws {
+        func value(_ name: String, _ start: String, _ rest: String) -> [UInt8] {
+            Array("\(name): \(start)".utf8) + bytes + Array("\(rest)\r\n".utf8)
+        }
+        for start in ["", "198.51.100.9", "198.51.100.9,", "\"198.51.100.9"] {
+            for separator in [",", ", ", "\t,"] {
+                let fields = value("X-Forwarded-For", start, "\(separator)192.0.2.1")
+                #expect(try origin(.xForwardedFor, fields) == "192.0.2.1")
+            }
+        }
+        for start in ["", "for=198.51.100.9;x=", "for=198.51.100.9;proto=https;x=\""] {
+            for last in ["for=192.0.2.1;proto=https", "for=\"192.0.2.1:80\";proto=\"https\""] {
+                #expect(try origin(.forwarded, value("Forwarded", start, ", \(last)")) == "192.0.2.1 https")
+            }
+        }
+        let scheme = value("X-Forwarded-Proto", "https", ", http")
+        #expect(try origin(.xForwardedFor, scheme) == "10.0.0.1")
+    }
+
+    @Test("An element with bytes beyond ASCII is no address and ends the search", arguments: bytesBeyondASCII)
+    func anElementBeyondASCIIEndsTheSearch(_ bytes: [UInt8]) throws {
+        for (start, rest) in [
+            ("192.0.2.1, 198.51.100.9", ", 10.0.0.2"), ("192.0.2.1, ", "198.51.100.9, 10.0.0.2"),
+            ("192.0.2.1, 198.51.100.9:", "80, 10.0.0.2"), ("192.0.2.1, [2001:db8::1]", ":80, 10.0.0.2"),
+        ] {
+            let fields = Array("X-Forwarded-For: \(start)".utf8) + bytes + Array("\(rest)\r\n".utf8)
+            #expect(try origin(.xForwardedFor, fields) == "10.0.0.2")
+        }
+        for (start, rest) in [
+            ("for=192.0.2.1, for=198.51.100.9;x=", ", for=10.0.0.2"),
+            ("for=192.0.2.1, x=", ";for=198.51.100.9, for=10.0.0.2"),
+            ("for=192.0.2.1, for=", "198.51.100.9, for=10.0.0.2"),
+        ] {
+            let fields = Array("Forwarded: \(start)".utf8) + bytes + Array("\(rest)\r\n".utf8)
+            #expect(try origin(.forwarded, fields) == "10.0.0.2")
+        }
+        let scheme = Array("X-Forwarded-Proto: http, https".utf8) + bytes + Array("\r\n".utf8)
+        #expect(try origin(.xForwardedFor, scheme) == "10.0.0.1")
     }
 
     @Test("The number of proxies that are followed is limited")

@@ -29,54 +29,52 @@ struct ForwardingFields {
     /// to the left and are not reached.
     func origin(behind proxy: Peer, in head: ByteBuffer, trust: TrustedProxies) -> RequestOrigin {
         var origin = RequestOrigin(peer: proxy, isEncrypted: false)
-        var walk = ReverseListParser(lists: lists.map { Self.text($0, in: head) })
+        var walk = ReverseListParser(lists: lists.map { Self.bytes($0, in: head) })
         for _ in 0..<Self.maximumHops {
             guard let element = walk.next(), let hop = Self.hop(element, source) else { break }
             origin = RequestOrigin(peer: hop.peer, isEncrypted: hop.isEncrypted)
             if !trust.includes(hop.peer) { break }
         }
         if source == .xForwardedFor, let scheme {
-            var schemes = ReverseListParser(lists: [Self.text(scheme, in: head)])
-            origin.isEncrypted = schemes.next().map(Self.isHTTPS) ?? false
+            var schemes = ReverseListParser(lists: [Self.bytes(scheme, in: head)])
+            origin.isEncrypted = schemes.next()?.equalsIgnoringCase("https") ?? false
         }
         return origin
     }
 
-    private static func hop(_ element: Substring, _ source: TrustedProxies.Source) -> RequestOrigin? {
+    /// Parses an element. Returns nil if it is no address, as is every element with a byte beyond ASCII.
+    private static func hop(_ element: ByteBufferView, _ source: TrustedProxies.Source) -> RequestOrigin? {
+        guard element.allSatisfy({ $0 < 0x80 }) else { return nil }
         switch source {
-        case .xForwardedFor: peer(element).map { RequestOrigin(peer: $0, isEncrypted: false) }
+        case .xForwardedFor: return peer(element).map { RequestOrigin(peer: $0, isEncrypted: false) }
         case .forwarded:
-            ForwardedElement(element).flatMap { element in
-                element.node.flatMap(peer).map {
-                    RequestOrigin(peer: $0, isEncrypted: element.scheme.map(isHTTPS) ?? false)
-                }
-            }
-        case .proxyProtocol: nil
+            guard let element = ForwardedElement(element), let peer = element.node.flatMap(peer) else { return nil }
+            return RequestOrigin(peer: peer, isEncrypted: element.scheme?.equalsIgnoringCase("https") ?? false)
+        case .proxyProtocol: return nil
         }
     }
 
     /// Parses an address with an optional port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80` (RFC
     /// 7239, section 6).
-    private static func peer(_ text: Substring) -> Peer? {
-        if text.hasPrefix("[") {
-            guard let end = text.firstIndex(of: "]") else { return nil }
-            let port = text[text.index(after: end)...]
+    private static func peer(_ bytes: ByteBufferView) -> Peer? {
+        if bytes.first == UInt8(ascii: "[") {
+            guard let end = bytes.firstIndex(of: UInt8(ascii: "]")) else { return nil }
+            let port = bytes[(end + 1)...]
             guard port.isEmpty || isPort(port) else { return nil }
-            return Peer(ipAddress: String(text[text.index(after: text.startIndex)..<end]))
+            return Peer(ipAddress: String(decoding: bytes[(bytes.startIndex + 1)..<end], as: UTF8.self))
         }
-        if let colon = text.firstIndex(of: ":"), text.lastIndex(of: ":") == colon {
-            return isPort(text[colon...]) ? Peer(ipAddress: String(text[..<colon])) : nil
+        if let colon = bytes.firstIndex(of: .colon), bytes.lastIndex(of: .colon) == colon {
+            guard isPort(bytes[colon...]) else { return nil }
+            return Peer(ipAddress: String(decoding: bytes[..<colon], as: UTF8.self))
         }
-        return Peer(ipAddress: String(text))
+        return Peer(ipAddress: String(decoding: bytes, as: UTF8.self))
     }
 
-    private static func isPort(_ text: Substring) -> Bool {
-        text.first == ":" && (2...6).contains(text.utf8.count) && text.utf8.dropFirst().allSatisfy(\.isASCIIDigit)
+    private static func isPort(_ bytes: ByteBufferView) -> Bool {
+        bytes.first == .colon && (2...6).contains(bytes.count) && bytes.dropFirst().allSatisfy(\.isASCIIDigit)
     }
 
-    private static func isHTTPS(_ text: Substring) -> Bool { text.lowercased() == "https" }
-
-    private static func text(_ range: Range<Int>, in head: ByteBuffer) -> String {
-        head.getString(at: head.readerIndex + range.lowerBound, length: range.count) ?? ""
+    private static func bytes(_ range: Range<Int>, in head: ByteBuffer) -> ByteBufferView {
+        head.viewBytes(at: head.readerIndex + range.lowerBound, length: range.count) ?? ByteBufferView()
     }
 }

@@ -39,14 +39,17 @@ struct ProxyHeader: Equatable {
         guard let end = view.firstIndex(of: .lineFeed) else {
             return view.count < maximumLineLength ? .incomplete : .malformed
         }
-        guard view[view.index(before: end)] == .carriageReturn,
-            let line = String(validating: view[..<view.index(before: end)], as: UTF8.self)
-        else { return .malformed }
+        // The line consists of ASCII, and is split by bytes, because a `Character` can contain a space.
+        guard view[view.index(before: end)] == .carriageReturn, view[..<end].allSatisfy({ $0 < 0x80 }) else {
+            return .malformed
+        }
+        let line = view[..<view.index(before: end)]
         bytes.moveReaderIndex(forwardBy: end + 1 - view.startIndex)
-        let parts = line.split(separator: " ", omittingEmptySubsequences: false)
+        let parts = line.split(separator: .space, omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
         if parts.count >= 2, parts[1] == "UNKNOWN" { return .header(ProxyHeader(client: nil, isEncrypted: false)) }
-        guard parts.count == 6, let client = Peer(ipAddress: String(parts[2])), isPort(parts[4]), isPort(parts[5]),
-            let target = Peer(ipAddress: String(parts[3]))
+        guard parts.count == 6, let client = Peer(ipAddress: parts[2]), isPort(parts[4]), isPort(parts[5]),
+            let target = Peer(ipAddress: parts[3])
         else { return .malformed }
         // An IPv4-mapped address is written as IPv6, although `Peer` represents it as IPv4.
         let isVersion4 = !parts[2].contains(":") && !parts[3].contains(":")
@@ -56,7 +59,7 @@ struct ProxyHeader: Equatable {
         return .header(ProxyHeader(client: client, isEncrypted: false))
     }
 
-    private static func isPort(_ text: Substring) -> Bool {
+    private static func isPort(_ text: String) -> Bool {
         (1...5).contains(text.utf8.count) && text.utf8.allSatisfy(\.isASCIIDigit)
             && Int(text).map { $0 <= 65_535 } == true
     }
