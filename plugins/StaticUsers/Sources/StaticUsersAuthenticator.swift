@@ -82,13 +82,14 @@ public final class StaticUsersAuthenticator: AccountList {
         return user.rejection(at: context.clocks.wall()).map(AccountStatus.ended) ?? .good(groups: user.groups)
     }
 
-    /// Returns the users who may log in at the given time.
+    /// Returns the users of the file, divided into those who may log in at the given time and the others.
     public func accounts(at now: WallTime) -> AccountSnapshot {
         let table = table.withLock { $0 }
         let open = table.users.values.filter { $0.rejection(at: now) == nil }
         return AccountSnapshot(
             marks: table.marks.filter { table.users[$0.key]?.rejection(at: now) == nil },
             groups: Dictionary(uniqueKeysWithValues: open.map { ($0.name, $0.groups) }),
+            closed: Set(table.users.keys).subtracting(open.map(\.name)),
             holdsUntil: open.compactMap(\.expires).min())
     }
 
