@@ -60,6 +60,26 @@ extension AccountMonitorTests {
         #expect(bench.journal.records.map(\.result) == ["account-ended"])
     }
 
+    @Test("The last user who is removed from the users file loses the session and the device")
+    func lastUser() async throws {
+        let files = try TestFiles()
+        let path = try files.write("users: { bob: { hash: \"\(Self.hash)\" } }", to: "users.yaml")
+        let lists = try await Self.lists("{ static-users: { file: users.yaml } }", in: files)
+        let bench = try AccountFixture(TestFiles(), lists: lists)
+        await bench.watch.compare()
+        let session = try await bench.login(Self.bob)
+        try await Self.register(Self.bob, on: bench)
+        try UsersFile.edit(path, names: NameRules()) { users throws(ConfigurationError) in try users.remove("bob") }
+        for list in lists {
+            _ = await list.list.reload()
+            #expect(await list.list.reload().isEmpty)
+        }
+        await bench.watch.listsHaveChanged()
+        await bench.watch.compare()
+        #expect(bench.sessions.session(session) == nil)
+        #expect(try await bench.ledger.registrations(of: Self.bob).allSatisfy { $0.state != .live })
+    }
+
     @Test("The first list that contains a name decides about it, even if the account is disabled there")
     func firstListDecides() async throws {
         let (first, second) = (ScriptedAccountList(), ScriptedAccountList())
