@@ -22,7 +22,8 @@ final class AccountFixture: Sendable {
     let watch: AccountMonitor
     let revocation: UserRevocation
 
-    init(_ files: TestFiles) throws {
+    /// - Parameter lists: The watched lists; nil for `accounts` alone.
+    init(_ files: TestFiles, lists: [ScopedAccountList]? = nil) throws {
         self.files = files
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ledger = try SQLiteLedger(file: files.path + "/ledger.sqlite")
@@ -33,7 +34,8 @@ final class AccountFixture: Sendable {
             journal: journal,
             sweeper: RegistrationSweeper(ledger: ledger, logger: logger), logger: logger)
         watch = AccountMonitor(
-            [("list", accounts)], sessions: sessions, revocation: revocation, clocks: clock.clocks, logger: logger)
+            lists ?? [ScopedAccountList(name: "list", list: accounts)], sessions: sessions, revocation: revocation,
+            clocks: clock.clocks, logger: logger)
     }
 
     func login(_ user: UserName) async throws -> SessionID {
@@ -52,6 +54,7 @@ final class AccountFixture: Sendable {
 final class ScriptedAccountList: AccountList {
     private let state = Mutex<(hashes: [UserName: String], expiries: [UserName: WallTime])>(([:], [:]))
     private let groups = Mutex<[UserName: Set<GroupName>]>([:])
+    private let closed = Mutex<Set<UserName>>([])
     let timesAsked = Atomic(0)
 
     func list(_ hashes: [UserName: String], expiries: [UserName: WallTime] = [:]) {
@@ -59,6 +62,9 @@ final class ScriptedAccountList: AccountList {
     }
 
     func put(_ groups: [UserName: Set<GroupName>]) { self.groups.withLock { $0 = groups } }
+
+    /// Sets the listed accounts that may not log in.
+    func close(_ users: Set<UserName>) { closed.withLock { $0 = users } }
 
     var files: [String] { [] }
     func reload() async -> [ConfigurationProblem] { [] }
@@ -73,6 +79,7 @@ final class ScriptedAccountList: AccountList {
             let open = state.hashes.filter { state.expiries[$0.key].map { $0 > now } ?? true }
             return AccountSnapshot(
                 marks: open.compactMapValues { AccountFingerprint(ofHash: $0) }, groups: groups.withLock(\.self),
+                closed: closed.withLock(\.self),
                 holdsUntil: open.keys.compactMap { state.expiries[$0] }.min())
         }
     }

@@ -14,14 +14,14 @@ public struct AuthenticatorScope: Sendable, Hashable {
     }
 
     /// Returns whether the name is allowed. A name without canonical form (nil) is allowed only if all names are.
-    func contain(_ user: UserName?) -> Bool {
+    public func contain(_ user: UserName?) -> Bool {
         guard let users else { return true }
         guard let user else { return false }
         return users.contains { $0.matches(user) }
     }
 
     /// Returns whether the user and all groups of the identity are allowed.
-    func contain(_ identity: Identity) -> Bool {
+    public func contain(_ identity: Identity) -> Bool {
         contain(identity.user) && groups.map { identity.groups.isSubset(of: $0) } ?? true
     }
 

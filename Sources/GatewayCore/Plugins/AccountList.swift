@@ -1,26 +1,30 @@
 /// An authenticator that can list its accounts, so that the gateway notices accounts that ended.
 public protocol AccountList: ReloadableAuthenticator, AccountAuthenticator {
-    /// Returns the accounts that may log in at this time. Called after every `reload()` and when the previous
+    /// Returns the accounts at this time. Called after every `reload()` and when the previous
     /// snapshot's `holdsUntil` has passed, on any thread.
     func accounts(at now: WallTime) -> AccountSnapshot
 }
 
-/// The accounts that may log in at one moment.
+/// The accounts of a list at one moment.
 public struct AccountSnapshot: Sendable, Hashable {
-    /// The fingerprint of each account, which changes when the password changes.
+    /// The fingerprint of each account that may log in, which changes when the password changes.
     public let marks: [UserName: AccountFingerprint]
     /// The groups of each account; a user without an entry is in none. A token loses the groups that its user loses
     /// here.
     public let groups: [UserName: Set<GroupName>]
+    /// The listed accounts that may not log in, such as disabled ones. A later list does not decide about their names.
+    public let closed: Set<UserName>
     /// The next time at which an account expires; nil if none does.
     public let holdsUntil: WallTime?
 
     /// Creates a snapshot.
     public init(
-        marks: [UserName: AccountFingerprint], groups: [UserName: Set<GroupName>] = [:], holdsUntil: WallTime? = nil
+        marks: [UserName: AccountFingerprint], groups: [UserName: Set<GroupName>] = [:],
+        closed: Set<UserName> = [], holdsUntil: WallTime? = nil
     ) {
         self.marks = marks
         self.groups = groups
+        self.closed = closed
         self.holdsUntil = holdsUntil
     }
 }

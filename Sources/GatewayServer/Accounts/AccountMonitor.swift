@@ -8,7 +8,8 @@ actor AccountMonitor {
     /// The state of all lists of one kind of authenticator. Their accounts are compared together.
     private struct Watched {
         let name: PluginName
-        let lists: [any AccountList]
+        /// In the order of the configuration.
+        let lists: [ScopedAccountList]
         var reconciled: [UserName: AccountFingerprint]?
         var holdsUntil: WallTime?
         var isDue = true
@@ -22,7 +23,7 @@ actor AccountMonitor {
     private let logger: Logger
 
     init(
-        _ lists: [(name: PluginName, list: any AccountList)], sessions: SessionRegister, revocation: UserRevocation,
+        _ lists: [ScopedAccountList], sessions: SessionRegister, revocation: UserRevocation,
         clocks: Clocks, logger: Logger
     ) {
         watched = Self.watched(lists)
@@ -33,16 +34,16 @@ actor AccountMonitor {
     }
 
     /// Replaces the watched lists. The completed state of a kind that remains is kept.
-    func watch(_ lists: [(name: PluginName, list: any AccountList)]) {
+    func watch(_ lists: [ScopedAccountList]) {
         let reconciled = Dictionary(watched.map { ($0.name, $0.reconciled) }) { first, _ in first }
         sessions.keepGroupLists(of: Set(lists.map(\.name)))
         watched = Self.watched(lists)
         for index in watched.indices { watched[index].reconciled = reconciled[watched[index].name] ?? nil }
     }
 
-    private static func watched(_ lists: [(name: PluginName, list: any AccountList)]) -> [Watched] {
+    private static func watched(_ lists: [ScopedAccountList]) -> [Watched] {
         Dictionary(grouping: lists, by: \.name).sorted { $0.key.text < $1.key.text }.map { name, lists in
-            Watched(name: name, lists: lists.map(\.list))
+            Watched(name: name, lists: lists)
         }
     }
 
@@ -64,14 +65,10 @@ actor AccountMonitor {
     private func reconcile(_ index: Int, at now: WallTime) async {
         let name = watched[index].name
         watched[index].isDue = false
-        let snapshots = watched[index].lists.map { $0.accounts(at: now) }
-        // If two lists hold the same name, the earlier one decides its logins.
-        let marks = snapshots.reduce(into: [UserName: AccountFingerprint]()) {
-            $0.merge($1.marks) { first, _ in first }
-        }
-        let named = snapshots.reduce(into: [UserName: Set<GroupName>]()) { $0.merge($1.groups) { first, _ in first } }
+        let accounts = AccountSnapshot.merging(watched[index].lists.map { $0.accounts(at: now) })
+        let marks = accounts.marks
         // A listed account without groups is in none, which differs from an account whose groups are unknown.
-        let groups = Dictionary(uniqueKeysWithValues: marks.keys.map { ($0, named[$0] ?? []) })
+        let groups = Dictionary(uniqueKeysWithValues: marks.keys.map { ($0, accounts.groups[$0] ?? []) })
         // This changes memory only, so it comes before the steps that can fail.
         let fewerGroups = revocation.replaceGroups(groups, of: name)
         do throws(LedgerUnavailable) {
@@ -84,7 +81,7 @@ actor AccountMonitor {
             let changes = AccountChanges(from: before, to: marks)
             if !changes.isEmpty { try await revocation.reconcile(changes, of: name) }
             watched[index].reconciled = marks
-            watched[index].holdsUntil = snapshots.compactMap(\.holdsUntil).min()
+            watched[index].holdsUntil = accounts.holdsUntil
             watched[index].lastError = nil
         } catch {
             watched[index].isDue = true

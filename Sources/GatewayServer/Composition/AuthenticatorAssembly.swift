@@ -32,8 +32,8 @@ struct AuthenticatorAssembly {
             []
         /// The authenticators that read files.
         var reloadable: [any ReloadableAuthenticator] = []
-        /// The authenticators that have a list of their accounts.
-        var lists: [(name: PluginName, list: any AccountList)] = []
+        /// The account lists of the authenticators that have one, in the order of the configuration.
+        var lists: [ScopedAccountList] = []
     }
 
     /// Creates the authenticators.
@@ -55,7 +55,9 @@ struct AuthenticatorAssembly {
             }
             made.links.append((plugin, context.isLastOfItsKind, authenticator))
             if let lives = authenticator as? any ReloadableAuthenticator { made.reloadable.append(lives) }
-            if let lists = authenticator as? any AccountList { made.lists.append((plugin.name, lists)) }
+            if let list = authenticator as? any AccountList {
+                made.lists.append(ScopedAccountList(name: plugin.name, scope: plugin.bounds, list: list))
+            }
             links.append(link(of: plugin, authenticator))
         }
         made.chain = AuthenticatorChain(links)

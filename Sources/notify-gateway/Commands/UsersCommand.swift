@@ -108,8 +108,16 @@ struct UsersCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = try file.path()
-            try file.edit(path) { users throws(ConfigurationError) in try users.remove(name) }
+            var isEmpty = false
+            try file.edit(path) { users throws(ConfigurationError) in
+                try users.remove(name)
+                isEmpty = users.users.isEmpty
+            }
             Console.printMessage("\(name) was removed from \(path).")
+            if isEmpty {
+                Console.printMessage(
+                    "\(path) has no users now; the gateway will not start. Run `notify-gateway users add NAME`.")
+            }
         }
     }
 

@@ -13,6 +13,8 @@ public final class StaticUsersAuthenticator: AccountList {
     // duration, unchanged.
     private let decoyDigester: KeyedDigester
     private let table: Mutex<UserTable>
+    /// Whether the last reload found a file without users for the first time.
+    private let foundEmpty = Mutex(false)
 
     init(_ table: UserTable, settings: StaticUsersPlugin.Settings, context: PluginContext) {
         self.settings = settings
@@ -51,14 +53,35 @@ public final class StaticUsersAuthenticator: AccountList {
 
     /// Reads the users file again. If the file is valid, later logins use it. If not, the current users stay in force
     /// and the problems are returned.
+    ///
+    /// A file without users takes effect at the second reload in a row that finds it. The first one returns a problem,
+    /// so the caller tries again: another program may have truncated the file to write it, and an empty list ends all
+    /// sessions and devices.
     public func reload() async -> [ConfigurationProblem] {
         do {
-            let tried = table.withLock(\.triedCosts)
-            let fresh = try await UserTable.load(settings.file, context: context, tried: tried)
+            let former = table.withLock { $0 }
+            let fresh = try await UserTable.load(settings.file, context: context, replacing: former)
+            let isFirstEmpty = fresh.users.isEmpty && !former.users.isEmpty
+            let isConfirmed = foundEmpty.withLock { found in
+                defer { found = isFirstEmpty && !found }
+                return found
+            }
+            if isFirstEmpty, !isConfirmed {
+                return [
+                    ConfigurationProblem(
+                        at: SourceLocation(file: settings.file), path: "",
+                        "has no users; all sessions and devices end if the next check finds none either")
+                ]
+            }
             table.withLock { $0 = fresh }
+            if fresh.users.isEmpty {
+                context.logger.warning("Users file reloaded without users", metadata: ["file": "\(settings.file)"])
+                return []
+            }
             context.logger.info("Users file reloaded", metadata: ["users": "\(fresh.users.count)"])
             return []
         } catch {
+            foundEmpty.withLock { $0 = false }
             return error.problems
         }
     }
@@ -82,13 +105,14 @@ public final class StaticUsersAuthenticator: AccountList {
         return user.rejection(at: context.clocks.wall()).map(AccountStatus.ended) ?? .good(groups: user.groups)
     }
 
-    /// Returns the users who may log in at the given time.
+    /// Returns the users of the file, divided into those who may log in at the given time and the others.
     public func accounts(at now: WallTime) -> AccountSnapshot {
         let table = table.withLock { $0 }
         let open = table.users.values.filter { $0.rejection(at: now) == nil }
         return AccountSnapshot(
             marks: table.marks.filter { table.users[$0.key]?.rejection(at: now) == nil },
             groups: Dictionary(uniqueKeysWithValues: open.map { ($0.name, $0.groups) }),
+            closed: Set(table.users.keys).subtracting(open.map(\.name)),
             holdsUntil: open.compactMap(\.expires).min())
     }
 
@@ -97,7 +121,7 @@ public final class StaticUsersAuthenticator: AccountList {
     private func decoy(for login: LoginName, in table: UserTable) -> PasswordHash? {
         guard let digest = decoyDigester.digest(Array(login.text.utf8)) else { return nil }
         let number = digest.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // A table has at least one hash: an empty file does not load.
+        // A table has at least one hash, also after a reload of a file without users.
         return table.hashes[Int(number % UInt64(table.hashes.count))]
     }
 

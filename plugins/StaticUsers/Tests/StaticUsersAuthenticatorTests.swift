@@ -109,6 +109,36 @@ struct StaticUsersAuthenticatorTests {
         }
     }
 
+    @Test(
+        "A reloaded file without users rejects everyone with the same work, once two reloads in a row find it",
+        arguments: ["users: {}\n", ""])
+    func emptied(text: String) async throws {
+        let files = try TestFiles()
+        let file = try files.write(Self.users)
+        let made = try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: PluginContext.test())
+        let authenticator = try #require(made as? StaticUsersAuthenticator)
+        _ = try files.write(text)
+        // The file may be in the middle of a write.
+        #expect(await authenticator.reload().count == 1)
+        #expect(await authenticator.login("alice", "correct horse") != .rejected(.wrong))
+        _ = try files.write(Self.users)
+        #expect(await authenticator.reload() == [])
+        _ = try files.write(text)
+        #expect(await authenticator.reload().count == 1)
+        #expect(await authenticator.reload() == [])
+        #expect(await authenticator.reload() == [])
+        for name in ["alice", "bob", "nobody"] {
+            #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
+        }
+        #expect(authenticator.accounts(at: .test) == AccountSnapshot(marks: [:]))
+        await #expect(throws: ConfigurationError.self) {
+            _ = try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: PluginContext.test())
+        }
+        _ = try files.write(Self.users)
+        #expect(await authenticator.reload() == [])
+        #expect(await authenticator.login("alice", "correct horse") != .rejected(.wrong))
+    }
+
     @Test("Making the authenticator throws if the file cannot be read")
     func makingThrows() async throws {
         await #expect(throws: ConfigurationError.self) {

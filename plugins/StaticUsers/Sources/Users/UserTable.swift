@@ -18,10 +18,10 @@ struct UserTable: Sendable {
         }
     }
 
-    /// By canonical name; never empty.
+    /// By canonical name; empty only after a reload.
     let users: [UserName: User]
-    /// Every user's hash, in the order of the names. Decoys are chosen from these, so they have the same mix of costs
-    /// as the file.
+    /// Every user's hash, in the order of the names; never empty. Decoys are chosen from these, so they have the same mix
+    /// of costs as the file. A table without users keeps the hashes of the table before it.
     let hashes: [PasswordHash]
     /// A fingerprint of each user's hash, also for users who may not log in.
     let marks: [UserName: AccountFingerprint]
@@ -30,14 +30,15 @@ struct UserTable: Sendable {
 
     /// Reads a users file and tries its hashes, on the file pool.
     ///
-    /// - Parameter tried: the costs that libcrypt has computed before.
+    /// - Parameter former: the table that a reload replaces. Its costs are not tried again. Without one, a file without
+    ///   users is rejected.
     static func load(
-        _ file: String, context: PluginContext, tried: Set<String> = []
+        _ file: String, context: PluginContext, replacing former: UserTable? = nil
     ) async throws(ConfigurationError) -> UserTable {
         let names = context.names
         let result: Result<UserTable, ConfigurationError>
         do {
-            result = try await context.filePool.run { read(file, names: names, tried: tried) }
+            result = try await context.filePool.run { read(file, names: names, replacing: former) }
         } catch {
             throw ConfigurationError(file: file, "was not read: the queue of the file threads is full; try again")
         }
@@ -46,16 +47,19 @@ struct UserTable: Sendable {
 
     /// Reads a users file and tries its hashes. Blocks.
     private static func read(
-        _ file: String, names: NameRules, tried: Set<String>
+        _ file: String, names: NameRules, replacing former: UserTable?
     ) -> Result<UserTable, ConfigurationError> {
         let problems = ConfigurationProblems()
         do throws(ConfigurationProblem) {
             let text = try SecretFile.text(at: file, remedy: "notify-gateway users add NAME")
             let document = UsersDocument(text, file: file, names: names, problems: problems)
             if problems.all.isEmpty, document.records.isEmpty {
+                if let former { return .success(UserTable([], decoys: former.hashes)) }
                 problems.add(ConfigurationProblem(at: SourceLocation(file: file), path: "", "has no users"))
             }
-            if problems.all.isEmpty { checkSupport(of: document.records, besides: tried, problems: problems) }
+            if problems.all.isEmpty {
+                checkSupport(of: document.records, besides: former?.triedCosts ?? [], problems: problems)
+            }
             guard problems.all.isEmpty else { return .failure(ConfigurationError(problems.all)) }
             let table = UserTable(document.records)
             // A missing fingerprint would look like a removed account, and the user would lose every session.
@@ -83,7 +87,7 @@ struct UserTable: Sendable {
         }
     }
 
-    private init(_ records: [UserRecord]) {
+    private init(_ records: [UserRecord], decoys: [PasswordHash]? = nil) {
         users = Dictionary(
             uniqueKeysWithValues: records.map { record in
                 let user = User(
@@ -93,7 +97,7 @@ struct UserTable: Sendable {
                 return (record.canonicalName, user)
             })
         triedCosts = Set(records.map(\.hash.costKey))
-        hashes = users.values.sorted { $0.name < $1.name }.map(\.hash)
+        hashes = decoys ?? users.values.sorted { $0.name < $1.name }.map(\.hash)
         marks = users.compactMapValues { AccountFingerprint(ofHash: $0.hash.text) }
     }
 }
