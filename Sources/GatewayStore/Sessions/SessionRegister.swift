@@ -19,6 +19,11 @@ public final class SessionRegister: SessionStore {
     /// accepts at once, so that such a step deletes no record early.
     private static let margin: Int64 = 86_400_000_000
 
+    /// The longest revocation of a single token, in microseconds: the longest lifetime of a token, a minute by which it
+    /// may be dated ahead, and a minute for which it is accepted after its expiry. The `exp` of a token that an
+    /// operator revokes is not verified and may be any number.
+    private static let longestRevocation = (SessionTable.memory + 60) * 1_000_000
+
     /// Reads sessions and revocations from the ledger. Blocks; called at startup.
     public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
         self.ledger = ledger
@@ -127,6 +132,7 @@ public final class SessionRegister: SessionStore {
 
     /// Revokes one token in memory, then on disk. If the write fails, the token is valid again.
     public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+        let until = limited(until)
         table.withLock { $0.beginRevoking(token: id, of: user) }
         let written = await ledger.write { try $0.revoke(token: id, of: user, until: until) }
         table.withLock { $0.finishRevoking(token: id, of: user, until: written.isSuccess ? until : nil) }
@@ -143,8 +149,15 @@ public final class SessionRegister: SessionStore {
 
     /// Revokes one token for an operator: in memory, then on disk. If the write fails, it stays revoked in memory.
     public func revokeInMemory(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+        let until = limited(until)
         table.withLock { $0.revoke(token: id, of: user, until: until) }
         try await ledger.write { try $0.revoke(token: id, of: user, until: until) }.get()
+    }
+
+    /// Returns the time, limited to the latest one at which a token from now can still be accepted.
+    private func limited(_ until: WallTime) -> WallTime {
+        // If the clock was set back, the later time counts.
+        min(until, max(clocks.wall(), agreedTime).adding(Self.longestRevocation))
     }
 
     /// Revokes all access of the users, in memory only. The caller then writes the revocations to disk.
