@@ -186,6 +186,39 @@ struct SessionRegisterTests {
         #expect(register.allSessions.map(\.id).sorted { $0.text < $1.text } == [session(2).id, session(3).id])
     }
 
+    @Test("What an operator revokes during an outage is written by a retry", arguments: [false, true])
+    func retried(byOperator: Bool) async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let open = session(1)
+        _ = try await register.start(open, since: register.epoch)
+        let now = clock.clocks.wall()
+        let end = WallTime(seconds: now.seconds + 3600)
+        let held = register
+        try await fixture.refuseWrites(true)
+        for _ in 0..<2 {
+            await #expect(throws: LedgerUnavailable.self) { try await held.endAtOnce(open.id, of: Fixture.alice) }
+        }
+        await #expect(throws: LedgerUnavailable.self) {
+            try await held.revokeInMemory(token: "t", of: Fixture.alice, until: end)
+        }
+        #expect(register.userOfUnwrittenEnd(open.id) == Fixture.alice)
+        try await fixture.refuseWrites(false)
+        if byOperator {
+            let closed = try await register.endAtOnce(open.id, of: Fixture.alice)
+            #expect(closed)
+        } else {
+            try await register.forgetEnded()
+        }
+        #expect(register.userOfUnwrittenEnd(open.id) == nil)
+        let again = try await register.endAtOnce(open.id, of: Fixture.alice)
+        #expect(!again)
+        (fixture, register) = try reopened(fixture)
+        #expect(register.session(open.id) == nil)
+        #expect(
+            register.isRevoked(TokenReference(id: "t", session: nil, issued: now, expires: end), of: Fixture.alice))
+    }
+
     @Test("The row of a session that a new one replaced is removed later if it cannot be removed at once")
     func evicted() async throws {
         var fixture = try Fixture()
