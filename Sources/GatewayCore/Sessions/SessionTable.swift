@@ -137,9 +137,11 @@ public struct SessionTable: Sendable {
         counts[key] = counts[key].flatMap { $0 > 1 ? $0 - 1 : nil }
     }
 
-    /// Revokes one token until it expires by itself.
+    /// Revokes one token until it expires by itself. Does not shorten an earlier revocation, because the time may come
+    /// from a token whose signature was not verified.
     public mutating func revoke(token id: String, of user: UserName, until: WallTime) {
-        tokens[TokenKey(user: user, id: id)] = until
+        let key = TokenKey(user: user, id: id)
+        tokens[key] = max(until, tokens[key] ?? until)
     }
 
     /// Closes all sessions of the user and revokes every token issued to the user up to now.

@@ -11,8 +11,9 @@ extension LedgerTables {
         while let row = try users.next() { table.revoke(try Self.user(row), at: try row.time("at")) }
         let tokens = try Row.fetchCursor(database, sql: "SELECT user, token, until FROM revoked_token")
         while let row = try tokens.next() {
-            table.revoke(
-                token: try row.required("token", as: String.self), of: try Self.user(row), until: try row.time("until"))
+            // An end that cannot be read never ends, because an error would keep the gateway from starting.
+            let until = (try? row.time("until")) ?? WallTime(microseconds: .max)
+            table.revoke(token: try row.required("token", as: String.self), of: try Self.user(row), until: until)
         }
         let sessions = try Row.fetchCursor(database, sql: "SELECT * FROM session")
         while let row = try sessions.next() {
@@ -47,13 +48,14 @@ extension LedgerTables {
         for id in ids { try execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text]) }
     }
 
+    /// Stores the revocation of a token. Limits `until` to the times that a start reads.
     func revoke(token id: String, of user: UserName, until: WallTime) throws {
         try execute(
             sql: """
                 INSERT INTO revoked_token (user, token, until) VALUES (?, ?, ?)
-                ON CONFLICT (user, token) DO UPDATE SET until = excluded.until
+                ON CONFLICT (user, token) DO UPDATE SET until = max(until, excluded.until)
                 """,
-            arguments: [user.text, id, until.microseconds])
+            arguments: [user.text, id, min(max(0, until.microseconds), Row.latestTime)])
     }
 
     /// Revokes all access of the user: removes sessions, invalidates tokens, and marks registrations for deletion at
@@ -87,7 +89,8 @@ extension LedgerTables {
 
     func forgetSessions(before now: WallTime) throws {
         try execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.microseconds])
-        try execute(sql: "DELETE FROM revoked_token WHERE until <= ?", arguments: [now.microseconds])
+        // A negative end counts as unreadable and never ends.
+        try execute(sql: "DELETE FROM revoked_token WHERE until BETWEEN 0 AND ?", arguments: [now.microseconds])
         try execute(
             sql: "DELETE FROM revoked_user WHERE at <= ?",
             arguments: [now.adding(-SessionTable.memory * 1_000_000).microseconds])

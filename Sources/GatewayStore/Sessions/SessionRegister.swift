@@ -12,12 +12,17 @@ public final class SessionRegister: SessionStore {
     /// A copy of the table's revocation count, readable without the lock.
     private let revocations: Atomic<UInt64>
     private let confirmed: Mutex<ConfirmedTime>
-    /// The sessions that are closed in memory while their rows could not be removed.
-    private let endedRows = Mutex<Set<SessionID>>([])
+    /// The changes that have effect in memory and are not on disk yet.
+    private let unwritten = Mutex(UnwrittenChanges())
 
     /// How long expired records are kept, in microseconds: as long as the largest clock step that ``ConfirmedTime``
     /// accepts at once, so that such a step deletes no record early.
     private static let margin: Int64 = 86_400_000_000
+
+    /// The longest revocation of a single token, in microseconds: the longest lifetime of a token, a minute by which it
+    /// may be dated ahead, and a minute for which it is accepted after its expiry. The `exp` of a token that an
+    /// operator revokes is not verified and may be any number.
+    private static let longestRevocation = (SessionTable.memory + 60) * 1_000_000
 
     /// Reads sessions and revocations from the ledger. Blocks; called at startup.
     public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
@@ -93,20 +98,26 @@ public final class SessionRegister: SessionStore {
         // The user was revoked during the write; the revocation's own transaction may have run before it.
         let removed = gone ?? [session.id]
         if !removed.isEmpty {
-            endedRows.withLock { $0.formUnion(removed) }
+            unwritten.withLock { changes in for id in removed { changes.sessions[id] = session.user } }
             // `forgetEnded` retries a failed removal, which does not affect the new session.
-            try? await removeEndedRows()
+            try? await writeUnwritten()
         }
         return gone != nil
     }
 
-    /// Removes the rows of sessions that are closed in memory.
-    private func removeEndedRows() async throws(LedgerUnavailable) {
-        let rows = endedRows.withLock(\.self)
-        if rows.isEmpty { return }
-        try await ledger.write { try $0.removeSessions(Array(rows)) }.get()
-        endedRows.withLock { $0.subtract(rows) }
+    /// Writes the changes that have effect in memory only.
+    private func writeUnwritten() async throws(LedgerUnavailable) {
+        let changes = unwritten.withLock(\.self)
+        if changes.isEmpty { return }
+        try await ledger.write { tables in
+            try tables.removeSessions(Array(changes.sessions.keys))
+            for (token, until) in changes.tokens { try tables.revoke(token: token.id, of: token.user, until: until) }
+        }.get()
+        unwritten.withLock { $0.remove(changes) }
     }
+
+    /// Returns the user of a session that is closed in memory but not on disk; nil if there is none.
+    public func userOfUnwrittenEnd(_ id: SessionID) -> UserName? { unwritten.withLock { $0.sessions[id] } }
 
     /// Stores a renewal, on disk first. Returns false if the session does not exist.
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
@@ -127,6 +138,7 @@ public final class SessionRegister: SessionStore {
 
     /// Revokes one token in memory, then on disk. If the write fails, the token is valid again.
     public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+        let until = limited(until)
         table.withLock { $0.beginRevoking(token: id, of: user) }
         let written = await ledger.write { try $0.revoke(token: id, of: user, until: until) }
         table.withLock { $0.finishRevoking(token: id, of: user, until: written.isSuccess ? until : nil) }
@@ -134,17 +146,36 @@ public final class SessionRegister: SessionStore {
     }
 
     /// Closes a session for an operator, or because its account was removed: in memory, then on disk. If the write
-    /// fails, the session stays closed in memory until the next start.
+    /// fails, the session stays closed in memory; a repeated call and `forgetEnded` retry the write.
+    ///
+    /// - Returns: Whether the session is closed now. False if it was closed on disk before.
     public func endAtOnce(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
-        guard table.withLock({ $0.end(id, of: user) }) else { return false }
-        try await ledger.write { try $0.removeSessions([id]) }.get()
+        let isClosed = table.withLock { table in
+            guard table.end(id, of: user) else { return false }
+            unwritten.withLock { $0.sessions[id] = user }
+            return true
+        }
+        guard isClosed || userOfUnwrittenEnd(id) == user else { return false }
+        try await writeUnwritten()
         return true
     }
 
-    /// Revokes one token for an operator: in memory, then on disk. If the write fails, it stays revoked in memory.
+    /// Revokes one token for an operator: in memory, then on disk. If the write fails, it stays revoked in memory,
+    /// and a repeated call and `forgetEnded` retry the write.
     public func revokeInMemory(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
+        let until = limited(until)
         table.withLock { $0.revoke(token: id, of: user, until: until) }
-        try await ledger.write { try $0.revoke(token: id, of: user, until: until) }.get()
+        unwritten.withLock { changes in
+            let token = UnwrittenChanges.Token(user: user, id: id)
+            changes.tokens[token] = max(until, changes.tokens[token] ?? until)
+        }
+        try await writeUnwritten()
+    }
+
+    /// Returns the time, limited to the latest one at which a token from now can still be accepted.
+    private func limited(_ until: WallTime) -> WallTime {
+        // If the clock was set back, the later time counts.
+        min(until, max(clocks.wall(), agreedTime).adding(Self.longestRevocation))
     }
 
     /// Revokes all access of the users, in memory only. The caller then writes the revocations to disk.
@@ -167,7 +198,28 @@ public final class SessionRegister: SessionStore {
             try $0.storeConfirmedTime(now)
             try $0.forgetSessions(before: end)
         }.get()
-        try await removeEndedRows()
+        try await writeUnwritten()
+    }
+}
+
+/// Closed sessions and revoked tokens whose rows are not written yet.
+private struct UnwrittenChanges: Sendable {
+    struct Token: Hashable {
+        let user: UserName
+        let id: String
+    }
+
+    /// The closed sessions, each with its user.
+    var sessions: [SessionID: UserName] = [:]
+    /// The revoked tokens, each with the end of its revocation.
+    var tokens: [Token: WallTime] = [:]
+
+    var isEmpty: Bool { sessions.isEmpty && tokens.isEmpty }
+
+    /// Removes changes that are on disk.
+    mutating func remove(_ written: UnwrittenChanges) {
+        for id in written.sessions.keys { sessions[id] = nil }
+        tokens = tokens.filter { written.tokens[$0.key] != $0.value }
     }
 }
 

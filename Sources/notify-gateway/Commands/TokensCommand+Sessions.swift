@@ -36,8 +36,8 @@ extension TokensCommand {
             discussion: """
                 With --user, everything that was granted to the user until now is revoked, including registrations; a \
                 user who knows the password can log in again. With --session, that session ends. With neither, one \
-                token is read from standard input: its session ends, or the token alone if it has none. Takes effect \
-                at once and is recorded with your uid. Prints the numbers of ended sessions and registrations, and \
+                token is read from standard input: its session ends, or the token alone if it has none. The token's \
+                signature is not verified. Takes effect at once and is recorded with your uid. Prints the numbers of ended sessions and registrations, and \
                 exits 1 if a user had none. If no gateway runs, changes its ledger.
 
                 Examples:
@@ -56,11 +56,12 @@ extension TokensCommand {
 
         func run() async throws {
             let (arguments, what) = try target()
+            let note = user == nil && session == nil ? " The token's signature was not verified." : ""
             var ended: JSONValue?
             let fault = try await gateway.perform(ControlRequest("tokens revoke", arguments)) { ended = $0 }
             if let fault { throw fault }
             guard let sessions = ended?["sessions"]?.integer, let devices = ended?["registrations"]?.integer else {
-                return Console.printMessage("Revoked: \(what.printable).")
+                return Console.printMessage("Revoked: \(what.printable).\(note)")
             }
             if sessions == 0, devices == 0 {
                 throw CommandFailure.refused(
@@ -68,8 +69,8 @@ extension TokensCommand {
                         + "that were issued until now are rejected from now on.")
             }
             Console.printMessage(
-                "Revoked: \(what.printable): \(Self.count(sessions, "session")), \(Self.count(devices, "registration"))."
-            )
+                "Revoked: \(what.printable): \(Self.count(sessions, "session")), "
+                    + "\(Self.count(devices, "registration")).\(note)")
         }
 
         private static func count(_ number: Int64, _ noun: String) -> String {
@@ -88,10 +89,11 @@ extension TokensCommand {
             if let session = claims["sid"]?.string {
                 return ([.init("session", .string(session))], "session \(session) of \(user)")
             }
+            let (until, overflow) = max(0, end).addingReportingOverflow(60)
             return (
                 [
                     .init("user", .string(user)), .init("token", .string(id)),
-                    .init("until", .number(String(end.addingReportingOverflow(60).partialValue))),
+                    .init("until", .number(String(overflow ? .max : until))),
                 ], "token \(id) of \(user)"
             )
         }

@@ -154,7 +154,16 @@ struct MessageTests {
                 "\(stranger.output)")
             let known = try await gateway.command(["explain", "--user", "alice"] + call)
             #expect(!known.output.contains("unknown to"))
+            // {"sub":"carol","jti":"x1","exp":999999999999}
+            let forged = try await directory.command(
+                "tokens", "revoke",
+                input: "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYXJvbCIsImp0aSI6IngxIiwiZXhwIjo5OTk5OTk5OTk5OTl9.AAAA")
+            #expect(forged.status == 0)
+            #expect(
+                forged.errors == "Revoked: token x1 of carol. The token's signature was not verified.\n",
+                "\(forged.errors)")
         }
+        // The next start reads the revocation.
         #expect(try await directory.command("tokens", "revoke", "--user", "bob").status == 1)
     }
 }

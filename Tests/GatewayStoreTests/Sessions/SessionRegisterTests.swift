@@ -97,6 +97,53 @@ struct SessionRegisterTests {
         #expect(rows == 0)
     }
 
+    @Test("A token with any expiry can be revoked, which ends after the longest lifetime and stops no start")
+    func unverifiedExpiry() async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let now = clock.clocks.wall()
+        func isRevoked(_ id: String) -> Bool {
+            register.isRevoked(
+                TokenReference(id: id, session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60)),
+                of: Fixture.alice)
+        }
+        for (id, seconds) in [("far", 999_999_999_999), ("last", Int64.max), ("negative", .min)] {
+            try await register.revokeInMemory(token: id, of: Fixture.alice, until: WallTime(seconds: seconds))
+            try await register.revoke(token: id + " by its user", of: Fixture.alice, until: WallTime(seconds: seconds))
+        }
+        // A forged token with the id of a revoked one does not shorten the revocation.
+        try await register.revokeInMemory(token: "far", of: Fixture.alice, until: WallTime(seconds: 1))
+        for _ in 0..<2 {
+            #expect(isRevoked("far") && isRevoked("last") && isRevoked("far by its user"))
+            try await register.forgetEnded()
+            (fixture, register) = try reopened(fixture)
+        }
+        clock.advance(by: .seconds(7 * 86_400))
+        try await register.forgetEnded()
+        #expect(isRevoked("far") && isRevoked("last"))
+        clock.advance(by: .seconds(86_400 + 180))
+        try await register.forgetEnded()
+        #expect(!isRevoked("far") && !isRevoked("last"))
+    }
+
+    @Test("A stored revocation of a token whose end cannot be read is kept", arguments: [Int64.min, -1, Int64.max])
+    func unreadableEnd(until: Int64) async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        try await fixture.ledger.database.writeWithoutTransaction { database in
+            try database.execute(
+                sql: "INSERT INTO revoked_token (user, token, until) VALUES ('alice', 't', ?)", arguments: [until])
+        }
+        let now = clock.clocks.wall()
+        let token = TokenReference(id: "t", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))
+        for _ in 0..<2 {
+            (fixture, register) = try reopened(fixture)
+            #expect(register.isRevoked(token, of: Fixture.alice))
+            try await register.forgetEnded()
+            #expect(register.isRevoked(token, of: Fixture.alice))
+        }
+    }
+
     @Test(
         "If the ledger cannot be written nothing changes, not even in memory; what an operator revokes is revoked in memory all the same"
     )
@@ -137,6 +184,39 @@ struct SessionRegisterTests {
         #expect(ended)
         (fixture, register) = try reopened(fixture)
         #expect(register.allSessions.map(\.id).sorted { $0.text < $1.text } == [session(2).id, session(3).id])
+    }
+
+    @Test("What an operator revokes during an outage is written by a retry", arguments: [false, true])
+    func retried(byOperator: Bool) async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let open = session(1)
+        _ = try await register.start(open, since: register.epoch)
+        let now = clock.clocks.wall()
+        let end = WallTime(seconds: now.seconds + 3600)
+        let held = register
+        try await fixture.refuseWrites(true)
+        for _ in 0..<2 {
+            await #expect(throws: LedgerUnavailable.self) { try await held.endAtOnce(open.id, of: Fixture.alice) }
+        }
+        await #expect(throws: LedgerUnavailable.self) {
+            try await held.revokeInMemory(token: "t", of: Fixture.alice, until: end)
+        }
+        #expect(register.userOfUnwrittenEnd(open.id) == Fixture.alice)
+        try await fixture.refuseWrites(false)
+        if byOperator {
+            let closed = try await register.endAtOnce(open.id, of: Fixture.alice)
+            #expect(closed)
+        } else {
+            try await register.forgetEnded()
+        }
+        #expect(register.userOfUnwrittenEnd(open.id) == nil)
+        let again = try await register.endAtOnce(open.id, of: Fixture.alice)
+        #expect(!again)
+        (fixture, register) = try reopened(fixture)
+        #expect(register.session(open.id) == nil)
+        #expect(
+            register.isRevoked(TokenReference(id: "t", session: nil, issued: now, expires: end), of: Fixture.alice))
     }
 
     @Test("The row of a session that a new one replaced is removed later if it cannot be removed at once")

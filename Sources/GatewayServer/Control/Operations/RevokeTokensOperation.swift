@@ -28,12 +28,13 @@ struct RevokeTokensOperation: ControlOperation {
             try await change(record) { () throws(LedgerUnavailable) in try await revocation.revokeWithoutRecord(user) }
             try await report(sessions: logins, registrations: devices, in: context)
         case (nil, let text?, nil, nil):
-            guard let session = SessionID(text).flatMap(sessions.session) else {
-                throw .refused("There is no such session.")
-            }
-            let record = try await context.record(.operatorRevoke, user: session.user, target: session.id.text)
+            // A session that an earlier call could close in memory only is closed on disk.
+            guard let session = SessionID(text),
+                let owner = sessions.session(session)?.user ?? sessions.userOfUnwrittenEnd(session)
+            else { throw .refused("There is no such session.") }
+            let record = try await context.record(.operatorRevoke, user: owner, target: session.text)
             try await change(record) { () throws(LedgerUnavailable) in
-                _ = try await sessions.endAtOnce(session.id, of: session.user)
+                _ = try await sessions.endAtOnce(session, of: owner)
             }
             try await report(sessions: 1, in: context)
         case (let user?, nil, let token?, let until?):
@@ -68,7 +69,8 @@ struct RevokeTokensOperation: ControlOperation {
         } catch {
             record.failed()
             throw .unavailable(
-                "The change has effect until the next start only, because it could not be written: \(error.detail)")
+                "The change has effect until the next start only, because it could not be written: \(error.detail). "
+                    + "Repeat the command when the ledger can be written.")
         }
     }
 }

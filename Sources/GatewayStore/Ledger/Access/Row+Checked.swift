@@ -35,8 +35,8 @@ extension Row {
         try optional(column, as: Int64.self) == nil ? nil : time(column)
     }
 
-    /// 10000-01-01T00:00:00Z.
-    private static let latestTime: Int64 = 253_402_300_800_000_000
+    /// The latest time that the ledger stores: 10000-01-01T00:00:00Z.
+    static let latestTime: Int64 = 253_402_300_800_000_000
 
     private static func unreadable(_ column: String) -> LedgerUnavailable {
         LedgerUnavailable("the ledger contains an invalid row: its \(column) cannot be read")
