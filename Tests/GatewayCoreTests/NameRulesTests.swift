@@ -35,6 +35,28 @@ import Testing
         #expect(canonical(name) == folded)
     }
 
+    @Test(
+        "A name that folding changes by more than letter case is ambiguous",
+        arguments: [
+            "\u{212A}im", "\u{17F}am", "wei\u{DF}", "WEI\u{1E9E}", "\u{FB01}ona", "\u{3C2}", "\u{1F80}", "\u{37E}",
+        ])
+    func aNameThatFoldingChangesByMoreThanLetterCaseIsAmbiguous(_ name: String) {
+        #expect(!NameRules.isUnambiguous(name))
+        #expect(NameRules(escaping: .hex).unambiguousCanonical(name) == nil)
+    }
+
+    @Test(
+        "A name that folding changes only in letter case or composition is unambiguous",
+        arguments: [
+            "weiss", "WEISS", "Ren\u{E9}", "RENE\u{301}", "\u{130}da", "\u{131}da", "\u{10D}apek",
+            "\u{41F}\u{451}\u{442}\u{440}", "\u{1F0}", "j\u{30C}", "\u{738B}",
+        ])
+    func aNameThatFoldingChangesOnlyInLetterCaseOrCompositionIsUnambiguous(_ name: String) {
+        let hex = NameRules(escaping: .hex)
+        #expect(NameRules.isUnambiguous(name))
+        #expect(hex.unambiguousCanonical(name) == hex.canonical(name))
+    }
+
     @Test("The dotless and the dotted I differ from the plain I") func theDotlessAndTheDottedIDifferFromThePlainI() {
         #expect(canonical("\u{131}da") == nil)
         #expect(canonical("\u{130}da") == nil)

@@ -88,6 +88,7 @@ public struct AuthenticatorChain: Sendable {
         guard !accountAuthenticators.isEmpty else { return nil }
         var status = AccountStatus.ended(.wrong)
         for (bounds, authenticator) in accountAuthenticators {
+            guard authenticator is any AccountList || NameRules.isUnambiguous(account.login.text) else { continue }
             status = await authenticator.status(of: account.login)
             switch status {
             case .good(let groups):
@@ -111,6 +112,10 @@ public struct AuthenticatorChain: Sendable {
     func lookUpAccount(of user: UserName, login: LoginName) async -> AccountLookup {
         var lookup = AccountLookup()
         for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
+            guard link.mayVerify(login) else {
+                lookup.unknownTo.append(link.name)
+                continue
+            }
             guard let authenticator = link.authenticator as? any AccountAuthenticator else {
                 lookup.undecided.append(.init(authenticator: link.name, reason: .loginsOnly))
                 continue
@@ -183,6 +188,7 @@ public struct AuthenticatorChain: Sendable {
         }
         defer { inProgress.count.subtract(1, ordering: .relaxed) }
         for link in candidates.links {
+            if case .password(let login, _) = credential, !link.mayVerify(login) { continue }
             let start = link.metrics?.now() ?? 0
             let outcome = await link.authenticator.authenticate(credential, from: peer)
             link.metrics?.note(outcome, since: start)
@@ -220,6 +226,14 @@ public struct AuthenticatorChain: Sendable {
 }
 
 extension AuthenticatorChain.Link {
+    /// Returns whether the authenticator may verify a password for the login name.
+    ///
+    /// Two accounts whose names fold to one user are an error in an account list. An authenticator without one may have
+    /// both, so it does not receive a name that folding changes by more than letter case.
+    fileprivate func mayVerify(_ login: LoginName) -> Bool {
+        authenticator is any AccountList || NameRules.isUnambiguous(login.text)
+    }
+
     /// Checks an accepted identity: rejects it if its user differs from the presented one, or if it is outside the
     /// scope of the authenticator.
     fileprivate func checked(

@@ -57,7 +57,7 @@ extension ConfigurationReader {
         guard let text = string(name) else { return nil }
         guard let word = Word(rawValue: text) else {
             let allowed = Word.allCases.map(\.rawValue).joined(separator: ", ")
-            report(name, "\"\(text)\" is not one of: \(allowed)")
+            report(name, "\(quoted(text)) is not one of: \(allowed)")
             return nil
         }
         return word
@@ -86,7 +86,7 @@ extension ConfigurationReader {
         guard let number = Int(digits), let shift = units[String(text.dropFirst(digits.count))],
             number <= Int.max >> shift
         else {
-            report(name, "\"\(text)\" is not a size; write a number of bytes, or a number and KiB, MiB or GiB")
+            report(name, "\(quoted(text)) is not a size; write a number of bytes, or a number and KiB, MiB or GiB")
             return nil
         }
         return number << shift
@@ -96,7 +96,7 @@ extension ConfigurationReader {
     public func duration(_ name: String, in range: ClosedRange<Duration>) -> Duration? {
         guard let text = string(name) else { return nil }
         guard let duration = Duration(configured: text) else {
-            report(name, "\"\(text)\" is not a time; write a number and ms, s, min, h or d, such as 30s")
+            report(name, "\(quoted(text)) is not a time; write a number and ms, s, min, h or d, such as 30s")
             return nil
         }
         guard range.contains(duration) else {

@@ -7,7 +7,11 @@ public enum YAMLDocument {
     public static let longest = 16 * 1024 * 1024
 
     /// Parses the text and returns the root. An empty document is null.
-    public static func parse(_ text: String, file: String) throws(ConfigurationProblem) -> ConfigurationNode {
+    ///
+    /// - Parameter concealsText: Whether the problem contains no text of the file, for a file of secrets.
+    public static func parse(
+        _ text: String, file: String, concealsText: Bool = false
+    ) throws(ConfigurationProblem) -> ConfigurationNode {
         let start = SourceLocation(file: file, line: 1, column: 1)
         guard text.utf8.count <= longest else {
             throw ConfigurationProblem(at: start, path: "", "the file is longer than \(longest) bytes")
@@ -17,18 +21,20 @@ public enum YAMLDocument {
             guard let root = try parser.singleRoot() else {
                 return ConfigurationNode(.scalar("", isPlain: true), at: start)
             }
-            var converter = Converter(file: file)
+            var converter = Converter(file: file, concealsText: concealsText)
             return try converter.convert(root, path: "", depth: 0)
         } catch let problem as ConfigurationProblem {
             throw problem
         } catch let error as YamlError {
-            throw problem(for: error, in: text, file: file)
+            throw problem(for: error, in: text, file: file, concealsText)
         } catch {
-            throw ConfigurationProblem(at: start, path: "", "is not YAML: \(error)")
+            throw ConfigurationProblem(at: start, path: "", "is not YAML")
         }
     }
 
-    private static func problem(for error: YamlError, in text: String, file: String) -> ConfigurationProblem {
+    private static func problem(
+        for error: YamlError, in text: String, file: String, _ concealsText: Bool
+    ) -> ConfigurationProblem {
         func at(_ mark: Mark, _ message: String) -> ConfigurationProblem {
             ConfigurationProblem(
                 at: SourceLocation(file: file, line: mark.line, column: mark.column), path: "", message)
@@ -38,18 +44,22 @@ public enum YAMLDocument {
             .composer(_, let problem, let mark, _):
             return at(mark, "is not YAML: \(problem)")
         case .duplicatedKeysInMapping(let duplicates, let context):
-            let names = duplicates.map { "\"\($0)\"" }.joined(separator: ", ")
+            let printable = concealsText ? [] : duplicates.filter(ConfigurationReader.isPrintable)
+            let names = printable.isEmpty ? "" : ": " + printable.map { "\"\($0)\"" }.joined(separator: ", ")
             let first = context.mark
             guard let name = duplicates.first, let second = YAMLDuplicateKey.second(of: name, after: first, in: text)
             else {
-                return at(first, "duplicate name in this mapping: \(names)")
+                return at(first, "duplicate name in this mapping\(names)")
             }
             return ConfigurationProblem(
                 at: SourceLocation(file: file, line: second.line, column: second.column), path: "",
-                "duplicate name in this mapping: \(names); first at line \(first.line)")
-        default:
+                "duplicate name in this mapping\(names); first at line \(first.line)")
+        case .reader(let problem, _, _, _):
             return ConfigurationProblem(
-                at: SourceLocation(file: file, line: 1, column: 1), path: "", "is not YAML: \(error)")
+                at: SourceLocation(file: file, line: 1, column: 1), path: "", "is not YAML: \(problem)")
+        default:
+            // The error's description contains a part of the file.
+            return ConfigurationProblem(at: SourceLocation(file: file, line: 1, column: 1), path: "", "is not YAML")
         }
     }
 }
@@ -57,6 +67,7 @@ public enum YAMLDocument {
 /// A bounded conversion of Yams' nodes into `ConfigurationNode`.
 private struct Converter {
     let file: String
+    let concealsText: Bool
     // Yams expands aliases, so a small file can grow to any size.
     var nodesLeft = 2_000_000
 
@@ -94,10 +105,12 @@ private struct Converter {
             }
             // Yams treats a number and the same digits in quotation marks as two keys; for readers they are one name.
             guard names.insert(name.string).inserted else {
-                throw ConfigurationProblem(
-                    at: place, path: path, "duplicate name in this mapping: \"\(name.string)\"")
+                let isPrintable = !concealsText && ConfigurationReader.isPrintable(name.string)
+                let printed = isPrintable ? ": \"\(name.string)\"" : ""
+                throw ConfigurationProblem(at: place, path: path, "duplicate name in this mapping\(printed)")
             }
-            let inner = path.isEmpty ? name.string : "\(path).\(name.string)"
+            let isPrintable = !concealsText && ConfigurationReader.isPrintable(name.string)
+            let inner = !isPrintable ? path : path.isEmpty ? name.string : "\(path).\(name.string)"
             let converted = try convert(value, path: inner, depth: depth + 1)
             entries.append(.init(name: name.string, location: place, value: converted))
         }

@@ -49,6 +49,27 @@ public struct NameRules: Sendable, Hashable {
         return escaped(stripped(name))
     }
 
+    /// Returns the canonical form of a name of an authenticator that cannot list its accounts, or nil if the name is
+    /// not `isUnambiguous(_:)`.
+    public func unambiguousCanonical(_ name: String) -> UserName? {
+        Self.isUnambiguous(name) ? canonical(name) : nil
+    }
+
+    /// Returns whether case folding changes only the letter case of the name.
+    ///
+    /// Folding also merges letters that account databases distinguish: `ß` becomes `ss`, `ſ` becomes `s`, a ligature
+    /// becomes its letters, and NFC turns the Kelvin sign into `K`. Two accounts of an authenticator whose accounts are
+    /// not known could then be one user, so such names are refused there.
+    public static func isUnambiguous(_ name: String) -> Bool {
+        if name.utf8.allSatisfy({ $0 < 0x80 }) { return true }
+        guard name.utf8.count <= longestPresented else { return false }
+        let becomesASCII = name.unicodeScalars.contains { scalar in
+            !scalar.isASCII && String(scalar).precomposedStringWithCanonicalMapping.utf8.allSatisfy { $0 < 0x80 }
+        }
+        // Text is compared by canonical equivalence.
+        return !becomesASCII && folded(name) == name.precomposedStringWithCanonicalMapping.lowercased()
+    }
+
     static let longestPresented = 1024
 
     /// Returns the folded name without prefix and suffix.

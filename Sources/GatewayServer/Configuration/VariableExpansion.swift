@@ -28,6 +28,7 @@ struct VariableExpansion {
 
     private func expand(_ text: String, _ location: SourceLocation, _ path: String) -> String {
         var result = ""
+        var values: [String] = []
         var rest = text[...]
         while let start = rest.firstRange(of: "${") {
             result += rest[..<start.lowerBound]
@@ -36,10 +37,14 @@ struct VariableExpansion {
                 return text
             }
             let word = String(rest[start.upperBound..<end])
-            result += value(of: word, location, path) ?? ""
+            let value = value(of: word, location, path) ?? ""
+            values.append(value)
+            result += value
             rest = rest[rest.index(after: end)...]
         }
-        return result + rest
+        result += rest
+        problems.conceal(values, in: result, at: location)
+        return result
     }
 
     private func value(of word: String, _ location: SourceLocation, _ path: String) -> String? {

@@ -45,6 +45,22 @@ struct ConfigurationProblemTests {
     }
 
     @Test(
+        "No problem contains a value from an expansion or an unusual unknown key",
+        arguments: [
+            "backend: { url: \"http://127.0.0.1:1\", credential: \"${SEC}\" }\n",
+            "backend: { url: \"http://u:${SEC}@127.0.0.1\" }\n", "listen: [{ address: \"${SEC}\" }]\n",
+            "limits: [{ name: a, per: sender, rate: \"${SEC}/s\" }]\n",
+            "backend: { credential: { shared-password:\"hunter2-SECRET\" } }\n",
+        ])
+    func noSecrets(_ text: String) {
+        let (_, problems) = ConfigurationFile.read(
+            text, file: "gateway.yaml", directory: "", catalog: PluginCatalog([FixedPlugin.self]),
+            environment: ["SEC": "hunter2-SECRET"])
+        #expect(!problems.isEmpty)
+        #expect(!problems.contains { $0.description.lowercased().contains("hunter2") }, "\(problems)")
+    }
+
+    @Test(
         "One error is one problem",
         arguments: [
             ("listen: []\n", "gateway.yaml:1:9: listen: must name at least one listener"),

@@ -86,6 +86,36 @@ struct AuthenticatorScopeTests {
         await TestGateway(asking: says("alice")).expect(.identityUnmapped, for: .login("a b", "x"))
     }
 
+    @Test(
+        "Without an account list, an account whose name folds to another user cannot log in",
+        arguments: [("wei\u{DF}", "weiss"), ("\u{17F}am", "sam"), ("\u{FB01}ona", "fiona")])
+    func foldedNames(_ name: String, _ other: String) async {
+        let counting = CountingAuthenticator([name: "own", other: "other"])
+        let gateway = TestGateway(asking: counting)
+        #expect(await gateway.login(name, "own") == 401)
+        #expect(counting.timesAsked == 0)
+        #expect(await gateway.login(other, "own") == 401)
+        #expect(await gateway.login(other, "other") == 200)
+    }
+
+    @Test("With an account list, a name that folds to another spelling is verified")
+    func foldedNamesInAList() async {
+        let gateway = TestGateway(asking: ListedAccount())
+        #expect(await gateway.login("wei\u{DF}", "own") == 200)
+        #expect(await gateway.login("weiss", "own") == 200)
+    }
+
+    /// An authenticator that lists one account, `weiss`.
+    private struct ListedAccount: AccountList {
+        func accounts(at now: WallTime) -> AccountSnapshot { AccountSnapshot(marks: [:]) }
+        var files: [String] { [] }
+        func reload() async -> [ConfigurationProblem] { [] }
+        func status(of login: LoginName) async -> AccountStatus { .good(groups: []) }
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+            .accepted(Identity(user: .test("weiss"), authenticator: "listed"))
+        }
+    }
+
     @Test("Two spellings of one user name are the same user")
     func spellings() async {
         let gateway = TestGateway(asking: says("alice")) { $0.names = NameRules(suffixes: ["@example.com"]) }

@@ -56,6 +56,19 @@ struct AuthenticatorTests {
     }
 
     @Test(
+        "A name that case folding merges with another is no user",
+        arguments: ["wei\u{DF}", "\u{17F}am", "\u{212A}im"])
+    func foldedNames(_ name: String) async throws {
+        try await withProcess(acceptsAs: name) { authenticator, _ in
+            #expect(await authenticator.present("good") == .rejected(.unmapped))
+        }
+        try await withProcess { authenticator, process in
+            #expect(await authenticator.login(name, "good") == .rejected(.unmapped))
+            #expect(process.requests.isEmpty)
+        }
+    }
+
+    @Test(
         "A verdict for another user fails the login",
         arguments: ["bob", "alice2", "no name", "alice\u{0}", " alice"])
     func anotherUser(_ other: String) async throws {

@@ -54,7 +54,7 @@ struct TokenKeysDocumentTests {
         #expect(
             found == [
                 "token-keys.yaml:2:11: keys[0].id: is not a key id: use 1 to 64 of A-Z a-z 0-9 . _ -",
-                "token-keys.yaml:3:25: keys[1].algorithm: \"none\" is not one of: HS256, HS384, HS512",
+                "token-keys.yaml:3:25: keys[1].algorithm: the value is not one of: HS256, HS384, HS512",
                 "token-keys.yaml:4:11: keys[2].id: is already the id of the key in line 3",
                 "token-keys.yaml:4:40: keys[2].secret: is 31 bytes long; HS256 needs at least 32",
                 "token-keys.yaml:5:40: keys[3].secret: is 32 bytes long; HS384 needs at least 48",
@@ -80,9 +80,21 @@ struct TokenKeysDocumentTests {
                 "token-keys.yaml:16:5: keys[14]: \"id\" is missing",
                 "token-keys.yaml:16:5: keys[14]: \"algorithm\" is missing",
                 "token-keys.yaml:16:5: keys[14]: \"secret\" is missing",
-                "token-keys.yaml:17:1: key: is not a known key; did you mean `keys`? known keys: keys",
+                "token-keys.yaml:17:1: has an unknown key",
             ])
         #expect(!found.contains { $0.contains(short) || $0.contains("geheim") || $0.contains(Forge.secret()) })
+    }
+
+    @Test(
+        "No problem contains a secret that is in the wrong place",
+        arguments: [
+            "{ id: a, secret:\"c2VjSECRET\" }", "{ id: a, secret \"c2VjSECRET\" }", "{ id: a, algorithm: c2VjSECRET }",
+            "{ c2VjSECRET: a, c2VjSECRET: b }", "secret:\"c2VjSECRET\"", "{ c2VjSECRET: 1 }",
+        ])
+    func misplacedSecrets(_ key: String) async throws {
+        let found = try await problems("keys:\n  - \(key)\n")
+        #expect(!found.isEmpty)
+        #expect(!found.contains { $0.contains("SECRET") }, "\(found)")
     }
 
     @Test("A secret that repeats a short block is rejected", arguments: 1...16)

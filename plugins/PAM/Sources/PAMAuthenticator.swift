@@ -33,7 +33,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     /// stack may return `alice` for `alice@example.com`.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         guard case .password(let login, let password) = credential else { return .notMine }
-        guard let user = context.names.canonical(login.text), LoginGrammar.isName(login) else {
+        guard let user = context.names.unambiguousCanonical(login.text), LoginGrammar.isName(login) else {
             return context.isLastOfItsKind ? .rejected(.wrong) : .notMine
         }
         guard LoginGrammar.isPassword(password) else { return .rejected(.malformed) }
@@ -52,7 +52,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     /// The modules of `auth` may accept a longer name than the account database has, and this check does not call
     /// them. If the database has no account with the login's name, the canonical name is tried.
     public func status(of login: LoginName) async -> AccountStatus {
-        guard let user = context.names.canonical(login.text), LoginGrammar.isName(login) else {
+        guard let user = context.names.unambiguousCanonical(login.text), LoginGrammar.isName(login) else {
             return .ended(.wrong)
         }
         let status = await status(of: login, as: user)
@@ -99,7 +99,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         case .refused(let reason, let isKnown):
             return isKnown || context.isLastOfItsKind ? .rejected(reason) : .notMine
         case .granted(let name, let groups):
-            guard context.names.canonical(name) == user else {
+            guard context.names.unambiguousCanonical(name) == user else {
                 context.logger.warning("PAM modules returned another user than the one logging in")
                 return .rejected(.wrong)
             }

@@ -17,11 +17,11 @@ struct TokenKeysDocument {
         self.problems = problems
         self.dropsWeakKeys = dropsWeakKeys
         let root: ConfigurationNode
-        do { root = try YAMLDocument.parse(text, file: file) } catch {
+        do { root = try YAMLDocument.parse(text, file: file, concealsText: true) } catch {
             problems.add(error)
             return
         }
-        let reader = ConfigurationReader(root, directory: "", problems: problems)
+        let reader = ConfigurationReader(root, directory: "", problems: problems, concealsText: true)
         for (node, path) in reader.sequence("keys") ?? [] {
             let key = reader.reader(of: node, under: path)
             readKey(key)

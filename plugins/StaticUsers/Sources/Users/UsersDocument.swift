@@ -24,11 +24,14 @@ struct UsersDocument {
 
     private mutating func readYAML(_ text: String, file: String) {
         let root: ConfigurationNode
-        do { root = try YAMLDocument.parse(text, file: file) } catch { return problems.add(error) }
-        let reader = ConfigurationReader(root, directory: "", problems: problems)
+        do { root = try YAMLDocument.parse(text, file: file, concealsText: true) } catch {
+            return problems.add(error)
+        }
+        let reader = ConfigurationReader(root, directory: "", problems: problems, concealsText: true)
         let users = reader.mapping("users")
-        for entry in users?.allEntries() ?? [] {
-            guard let user = users?.reader(of: entry.value, under: entry.name) else { continue }
+        for (index, entry) in (users?.allEntries() ?? []).enumerated() {
+            let shown = Self.isPrintable(entry.name) ? entry.name : "[\(index)]"
+            guard let user = users?.reader(of: entry.value, under: shown) else { continue }
             readUser(user, named: entry)
         }
         reader.finish()
@@ -57,7 +60,7 @@ struct UsersDocument {
             return time
         }
         reader.finish()
-        guard let name = claim(entry.name, at: entry.location, path: "users.\(entry.name)"), let hash else { return }
+        guard let name = claim(entry.name, at: entry.location, path: reader.path), let hash else { return }
         records.append(
             UserRecord(
                 name: entry.name, canonicalName: name, hash: hash, hashLocation: place, groups: groups,
@@ -77,12 +80,16 @@ struct UsersDocument {
             var place = start
             place.column = fields[0].count + 2
             let name = String(fields[0])
-            let canonical = claim(name, at: start, path: name)
-            let hash = readHash(String(fields[1]), at: place, path: name)
+            let shown = Self.isPrintable(name) ? name : ""
+            let canonical = claim(name, at: start, path: shown)
+            let hash = readHash(String(fields[1]), at: place, path: shown)
             guard let canonical, let hash else { continue }
             records.append(UserRecord(name: name, canonicalName: canonical, hash: hash, hashLocation: place))
         }
     }
+
+    /// Returns whether a name may be printed. Other text in its place may be a hash or a password.
+    private static func isPrintable(_ name: String) -> Bool { ConfigurationReader.isPrintable(name) }
 
     private func readHash(_ text: String, at location: SourceLocation, path: String) -> PasswordHash? {
         do { return try PasswordHash(text) } catch {
@@ -102,10 +109,12 @@ struct UsersDocument {
             return nil
         }
         if let other = linesByName[canonical] {
-            problems.add(
-                ConfigurationProblem(
-                    at: location, path: path,
-                    "is the same user as \"\(other.name)\" in line \(other.line): both are \"\(canonical)\""))
+            let printable = Self.isPrintable(other.name) && Self.isPrintable(canonical.text)
+            let message =
+                printable
+                ? "is the same user as \"\(other.name)\" in line \(other.line): both are \"\(canonical)\""
+                : "is the same user as the one in line \(other.line)"
+            problems.add(ConfigurationProblem(at: location, path: path, message))
             return nil
         }
         linesByName[canonical] = (name, location.line)
