@@ -37,7 +37,7 @@ struct AuditPrinter {
         count += 1
         switch format {
         case .json:
-            try Console.printResult(String(decoding: line, as: UTF8.self))
+            try Console.printLine(line)
         case .table:
             if let record = Self.record(line) { table.add(record) }
         case .csv:

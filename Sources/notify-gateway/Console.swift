@@ -1,10 +1,21 @@
 import Foundation
 
 /// The output of commands: results on standard output, everything else on standard error.
+///
+/// Control characters are escaped, except line feeds and tabs: texts from files that the service's user or a plug-in
+/// writes must not control the terminal of the operator.
 enum Console {
     /// Writes a result. If that fails, for example on a full disk, the command fails. If the reader of a pipe has
     /// closed it, as `head` does, the command ends without an error.
-    static func printResult(_ text: String) throws(CommandFailure) {
+    static func printResult(_ text: String) throws(CommandFailure) { try printExactly(text.escapingControls) }
+
+    /// Writes a line of the journal. Its bytes are kept unless they are written to a terminal.
+    static func printLine(_ line: [UInt8]) throws(CommandFailure) {
+        let text = String(decoding: line, as: UTF8.self)
+        try printExactly(isatty(STDOUT_FILENO) == 1 ? text.escapingControls : text)
+    }
+
+    private static func printExactly(_ text: String) throws(CommandFailure) {
         do {
             try write(text, to: .standardOutput)
         } catch {
@@ -14,7 +25,7 @@ enum Console {
     }
 
     /// Writes a message that is not a result. A failure to write it cannot be reported and is ignored.
-    static func printMessage(_ text: String) { try? write(text, to: .standardError) }
+    static func printMessage(_ text: String) { try? write(text.escapingControls, to: .standardError) }
 
     private static func isBrokenPipe(_ error: any Error) -> Bool {
         let error = error as NSError
@@ -51,4 +62,37 @@ struct CommandFailure: Error {
     static func refused(_ message: String) -> CommandFailure { CommandFailure(message: message, code: 1) }
     /// A required resource is unavailable.
     static func unavailable(_ message: String) -> CommandFailure { CommandFailure(message: message, code: 69) }
+}
+
+extension String {
+    /// The text with control characters of a terminal (C0 without line feed and tab, DEL, C1), line separators and
+    /// bidirectional controls written as `\u` escapes. A JSON text keeps its meaning.
+    var escapingControls: String {
+        guard unicodeScalars.contains(where: Self.isTerminalControl) else { return self }
+        var text = ""
+        for scalar in unicodeScalars {
+            guard Self.isTerminalControl(scalar) else {
+                text.unicodeScalars.append(scalar)
+                continue
+            }
+            let digits = String(scalar.value, radix: 16)
+            text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+        }
+        return text
+    }
+
+    /// The text with line feeds and tabs escaped too, for a text that must not look like several lines or columns.
+    var onOneLine: String {
+        replacing("\n", with: "\\n").replacing("\t", with: "\\t").escapingControls
+    }
+
+    private static func isTerminalControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x09, 0x0A: false
+        case ..<0x20, 0x7F...0x9F: true
+        // Unicode Standard Annex #9, table 4: marks, embeddings, overrides, isolates. U+2028 and U+2029 end lines.
+        case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
 }

@@ -6,7 +6,7 @@ import GatewayCore
 enum PasswordPrompt {
     static func read(for user: UserName) throws -> Secret {
         guard Console.isInteractive else { return try accepted(readLine(strippingNewline: true)) }
-        let first = try accepted(readHidden("New password for \(user): "))
+        let first = try accepted(readHidden("New password for \(user): ".escapingControls))
         let second = try accepted(readHidden("Repeat the password: "))
         guard first.isEqual(to: second) else {
             throw CommandFailure.refused("The two passwords differ. Nothing was changed.")

@@ -37,6 +37,34 @@ struct CommandTests {
         #expect(outcome.errors == "The result cannot be written to standard output.\n")
     }
 
+    @Test("Control characters in files cannot control the terminal, nor forge a line of `check`")
+    func terminalControls() async throws {
+        let directory = try TestFiles()
+        let gateway = """
+            backend: { url: embedded }
+            authenticators: [{ static-users: { file: users.yaml } }]
+            policy: { send: [{ from: "*", to: "*" }] }
+
+            """
+        try directory.write(gateway + #""\e]0;owned\a\x9b31m\u202e\nforged": 1"# + "\n", to: "gateway.yaml")
+        try directory.write(#"users: { "eve\e[2J\u202e": { password: x } }"# + "\n", to: "users.yaml", mode: 0o600)
+        func run(_ arguments: String...) async throws -> String {
+            let outcome = try await Program.run(
+                arguments + ["--config", "gateway.yaml"], input: "secret\n", in: directory.path)
+            return outcome.output + outcome.errors
+        }
+        let check = try await run("check")
+        #expect(check.contains(#"\u001b]0;owned\u0007\u009b31m\u202e\nforged"#), "\(check)")
+        try directory.write(gateway, to: "gateway.yaml")
+        for text in [
+            check, try await run("check"), try await run("users", "list"), try await run("users", "add", "bob"),
+        ] {
+            #expect(text.contains(#"\u202e"#), "\(text)")
+            #expect(!text.unicodeScalars.contains { $0 != "\n" && $0.properties.generalCategory == .control })
+            #expect(!text.contains("\u{202E}"), "\(text)")
+        }
+    }
+
     @Test("The `users` commands add, list, change and remove users, and `check` accepts the file")
     func users() async throws {
         let directory = try TestFiles()

@@ -11,8 +11,7 @@ final class LockFile: Sendable {
 
     /// Acquires the lock, or throws without waiting if another process or object holds it.
     init(_ path: String) throws(FileFailure) {
-        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        let descriptor = try PrivateFiles.openRegular(path, O_RDWR | O_CREAT)
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
             let code = errno
             close(descriptor)

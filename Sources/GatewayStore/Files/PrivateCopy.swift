@@ -35,8 +35,7 @@ struct PrivateCopy: Sendable {
     /// Copies a file into the directory. Blocks.
     func add(_ source: String, as name: String) throws(FileFailure) {
         let target = path(name)
-        let input = open(source, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard input >= 0 else { throw FileFailure("open", source) }
+        let input = try PrivateFiles.openRegular(source, O_RDONLY)
         defer { close(input) }
         let output = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard output >= 0 else { throw FileFailure("create", target) }

@@ -105,15 +105,29 @@ enum PrivateFiles {
         return slash == path.utf8.startIndex ? "/" : String(path[..<slash])
     }
 
-    private static func openPrivate(_ path: String) throws(FileFailure) -> CInt {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw FileFailure("open", path) }
+    /// Opens a regular file without following a symbolic link, and never waits for the other end of a FIFO. A FIFO
+    /// that the service's user made must not make a command of root wait.
+    ///
+    /// - Parameter mode: The mode of a file that `O_CREAT` creates.
+    static func openRegular(_ path: String, _ flags: CInt, mode: mode_t = 0o600) throws(FileFailure) -> CInt {
+        let descriptor = open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, mode)
+        guard descriptor >= 0 else {
+            // open(2) of a FIFO without a reader, and of a socket.
+            guard errno == ENXIO else { throw FileFailure("open", path) }
+            throw FileFailure(unfit: path, "is not a regular file")
+        }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
-            throw FileFailure(unfit: path, "is not a file")
+            throw FileFailure(unfit: path, "is not a regular file")
         }
-        guard status.st_mode & 0o027 == 0 else {
+        return descriptor
+    }
+
+    private static func openPrivate(_ path: String) throws(FileFailure) -> CInt {
+        let descriptor = try openRegular(path, O_RDONLY)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & 0o027 == 0 else {
             close(descriptor)
             throw FileFailure(unfit: path, "is accessible to other users; make it mode 0600")
         }

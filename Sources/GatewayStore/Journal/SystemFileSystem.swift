@@ -75,9 +75,7 @@ struct SystemFileSystem: JournalFileSystem {
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try read(path, last: .max) }
 
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] {
-        // `O_NONBLOCK` prevents `open` from blocking forever if a named pipe replaced the file.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        let descriptor = try PrivateFiles.openRegular(path, O_RDONLY)
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
@@ -105,8 +103,7 @@ struct SystemFileSystem: JournalFileSystem {
     }
 
     func truncate(_ path: String, to length: Int) throws(FileFailure) {
-        let descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        let descriptor = try PrivateFiles.openRegular(path, O_WRONLY)
         defer { close(descriptor) }
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileFailure("ftruncate", path) }
         guard fsync(descriptor) == 0 else { throw FileFailure("fsync", path) }

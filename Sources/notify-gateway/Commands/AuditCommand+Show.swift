@@ -35,7 +35,7 @@ extension AuditCommand {
             try AuditJournal.query(configuration) { trail in try trail.lines(query) { lines.append($0) } }
             guard !lines.isEmpty else { throw CommandFailure.refused("The journal has no call \(call.printable).") }
             if json {
-                for line in lines { try Console.printResult(String(decoding: line, as: UTF8.self)) }
+                for line in lines { try Console.printLine(line) }
                 return
             }
             let records = lines.compactMap(AuditPrinter.record)

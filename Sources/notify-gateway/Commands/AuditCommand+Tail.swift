@@ -37,7 +37,7 @@ extension AuditCommand {
         }
 
         private static func print(_ lines: [[UInt8]]) throws {
-            for line in lines { try Console.printResult(String(decoding: line, as: UTF8.self)) }
+            for line in lines { try Console.printLine(line) }
         }
     }
 }

@@ -18,7 +18,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     func run() async throws {
         let problems = await ConfigurationCheck.problems(of: file.config, catalog: .all)
-        for problem in problems { try Console.printResult(problem.description) }
+        for problem in problems { try Console.printResult(problem.description.onOneLine) }
         let errors = problems.count { $0.severity == .error }
         if errors > 0 { throw CommandFailure.refused("\(errors) \(errors == 1 ? "error" : "errors").") }
         Console.printMessage("\(file.config): valid.")

@@ -79,7 +79,7 @@ struct UsersCommand: AsyncParsableCommand {
                 return
             }
             for user in users {
-                var line = user.name
+                var line = user.name.onOneLine
                 if !user.groups.isEmpty { line += "\t" + user.groups.map(\.text).joined(separator: ",") }
                 if user.isDisabled { line += "\tdisabled" }
                 if let expires = user.expires { line += "\texpires \(expires)" }

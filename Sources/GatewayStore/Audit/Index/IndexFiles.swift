@@ -84,8 +84,7 @@ final class IndexFiles: Sendable {
     /// Creates the file `index.damaged`. The next process that opens the index alone then removes the database.
     func markDamaged() {
         try? marker.remove()
-        let created = Glibc.open(damagePath, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        if created >= 0 { Glibc.close(created) }
+        if let created = try? PrivateFiles.openRegular(damagePath, O_WRONLY | O_CREAT) { Glibc.close(created) }
     }
 
     /// Releases the lock after the database was closed. The last process writes the marker, or removes a damaged

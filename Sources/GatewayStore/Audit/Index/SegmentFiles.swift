@@ -97,8 +97,7 @@ struct SegmentReader {
 
     init(_ path: String) throws(FileFailure) {
         self.path = path
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        descriptor = try PrivateFiles.openRegular(path, O_RDONLY)
     }
 
     func close() { _ = Glibc.close(descriptor) }

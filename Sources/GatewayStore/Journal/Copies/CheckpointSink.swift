@@ -21,8 +21,7 @@ struct CheckpointFile: CheckpointSink {
     let path: String
 
     func store(_ line: [UInt8]) throws(FileFailure) {
-        let descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { throw FileFailure("open", path) }
+        let descriptor = try PrivateFiles.openRegular(path, O_WRONLY | O_APPEND | O_CREAT)
         defer { close(descriptor) }
         // One write call for each line, so that the file has complete lines, unless the disk is full.
         let written = line.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }

@@ -49,10 +49,12 @@ public struct LedgerCopy: Sendable {
 
     /// Returns the descriptor of the ledger's lock, shared with other readers; -1 if no lock file exists.
     private static func lock(_ path: String) throws(FileFailure) -> CInt {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else {
-            if errno == ENOENT { return -1 }
-            throw FileFailure("open", path)
+        let descriptor: CInt
+        do {
+            descriptor = try PrivateFiles.openRegular(path, O_RDONLY)
+        } catch {
+            if error.isMissing { return -1 }
+            throw error
         }
         guard flock(descriptor, LOCK_SH | LOCK_NB) == 0 else {
             close(descriptor)
