@@ -72,11 +72,8 @@ final class EmbeddedHTTP2Connection {
     /// Returns the frames written since the last call, except those that maintain the connection: `200 on 1`, `text on
     /// 1`, `reset 1 by 8`, `goaway after 1 by 0`.
     func written() throws -> [String] {
-        loop.run()
-        var bytes: [UInt8] = []
-        while let buffer = try channel.readOutbound(as: ByteBuffer.self) { bytes += buffer.readableBytesView }
         var events: [String] = []
-        while let frame = Frame(takenFrom: &bytes) {
+        for frame in try frames() {
             switch frame.type {
             case 0:
                 if !frame.payload.isEmpty {
@@ -94,5 +91,15 @@ final class EmbeddedHTTP2Connection {
             }
         }
         return events
+    }
+
+    /// Returns the frames written since the last call of this method or of `written`.
+    func frames() throws -> [Frame] {
+        loop.run()
+        var bytes: [UInt8] = []
+        while let buffer = try channel.readOutbound(as: ByteBuffer.self) { bytes += buffer.readableBytesView }
+        var frames: [Frame] = []
+        while let frame = Frame(takenFrom: &bytes) { frames.append(frame) }
+        return frames
     }
 }
