@@ -53,6 +53,8 @@ public struct JournaledRegistrations: Sendable {
         case (.operator, .operatorRevoke):
             // A record with a target or a session revokes only that one.
             guard let user, line.text("target") == nil, line.text("session") == nil else { return }
+            // A lost group revokes tokens, not registrations.
+            if line.text("result") == "groups-lost" { return }
             revoked[user] = at
         default:
             break
