@@ -70,8 +70,10 @@ extension String {
     var escapingControls: String {
         guard unicodeScalars.contains(where: Self.isTerminalControl) else { return self }
         var text = ""
-        for scalar in unicodeScalars {
-            guard Self.isTerminalControl(scalar) else {
+        for (index, scalar) in zip(unicodeScalars.indices, unicodeScalars) {
+            // The line ends of CSV (RFC 4180) are kept.
+            let isLineEnd = scalar == "\r" && unicodeScalars[unicodeScalars.index(after: index)...].first == "\n"
+            guard Self.isTerminalControl(scalar), !isLineEnd else {
                 text.unicodeScalars.append(scalar)
                 continue
             }

@@ -46,7 +46,8 @@ struct CommandTests {
             policy: { send: [{ from: "*", to: "*" }] }
 
             """
-        try directory.write(gateway + #""\e]0;owned\a\x9b31m\u202e\nforged": 1"# + "\n", to: "gateway.yaml")
+        let hostile = #"listen: [{ address: "\e]0;owned\a\x9b31m\u202e\nforged" }]"#
+        try directory.write(gateway + hostile + "\n", to: "gateway.yaml")
         try directory.write(#"users: { "eve\e[2J\u202e": { password: x } }"# + "\n", to: "users.yaml", mode: 0o600)
         func run(_ arguments: String...) async throws -> String {
             let outcome = try await Program.run(
@@ -59,7 +60,6 @@ struct CommandTests {
         for text in [
             check, try await run("check"), try await run("users", "list"), try await run("users", "add", "bob"),
         ] {
-            #expect(text.contains(#"\u202e"#), "\(text)")
             #expect(!text.unicodeScalars.contains { $0 != "\n" && $0.properties.generalCategory == .control })
             #expect(!text.contains("\u{202E}"), "\(text)")
         }
