@@ -71,8 +71,9 @@ extension String {
         guard unicodeScalars.contains(where: Self.isTerminalControl) else { return self }
         var text = ""
         for (index, scalar) in zip(unicodeScalars.indices, unicodeScalars) {
-            // The line ends of CSV (RFC 4180) are kept.
-            let isLineEnd = scalar == "\r" && unicodeScalars[unicodeScalars.index(after: index)...].first == "\n"
+            // The line ends of CSV (RFC 4180) are kept; the last line feed is written after the text.
+            let next = unicodeScalars[unicodeScalars.index(after: index)...].first
+            let isLineEnd = scalar == "\r" && (next == nil || next == "\n")
             guard Self.isTerminalControl(scalar), !isLineEnd else {
                 text.unicodeScalars.append(scalar)
                 continue
