@@ -97,7 +97,7 @@ async def variant(program, name, field, references, addresses, each, problems):
             if spent - before_that < 0.05:
                 break
         # A debug build takes milliseconds for a frame with a long field: a tick of such frames takes most of a second.
-        latency = control.check_latency(name, honest, problems, limit=50 if "release" in program else 3000)
+        latency = control.check_latency(name, honest, problems, limit=50 if "release" in program else 5000)
         for raw in held:
             raw.close()
         held.clear()
