@@ -146,6 +146,7 @@ extension Span<UInt8> {
 
     /// Returns the number of ASCII letters and digits in the range.
     func alphanumericCount(in range: Range<Int>) -> Int {
+        // Both field parsers take the range of a name from these bytes.
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "a range outside of the bytes")
         return withUnsafeBytes { bytes in
             var (result, place) = (0, range.lowerBound)

@@ -41,6 +41,7 @@ extension AuthenticationOutcome {
     public static func accepted(
         _ user: String, groups: [String] = [], by authenticator: PluginName
     ) -> AuthenticationOutcome {
+        // Only tests call this, with literal names.
         let groups = groups.map { text in
             guard let group = GroupName(text) else { fatalError("\"\(text)\" is not a group name") }
             return group

@@ -147,8 +147,8 @@ struct KeptConnectionTests {
         let upstream = try await Upstream.start(
             configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group)
         #expect(await UpstreamFixture.send(upstream) == "200 yes")
-        // That the server has closed it does not say that the loop has read so; a send on a connection that is closed
-        // is not repeated.
+        // The event loop reads the close later than the server makes it. A send on a closed connection is not repeated,
+        // so the test waits until the pool has removed the connection.
         try await waitUntil { await upstream.reading().open == 0 }
         #expect(await UpstreamFixture.send(upstream) == "200 yes")
         #expect(server.seen.map(\.connection) == [1, 2])

@@ -3,7 +3,8 @@ internal import NIOCore
 
 @testable internal import GatewayHTTP
 
-/// What a client wrote into `X-Forwarded-For` or `Forwarded` never changes the origin that the proxy appended behind it.
+/// A client cannot change the origin that a trusted proxy appended to `X-Forwarded-For` or `Forwarded`, whatever the client wrote before
+/// it.
 enum ForwardedFieldsTarget: FuzzTarget {
     static func run(_ input: [UInt8]) {
         let written = input.filter { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GatewayCore
 
-/// What the JSON parser accepts, Foundation accepts as well, and the writer writes it so that it reads as the same value.
+/// Foundation accepts every text that the JSON parser accepts, and a value that the writer writes reads as the same value.
 enum JSONTarget: FuzzTarget {
     static func run(_ input: [UInt8]) {
         guard let value = try? JSONParser().parse(input.span) else { return }
