@@ -84,14 +84,18 @@ struct CredentialVerifier: Sendable {
             try clientDisconnect.check()
             switch passwordCache.find(login, password, of: user, by: candidates, from: peer) {
             case .remembered(.accepted(let identity)):
+                try checkThrottles(user, from: peer)
                 // If results depend on the address, a cached one implies an earlier login from this address.
                 if !candidates.dependsOnPeer { throttle.succeeded(identity.user, from: peer) }
                 candidates.recordCacheHit(identity.authenticator)
                 return VerificationResult(outcome: .accepted(identity), authenticator: identity.authenticator)
             case .remembered(.rejected(let reason, let authenticator)):
+                // Another address may have tried the password, which this one must not learn for free.
+                if !candidates.dependsOnPeer { try checkThrottles(user, from: peer) }
                 candidates.recordCacheHit(authenticator)
                 return VerificationResult(outcome: .rejected(reason), authenticator: authenticator)
             case .inProgress(let pending):
+                try checkThrottles(user, from: peer)
                 // Nil means that the call that should have started the verification was rejected; try again with this
                 // call.
                 if let verification = await pending.result(unless: clientDisconnect) {
@@ -103,6 +107,14 @@ struct CredentialVerifier: Sendable {
                 if let verification = await pending.result(unless: clientDisconnect) { return verification }
             }
         }
+    }
+
+    /// Rejects a password that could not be verified now, so that a caller who may not guess does not learn from a
+    /// cached or pending result that a guess is correct. A user with an earlier login from this address is not affected
+    /// by the failed logins of others.
+    private func checkThrottles(_ user: UserName?, from peer: Peer) throws(Rejection) {
+        if try throttle.check(user, from: peer) { return }
+        limiter.refund(try limiter.admitLogin(from: peer))
     }
 
     /// Starts the verification of a password and charges the caller for it.

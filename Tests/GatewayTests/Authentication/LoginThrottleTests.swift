@@ -138,6 +138,69 @@ struct LoginThrottleTests {
         #expect(await gateway.login("alice", "good", from: home) == 200)
     }
 
+    @Test("A throttled address gets the same response for a cached correct password as for a wrong one")
+    func cachedAcceptanceElsewhere() async {
+        let gateway = TestGateway(asking: asked, dependsOnPeer: false)
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in .v4(5000) }) == 20)
+        await expectSameRejection(gateway, "login-address", from: .v4(5000))
+        // Guesses from many addresses exhaust the limit of the user; the owner's address is not affected.
+        gateway.scheduler.advance(by: .seconds(1))
+        #expect(await tries(gateway, { _ in "alice" }, from: { .v4(UInt32(1000 + $0)) }) == 100)
+        await expectSameRejection(gateway, "login-user", from: .v4(6000))
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        #expect(asked.timesAsked("alice", "good") == 1)
+    }
+
+    @Test("A throttled pair gets the same response for a cached correct password as for a wrong one")
+    func cachedAcceptanceOfKnownPair() async {
+        let gateway = gateway()
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
+        await expectSameRejection(gateway, "login-pair", from: home)
+        #expect(asked.timesAsked("alice", "good") == 1)
+    }
+
+    @Test("An address over the limit of logins does not learn from the cache that a password is correct")
+    func cachedAcceptanceOverLimit() async {
+        let gateway = TestGateway(asking: asked, dependsOnPeer: false, takes: [.password, .bearer]) { rules in
+            rules.limiter = Limiter(Limit.defaults, clocks: ManualClock().clocks)
+        }
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+        for number in 0..<600 {
+            let bad = ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer \(number)"), peer: .v4(5000))
+            #expect(await gateway.serve(bad).status == 401)
+        }
+        #expect(await gateway.login("alice", "wrong", from: .v4(5000)) == 429)
+        #expect(await gateway.login("alice", "good", from: .v4(5000)) == 429)
+        #expect(await gateway.login("alice", "good", from: home) == 200)
+    }
+
+    @Test("A throttled address does not wait for the pending verification of another caller's password")
+    func pendingVerification() async {
+        let late = LateAuthenticator()
+        let authenticator = ScriptedAuthenticator { [asked] credential, peer in
+            let outcome = await asked.authenticate(credential, from: peer)
+            return outcome.isRejection ? outcome : await late.authenticate(credential, from: peer)
+        }
+        let gateway = TestGateway(asking: authenticator, dependsOnPeer: false)
+        #expect(await tries(gateway, { "user\($0)" }, from: { _ in .v4(5000) }) == 20)
+        async let owner = gateway.login("alice", "good", from: home)
+        await late.untilWaiting(1)
+        #expect(await gateway.login("alice", "good", from: .v4(5000)) == 429)
+        late.respond(.accepted(Identity(user: .test("alice"), authenticator: "late")))
+        #expect(await owner == 200)
+    }
+
+    /// Expects that a wrong password and the correct one are rejected alike.
+    private func expectSameRejection(_ gateway: TestGateway, _ limit: String, from peer: Peer) async {
+        let wrong = await gateway.serve(.login("alice", "not cached", from: peer))
+        let right = await gateway.serve(.login("alice", "good", from: peer))
+        #expect(wrong.status == 429 && right.status == 429)
+        #expect(wrong.values("Retry-After") == right.values("Retry-After"))
+        #expect(wrong.json?["limit"]?.string == limit && right.json?["limit"]?.string == limit)
+    }
+
     @Test("Bans are listed and lifted")
     func bans() async {
         let gateway = gateway()

@@ -5,7 +5,9 @@ internal import Synchronization
 ///
 /// It counts only wrong passwords that were passed to an authenticator: no tokens, no cached results, no outages. A
 /// pair of user and address with a login within 30 days is counted by itself. Other logins are counted by address, by
-/// pair, and by user together with all other unknown addresses. In memory and bounded; shared by all event loops.
+/// pair, and by user together with all other unknown addresses. A caller that has to wait is rejected for every
+/// password, cached or not, because another response would tell that the password is correct. In memory and bounded;
+/// shared by all event loops.
 public final class LoginThrottle: Sendable {
     struct Tables {
         var addresses: ThrottleTable<Peer.Address>
@@ -95,15 +97,45 @@ public final class LoginThrottle: Sendable {
         tables.withLock { Self.refund(charge, &$0, now) }
     }
 
+    /// Rejects a password that `admit` would reject, without a charge. Called before a cached or pending result is
+    /// used.
+    ///
+    /// - Returns: Whether this user has logged in from this address before.
+    func check(_ user: UserName?, from peer: Peer) throws(Rejection) -> Bool {
+        let now = clocks.monotonic().nanoseconds
+        let buckets: Result<Charge.Buckets, Rejection> = tables.withLock { tables in
+            Self.find(user, peer.limitKey, &tables, now)
+        }
+        switch try buckets.get() {
+        case .known: return true
+        case .unknownPair: return false
+        }
+    }
+
     private static func admit(
         _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
     ) -> Result<Charge, Rejection> {
+        find(user, address, &tables, now).map { places in
+            switch places {
+            case .known(let pair):
+                tables.known.charge(pair, now: now)
+            case .unknownPair(let address, let pair, let user):
+                tables.addresses.charge(address, now: now)
+                if let pair { tables.pairs.charge(pair, now: now) }
+                if let user { tables.users.charge(user, now: now) }
+            }
+            return Charge(places: places, user: user, address: address)
+        }
+    }
+
+    /// Returns the entries that a password is charged to, or the rejection if one of them has to wait.
+    private static func find(
+        _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
+    ) -> Result<Charge.Buckets, Rejection> {
         let pair = user.map { KnownDevices.Pair(user: $0, address: address) }
         if let pair, tables.known.contains(pair, now: now) {
             let wait = tables.known.wait(for: pair, now: now)
-            if wait > 0 { return .failure(rejection("login-pair", wait)) }
-            tables.known.charge(pair, now: now)
-            return .success(Charge(places: .known(pair), user: user, address: address))
+            return wait > 0 ? .failure(rejection("login-pair", wait)) : .success(.known(pair))
         }
         let block = AddressPrefix(address)
         let atAddress = tables.addresses.place(for: address, in: block, now: now)
@@ -117,11 +149,7 @@ public final class LoginThrottle: Sendable {
         if let longest = waits.max(by: { $0.1 < $1.1 }), longest.1 > 0 {
             return .failure(rejection(longest.0, longest.1))
         }
-        tables.addresses.charge(atAddress, now: now)
-        if let atPair { tables.pairs.charge(atPair, now: now) }
-        if let atUser { tables.users.charge(atUser, now: now) }
-        return .success(
-            Charge(places: .unknownPair(address: atAddress, pair: atPair, user: atUser), user: user, address: address))
+        return .success(.unknownPair(address: atAddress, pair: atPair, user: atUser))
     }
 
     private static func refund(_ charge: Charge, _ tables: inout Tables, _ now: Int64) {
