@@ -78,6 +78,8 @@ public struct AuthenticatorChain: Sendable {
 
     /// Returns the status of an account; nil if it cannot be determined without a password.
     ///
+    /// Queries the authenticators of that name in their order, up to the first one that has the account. This one
+    /// decides, as at a login: an account that is disabled there has ended, even if a later one has the same name too.
     /// An account of an authenticator that is no longer configured has ended.
     public func status(of account: Account) async -> AccountStatus? {
         let matchingLinks = links.filter { $0.name == account.authenticator && $0.bounds.contain(account.user) }
@@ -86,22 +88,19 @@ public struct AuthenticatorChain: Sendable {
             (link.authenticator as? any AccountAuthenticator).map { (link.bounds, $0) }
         }
         guard !accountAuthenticators.isEmpty else { return nil }
-        var status = AccountStatus.ended(.wrong)
         for (bounds, authenticator) in accountAuthenticators {
             guard authenticator is any AccountList || NameRules.isUnambiguous(account.login.text) else { continue }
-            status = await authenticator.status(of: account.login)
+            let status = await authenticator.status(of: account.login)
             switch status {
             case .good(let groups):
                 // The configuration may have narrowed the scope since the login.
-                if bounds.contain(Identity(user: account.user, groups: groups, authenticator: account.authenticator)) {
-                    return status
-                }
-                status = .ended(.untrusted)
-            case .unknown: return status
-            case .ended: continue
+                let identity = Identity(user: account.user, groups: groups, authenticator: account.authenticator)
+                return bounds.contain(identity) ? status : .ended(.untrusted)
+            case .ended(.wrong): continue
+            case .ended, .unknown: return status
             }
         }
-        return status
+        return .ended(.wrong)
     }
 
     /// Returns the account that a password of this user would be verified against, as far as it can be determined

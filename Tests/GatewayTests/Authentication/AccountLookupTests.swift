@@ -68,4 +68,23 @@ struct AccountLookupTests {
         let beyond = await Self.look(("one", good), bounds: AuthenticatorScope(groups: []))
         #expect(beyond.owner == "one" && beyond.groups == nil)
     }
+
+    @Test("The first authenticator that has an account decides its status, even if a later one has the name too")
+    func statusOfOwner() async {
+        let account = Account(user: Self.alice, login: LoginName("alice"), authenticator: "list")
+        func status(_ first: AccountStatus, bounds: AuthenticatorScope = AuthenticatorScope()) async -> AccountStatus? {
+            await AuthenticatorChain([
+                .init(name: "list", takes: [.password], bounds: bounds, authenticator: Keeper(status: first)),
+                .init(name: "list", takes: [.password], authenticator: Keeper(status: .good(groups: [Self.staff]))),
+            ]).status(of: account)
+        }
+        for reason in InvalidCredentialReason.allCases where reason != .wrong {
+            #expect(await status(.ended(reason)) == .ended(reason))
+        }
+        #expect(await status(.unknown(.timedOut)) == .unknown(.timedOut))
+        // An account outside the scope is rejected at a login too.
+        #expect(await status(.good(groups: []), bounds: AuthenticatorScope(groups: [Self.staff])) == .ended(.untrusted))
+        // An authenticator without the account leaves the decision to the next one.
+        #expect(await status(.ended(.wrong)) == .good(groups: [Self.staff]))
+    }
 }
