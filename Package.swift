@@ -140,11 +140,14 @@ let package = Package(
             ],
             path: "plugins/ExternalProcess/Tests", swiftSettings: strict),
         .target(
-            name: "ForwardAuth", dependencies: ["GatewayCore", logging, nioCore, nioPosix, nioHTTP1, httpClient],
+            name: "ForwardAuth",
+            dependencies: ["GatewayCore", logging, nioCore, nioPosix, nioHTTP1, nioSSL, httpClient],
             path: "plugins/ForwardAuth/Sources", swiftSettings: strict),
         .testTarget(
             name: "ForwardAuthTests",
-            dependencies: ["ForwardAuth", "GatewayCore", "GatewayTesting", nioCore, nioPosix],
+            dependencies: [
+                "ForwardAuth", "GatewayCore", "GatewayTesting", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient,
+            ],
             path: "plugins/ForwardAuth/Tests", swiftSettings: strict),
 
         .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "GatewayTesting"], swiftSettings: strict),

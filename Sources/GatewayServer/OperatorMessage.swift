@@ -2,8 +2,6 @@ internal import Foundation
 internal import GatewayCore
 internal import GatewayHTTP
 internal import GatewayStore
-internal import NIOCore
-internal import NIOPosix
 
 /// Converts errors of libraries, such as SwiftNIO and Foundation, to messages for operators.
 public enum OperatorMessage {
@@ -12,29 +10,9 @@ public enum OperatorMessage {
         switch error {
         case let error as LedgerUnavailable: error.detail
         case let error as JournalUnavailable: error.detail
-        case let error as IOError: String(cString: strerror(error.errnoCode)).lowercasedFirst
-        case let error as NIOConnectionError: of(error)
-        case let error as ChannelError: of(error)
-        case _ where TLSFailure.includes(error):
-            "the TLS handshake failed: the certificate is of another authority or for another name, or the other side "
-                + "does not use TLS"
         case is CancellationError: "it was stopped before it started"
         case let error as CocoaError: of(error)
-        default: "\(error)"
-        }
-    }
-
-    private static func of(_ error: NIOConnectionError) -> String {
-        if let last = error.connectionErrors.last { return of(last.error) }
-        if error.dnsAError != nil || error.dnsAAAAError != nil { return "the host name \(error.host) is unknown" }
-        return "\(error.host) has no address"
-    }
-
-    private static func of(_ error: ChannelError) -> String {
-        switch error {
-        case .connectTimeout(let time): "no connection within \(time.nanoseconds / 1_000_000_000) s"
-        case .alreadyClosed, .ioOnClosedChannel, .inputClosed, .outputClosed, .eof: "the connection was closed"
-        default: "the connection failed (\(error))"
+        default: ConnectionFailure.reason(of: error) ?? "\(error)"
         }
     }
 

@@ -101,7 +101,7 @@ final class UpstreamConnection: ChannelInboundHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        reason = "the connection to the backend failed: \(error)"
+        reason = "the connection to the backend failed: \(ConnectionFailure.backendReason(of: error))"
         close()
     }
 

@@ -22,7 +22,8 @@ extension UpstreamConnectionPool {
                 self.connects.failed.add()
                 self.countOut(destination)
                 self.recordFailure(of: destination)
-                self.connectionFailed("cannot connect to the backend: \(error)", exchange, isCheck: isCheck)
+                let reason = "cannot connect to the backend: \(ConnectionFailure.backendReason(of: error))"
+                self.connectionFailed(reason, exchange, isCheck: isCheck)
                 self.connectWaiting()
             }
         }

@@ -63,7 +63,7 @@ public final class ForwardAuthAuthenticator: Authenticator {
         {
             return unavailable(.timedOut, "no response before the deadline")
         } catch {
-            return unavailable(.failed, "\(error)")
+            return unavailable(.failed, ServiceFailure.reason(of: error))
         }
     }
 
