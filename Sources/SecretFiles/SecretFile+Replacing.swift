@@ -7,13 +7,25 @@ internal import Musl
 #endif
 
 extension SecretFile {
-    /// The identity and version of a file. A replaced or modified file has another stamp.
+    /// The identity and version of a file. A replaced or modified file has another stamp, even if its size and
+    /// modification time are the same: the kernel sets the status change time, and no program can choose it.
     public struct Stamp: Sendable, Equatable {
         private let device: UInt
         private let inode: UInt
         private let size: Int
-        private let seconds: Int
-        private let nanoseconds: Int
+        private let modified: Time
+        private let changed: Time
+
+        /// A time of a file, in the resolution of the file system.
+        private struct Time: Equatable {
+            let seconds: Int
+            let nanoseconds: Int
+
+            init(_ time: timespec) {
+                seconds = Int(time.tv_sec)
+                nanoseconds = Int(time.tv_nsec)
+            }
+        }
 
         /// Reads the stamp of a file; returns nil if there is none.
         public init?(_ path: String) {
@@ -22,8 +34,8 @@ extension SecretFile {
             device = UInt(status.st_dev)
             inode = UInt(status.st_ino)
             size = Int(status.st_size)
-            seconds = Int(status.st_mtim.tv_sec)
-            nanoseconds = Int(status.st_mtim.tv_nsec)
+            modified = Time(status.st_mtim)
+            changed = Time(status.st_ctim)
         }
     }
 

@@ -1,6 +1,7 @@
 internal import SecretFiles
 
-/// Detects changes of files since the last check: another inode, size or modification time.
+/// Detects changes of files since the last check: another inode, size, modification time or status
+/// change time.
 struct FileChangeDetector {
     private var stamps: [(path: String, stamp: SecretFile.Stamp?)]
 
