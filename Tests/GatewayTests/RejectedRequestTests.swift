@@ -226,6 +226,12 @@ import Testing
             "application/json;charset=utf-8;charset=utf-16",
             "application/json;charset = utf-16", "application/json;\tCHARSET=utf-7", "application/jsonp", "text/json",
             "application/json,text/plain", "multipart/form-data", "\u{FF}",
+            // A separator that is one `Character` with its neighbour, and separators equivalent to ASCII.
+            "application/json;x=\u{600};charset=utf-16", "application/json;\u{301}charset=utf-16",
+            "application/json;charset\u{600}=utf-16", "application/json\u{37E}charset=utf-16",
+            "application/json;charset=utf-8\u{301};charset=utf-16", "application/json;x=\u{E9}",
+            "application/json;charset=\"utf-8\"\u{301}", "application/json;x=1\r\n;charset=utf-16",
+            "application/json;x=\u{0}", "application/json;x=\u{7F}",
         ])
     func mediaTypes(_ type: String) async {
         for var request in [Sample.send(), Sample.put()] {

@@ -13,12 +13,15 @@ enum MediaType {
         case .single(let value) where Self.isUsual(value.readableBytesUInt8Span):
             return
         case .single(let value):
-            var parts = String(buffer: value).asciiLowercased.split(
-                separator: ";", omittingEmptySubsequences: false
-            ).map { $0.trimmingBlanks }
             let rejection = Rejection(
                 .unsupportedMediaType, "Content-Type is not JSON",
                 hint: "This call accepts application/json in utf-8, iso-8859-1 or us-ascii.")
+            // A `Character` can consist of a separator and another scalar, which would hide the parameter after it. Of
+            // ASCII without control characters, each byte is a `Character`.
+            guard value.readableBytesView.allSatisfy(Self.isTextOrTab) else { throw rejection }
+            var parts = String(buffer: value).asciiLowercased.split(
+                separator: ";", omittingEmptySubsequences: false
+            ).map { $0.trimmingBlanks }
             guard parts.removeFirst() == "application/json" else { throw rejection }
             for part in parts {
                 // White space around the equals sign violates the grammar, but another server may accept it.
@@ -32,6 +35,9 @@ enum MediaType {
             }
         }
     }
+
+    /// Returns whether the byte is printable ASCII, a space or a tab.
+    private static func isTextOrTab(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) || byte == 0x09 }
 
     /// Fast path: returns whether the field has one of the two values that nearly all clients send.
     private static func isUsual(_ value: Span<UInt8>) -> Bool {

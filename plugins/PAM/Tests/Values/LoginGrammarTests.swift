@@ -10,7 +10,8 @@ struct LoginGrammarTests {
         arguments: [
             ("alice", true), ("alice@example.com", true), ("example\\alice", true), ("ali ce", true),
             ("\u{E9}mile", true),
-            ("", false), (".", false), ("..", false), ("-l", false), ("a/b", false), ("a:b", false), ("a\nb", false),
+            ("", false), (".", false), ("..", false), ("-l", false), ("-\u{301}l", false), ("-\u{200D}l", false),
+            ("a/b", false), ("a:b", false), ("a\nb", false),
             ("a\u{0}", false), ("a\u{7F}", false), ("a\u{85}b", false), ("a\u{2028}b", false),
             (String(repeating: "a", count: 256), true), (String(repeating: "a", count: 257), false),
         ])
