@@ -203,4 +203,26 @@ struct AuditTests {
         #expect(short.status == 1)
         #expect(short.errors.contains("at line 4: lines are missing at the end"))
     }
+
+    @Test("`audit verify` exits with 1 and the remedy if the index cannot be read, and the remedy works")
+    func unreadableIndex() async throws {
+        try await fill()
+        #expect(try await directory.command("audit", "list").status == 0)
+        let journal = directory.path + "/journal"
+        // Root may open every file, so the lock file of the index is a link that cannot be followed.
+        try? FileManager.default.removeItem(atPath: journal + "/index.lock")
+        try FileManager.default.createSymbolicLink(atPath: journal + "/index.lock", withDestinationPath: "/nowhere")
+        let verified = try await directory.command("audit", "verify")
+        #expect(verified.status == 1)
+        #expect(
+            verified.errors.hasPrefix("The journal is unchanged, but its index cannot be read: "), "\(verified.errors)")
+        #expect(verified.errors.contains("stop the gateway and delete ") && verified.errors.contains("/journal/index.*"))
+        let json = try await directory.command("audit", "verify", "--json")
+        #expect(json.status == 1 && json.output.contains(#""index":"unreadable""#))
+        for name in try FileManager.default.contentsOfDirectory(atPath: journal) where name.hasPrefix("index.") {
+            try FileManager.default.removeItem(atPath: journal + "/" + name)
+        }
+        #expect(try await directory.command("audit", "list").status == 0)
+        #expect(try await directory.command("audit", "verify").status == 0)
+    }
 }

@@ -12,7 +12,8 @@ extension AuditCommand {
             abstract: "Verify the journal's hash chain and checkpoints, and report the first invalid line.",
             discussion: """
                 Prints OK and the verified range, or exits 1 if the journal was changed. Writes nothing: an index that \
-                differs from the journal is reported, and --discard-index has it rebuilt. A copy of the checkpoints is \
+                differs from the journal, or cannot be read, is reported with exit 1, and --discard-index has one that \
+                differs rebuilt. A copy of the checkpoints is \
                 needed to detect two changes after the last checkpoint: rewritten lines with a recomputed hash chain, \
                 and a truncated end.
 
@@ -61,7 +62,7 @@ extension AuditCommand {
                     try StoresOwner(of: configuration).assumeForCommand()
                     index = Self.compareIndex(journal)
                 }
-                try print(report, index, discarding: discardIndex ? journal.directory : nil)
+                try print(report, index, in: journal.directory)
             } catch let failure as JournalVerification.Failure {
                 throw CommandFailure.unavailable(failure.description)
             }
@@ -106,8 +107,8 @@ extension AuditCommand {
         }
 
         /// Returns the sentence on what happens to an index that differs from the journal.
-        private func remedy(discarding directory: String?) -> String {
-            guard let directory else {
+        private func remedy(in directory: String) -> String {
+            guard discardIndex else {
                 return "Nothing was changed; audit verify --discard-index has it rebuilt."
             }
             let trail = AuditTrail(directory: directory)
@@ -117,7 +118,7 @@ extension AuditCommand {
         }
 
         private func print(
-            _ report: JournalVerification.Report, _ index: IndexComparison?, discarding directory: String?
+            _ report: JournalVerification.Report, _ index: IndexComparison?, in directory: String
         ) throws {
             if results.json {
                 try results.print(.object(members(report, index)))
@@ -134,9 +135,17 @@ extension AuditCommand {
                 let what = report.losses.map(\.description).joined(separator: "; ")
                 throw CommandFailure.refused("The journal is incomplete: \(what).")
             }
-            if case .differs(let detail)? = index {
+            switch index {
+            case nil, .absent?, .agrees?: break
+            case .differs(let detail)?:
+                throw CommandFailure.refused("The index differs from the journal: \(detail). \(remedy(in: directory))")
+            case .unreadable(let detail)?:
                 throw CommandFailure.refused(
-                    "The index differs from the journal: \(detail). \(remedy(discarding: directory))")
+                    """
+                    The journal is unchanged, but its index cannot be read: \(detail). Verify again. If it still cannot be \
+                    read, stop the gateway and delete \(directory)/index.*; the index is derived from the journal, and the \
+                    next start or query rebuilds it.
+                    """)
             }
         }
 

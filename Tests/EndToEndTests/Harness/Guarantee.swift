@@ -20,7 +20,7 @@ struct Guarantee: Sendable {
             "RecordedHistoryTests.damagedWhileRunning", "AuditTests.damagedIndex"),
         Guarantee(
             "`audit verify` writes nothing; it reports an index that differs and discards it only on request",
-            "DamagedIndexTests.comparedWhileUsed", "AuditTests.verify"),
+            "DamagedIndexTests.comparedWhileUsed", "AuditTests.verify", "AuditTests.unreadableIndex"),
         Guarantee(
             "A reader tolerates that retention removes a segment", "VanishingSegmentTests.updating",
             "VanishingSegmentTests.querying", "VanishingSegmentTests.verifying", "VanishingSegmentTests.recovering",
@@ -101,6 +101,10 @@ struct Guarantee: Sendable {
             "The gateway rejects token keys that are not random bytes", "WeakSecretTests.text",
             "WeakSecretTests.patterns",
             "WeakSecretTests.words", "WeakSecretTests.random"),
+        Guarantee(
+            "A throttled caller learns from no cached or pending result that a password is correct",
+            "LoginThrottleTests.cachedAcceptanceElsewhere", "LoginThrottleTests.cachedAcceptanceOfKnownPair",
+            "LoginThrottleTests.cachedAcceptanceOverLimit", "LoginThrottleTests.pendingVerification"),
     ]
 
     private static let calls = [
@@ -143,7 +147,7 @@ struct Guarantee: Sendable {
             "ExplainTests.loginsOnly", "AccountLookupTests.undecided"),
         Guarantee(
             "Messages of the gateway replace errors of libraries", "MessageTests.portInUse", "MessageTests.libraries",
-            "MessageTests.missingFiles"),
+            "MessageTests.missingFiles", "ConnectionFailureTests.libraries", "ServiceFailureTests.libraries"),
         Guarantee(
             "Expiring certificates and failed targets have metrics and alerts",
             "CertificateFilesTests.replacing", "DashboardTests.names", "DashboardTests.alerts"),
