@@ -42,6 +42,32 @@ struct AccountMonitorTests {
         #expect(bench.journal.records.count == 2)
     }
 
+    @Test("A changed password and a revocation by an operator keep the idempotency keys; the end of an account drops them")
+    func idempotencyKeys() async throws {
+        let bench = try AccountFixture(TestFiles())
+        bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "b"])
+        await bench.watch.compare()
+        let digest = try #require(KeyedDigest([UInt8](repeating: 1, count: 16)))
+        bench.revocation.sends.restore(
+            [AccountFixture.alice, AccountFixture.bob].map { user in
+                IdempotentSend(
+                    user: user, target: "carol", service: .apns, key: digest, message: digest,
+                    at: bench.clock.clocks.wall(), results: [.accepted], skipped: 0, intents: 1)
+            })
+        bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "other"])
+        await bench.watch.listsHaveChanged()
+        await bench.watch.compare()
+        #expect(bench.journal.records.map(\.result) == ["password-changed"])
+        try await bench.revocation.revokeWithoutRecord(AccountFixture.bob, because: .byOperator)
+        #expect(bench.revocation.sends.count == 2)
+        bench.accounts.list([AccountFixture.alice: "a"])
+        await bench.watch.listsHaveChanged()
+        await bench.watch.compare()
+        #expect(bench.revocation.sends.count == 1)
+        try await bench.revocation.revoke(AccountFixture.alice, because: .ended, authenticator: "list")
+        #expect(bench.revocation.sends.count == 0)
+    }
+
     @Test("A user who loses a group keeps the session, and the tokens lose the group at the next comparison")
     func groups() async throws {
         let bench = try AccountFixture(TestFiles())

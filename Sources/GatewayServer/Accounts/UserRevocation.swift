@@ -18,7 +18,7 @@ struct UserRevocation: Sendable {
 
     /// Applies the changes of an authenticator's accounts. The revocation comes first; its journal records follow.
     func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
-        forget(changes.revoked.keys)
+        for (user, end) in changes.revoked { forget(user, because: end) }
         try await sessions.reconcile(changes, of: authenticator)
         sweeper.wake()
         let records = changes.revoked.sorted { $0.key < $1.key }.map { user, end in
@@ -34,7 +34,7 @@ struct UserRevocation: Sendable {
     func revoke(
         _ user: UserName, because end: AccountEndReason, authenticator: PluginName
     ) async throws(LedgerUnavailable) {
-        try await revokeWithoutRecord(user)
+        try await revokeWithoutRecord(user, because: end)
         logger.notice("User revoked", metadata: ["user": "\(user)", "reason": "\(end.rawValue)"])
         do throws(JournalUnavailable) {
             try await journal.record([record(user, end, authenticator: authenticator)])
@@ -108,18 +108,21 @@ struct UserRevocation: Sendable {
     }
 
     /// Revokes one user without a journal record, which the caller writes.
-    func revokeWithoutRecord(_ user: UserName) async throws(LedgerUnavailable) {
-        forget(CollectionOfOne(user))
+    func revokeWithoutRecord(_ user: UserName, because end: AccountEndReason) async throws(LedgerUnavailable) {
+        forget(user, because: end)
         try await sessions.revoke(user)
         sweeper.wake()
     }
 
-    /// Removes the users' cached password results, login throttling state and idempotency entries.
-    private func forget(_ users: some Sequence<UserName>) {
-        for user in users {
-            passwordCache.forget(user)
-            throttle.forget(user)
-            sends.forget(user)
+    /// Removes the user's cached password results and login throttling state. If the account has ended, also removes its
+    /// idempotency entries, because a later user with the same name starts without any. Otherwise they stay: a client
+    /// that repeats a send after its password has changed must not send twice.
+    private func forget(_ user: UserName, because end: AccountEndReason) {
+        passwordCache.forget(user)
+        throttle.forget(user)
+        switch end {
+        case .ended: sends.forget(user)
+        case .passwordChanged, .groupsLost, .loginTooOld, .byOperator: break
         }
     }
 

@@ -25,7 +25,9 @@ struct RevokeTokensOperation: ControlOperation {
             let logins = sessions.sessions(of: user).count
             let record = try await context.record(.operatorRevoke, user: user)
             // The user is revoked even without sessions and registrations, because a token may exist without a session.
-            try await change(record) { () throws(LedgerUnavailable) in try await revocation.revokeWithoutRecord(user) }
+            try await change(record) { () throws(LedgerUnavailable) in
+                try await revocation.revokeWithoutRecord(user, because: .byOperator)
+            }
             try await report(sessions: logins, registrations: devices, in: context)
         case (nil, let text?, nil, nil):
             // A session that an earlier call could close in memory only is closed on disk.
