@@ -89,7 +89,11 @@ struct CommandTests {
         #expect(check.status == 0, "\(check.output)")
         let text = try String(contentsOfFile: directory.path + "/users.yaml", encoding: .utf8)
         #expect(text.contains("$y$") && !text.contains("staple"))
-        #expect(try await run("users", "remove", "alice").status == 0)
+        let removed = try await run("users", "remove", "alice")
+        #expect(removed.status == 0)
+        #expect(removed.errors.contains("A running gateway ends all their sessions and devices"), "\(removed.errors)")
+        #expect(try String(contentsOfFile: directory.path + "/users.yaml", encoding: .utf8) == "users: {}\n")
+        #expect(try await run("check").output.contains("has no users; add one with `notify-gateway users add NAME`"))
         #expect(try await run("users", "remove", "alice").status == 1)
     }
 

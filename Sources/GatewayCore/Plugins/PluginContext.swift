@@ -17,12 +17,15 @@ public struct PluginContext: Sendable {
     public let isLastOfItsKind: Bool
     /// The list of revoked tokens.
     public let revocations: any RevocationList
+    /// Whether a running gateway reads its configuration again. A plug-in may then accept what would be a mistake at a
+    /// start, such as a file from which the last user was removed.
+    public let isReload: Bool
 
     /// Creates a context. Called by the server and the test kit.
     public init(
         logger: Logger, blockingPool: BlockingPool, filePool: BlockingPool? = nil, clocks: Clocks, names: NameRules,
         isLastOfItsKind: Bool,
-        revocations: any RevocationList = EmptyRevocationList()
+        revocations: any RevocationList = EmptyRevocationList(), isReload: Bool = false
     ) {
         self.logger = logger
         self.blockingPool = blockingPool
@@ -31,5 +34,6 @@ public struct PluginContext: Sendable {
         self.names = names
         self.isLastOfItsKind = isLastOfItsKind
         self.revocations = revocations
+        self.isReload = isReload
     }
 }

@@ -13,6 +13,8 @@ struct AuthenticatorAssembly {
     let logger: Logger
     /// The counters of authentication results; nil if they are not counted.
     var metrics: CallMetrics?
+    /// Whether the authenticators replace those of a running gateway.
+    var isReload = false
 
     /// Returns the problems of all authenticators.
     func problems() async -> [ConfigurationProblem] {
@@ -95,7 +97,8 @@ struct AuthenticatorAssembly {
         let later = plugins[(index + 1)...].reduce(into: Set<CredentialKind>()) { $0.formUnion($1.takes) }
         return PluginContext(
             logger: logger, blockingPool: pool, filePool: filePool, clocks: clocks, names: names,
-            isLastOfItsKind: plugins[index].takes.isDisjoint(with: later), revocations: revocations)
+            isLastOfItsKind: plugins[index].takes.isDisjoint(with: later), revocations: revocations,
+            isReload: isReload)
     }
 }
 

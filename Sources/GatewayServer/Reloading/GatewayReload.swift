@@ -66,7 +66,8 @@ actor GatewayReload {
         let (read, found) = source.load()
         guard let new = read else { return kept(found) }
         // Problems in authenticators' files are reported together with the settings that need a restart.
-        let assembly = parts.assembly(of: new)
+        var assembly = parts.assembly(of: new)
+        assembly.isReload = true
         let problems =
             found + RestartRequirements(from: configuration, to: new).problems(in: source) + (await assembly.problems())
             + (await certificateProblems(new))

@@ -12,20 +12,22 @@ extension PluginContext {
     ///
     /// - Parameter capacity: the capacity of the blocking pool.
     public static func test(
-        now: WallTime = .test, names: NameRules = NameRules(), isLastOfItsKind: Bool = true, capacity: Int = 64
+        now: WallTime = .test, names: NameRules = NameRules(), isLastOfItsKind: Bool = true, capacity: Int = 64,
+        isReload: Bool = false
     ) -> PluginContext {
         test(
             clocks: Clocks(monotonic: { MonotonicInstant(nanoseconds: 0) }, wall: { now }), names: names,
-            isLastOfItsKind: isLastOfItsKind, capacity: capacity)
+            isLastOfItsKind: isLastOfItsKind, capacity: capacity, isReload: isReload)
     }
 
     /// Returns a context with the given clocks; `.system` for tests in real time.
     public static func test(
-        clocks: Clocks, names: NameRules = NameRules(), isLastOfItsKind: Bool = true, capacity: Int = 64
+        clocks: Clocks, names: NameRules = NameRules(), isLastOfItsKind: Bool = true, capacity: Int = 64,
+        isReload: Bool = false
     ) -> PluginContext {
         PluginContext(
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             blockingPool: BlockingPool(threads: NIOThreadPool.singleton, capacity: capacity), clocks: clocks,
-            names: names, isLastOfItsKind: isLastOfItsKind)
+            names: names, isLastOfItsKind: isLastOfItsKind, isReload: isReload)
     }
 }

@@ -116,7 +116,10 @@ struct UsersCommand: AsyncParsableCommand {
             Console.printMessage("\(name) was removed from \(path).")
             if isEmpty {
                 Console.printMessage(
-                    "\(path) has no users now; the gateway will not start. Run `notify-gateway users add NAME`.")
+                    """
+                    \(path) has no users now. A running gateway ends all their sessions and devices within a second; it will \
+                    not start again without a user. Run `notify-gateway users add NAME`.
+                    """)
             }
         }
     }

@@ -1,7 +1,9 @@
 import Foundation
+import GatewayCore
 import GatewayTesting
 import NIOCore
 import NotifyBackend
+import StaticUsers
 import Synchronization
 import Testing
 
@@ -132,6 +134,34 @@ struct ReloadTests {
             #expect(try await gateway.reload().isTaken)
             #expect(
                 try await client.call("POST", Self.send, as: "alice", body: #""hello""#).problem == "send-not-allowed")
+        }
+    }
+
+    @Test("A reload after the removal of the last user revokes all users, and a truncated users file is rejected")
+    func lastUser() async throws {
+        try await ReloadingGateway.run(backend: "http://127.0.0.1:9") { gateway in
+            let client = try RawClient(port: gateway.port)
+            let issued = try await client.call("POST", "/auth/token", as: "alice")
+            let answer = try #require(try JSONSerialization.jsonObject(with: Data(issued.body)) as? [String: Any])
+            let token = try #require(answer["access_token"] as? String)
+            try UsersFile.edit(gateway.directory.path + "/users.yaml", names: NameRules()) {
+                users throws(ConfigurationError) in
+                for user in users.users { try users.remove(user.name) }
+            }
+            #expect(try await gateway.reload().isTaken)
+            #expect(try await client.call("GET", "/auth/whoami", as: "alice").status == 401)
+            #expect(try await client.call("GET", "/auth/whoami", token: token).status == 401)
+            // The rest of the configuration can be reloaded too.
+            try gateway.write(ReloadingGateway.sendsRefused)
+            #expect(try await gateway.reload().isTaken)
+
+            try gateway.directory.write("", to: "users.yaml")
+            let truncated = try await gateway.reload()
+            #expect(!truncated.isTaken)
+            #expect(truncated.problems.count == 1 && truncated.problems[0].contains("write `users: {}` into it"))
+            try gateway.directory.write(GatewayUnderTest.users, to: "users.yaml")
+            #expect(try await gateway.reload().isTaken)
+            #expect(try await client.call("GET", "/auth/whoami", as: "alice").status == 200)
         }
     }
 

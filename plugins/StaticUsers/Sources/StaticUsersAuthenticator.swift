@@ -32,6 +32,8 @@ public final class StaticUsersAuthenticator: AccountList {
         let user = context.names.canonical(login.text).flatMap { table.users[$0] }
         if user == nil, !context.isLastOfItsKind { return .notMine }
         guard Self.isPassword(password) else { return .rejected(.malformed) }
+        // No name is known, so no difference in time can tell one.
+        if table.hashes.isEmpty { return .rejected(.wrong) }
         // Computed for known names too; otherwise the few microseconds would distinguish them.
         guard let decoy = decoy(for: login, in: table) else { return .unavailable(.failed) }
         let hash = user?.hash ?? decoy
@@ -54,14 +56,14 @@ public final class StaticUsersAuthenticator: AccountList {
     /// Reads the users file again. If the file is valid, later logins use it. If not, the current users stay in force
     /// and the problems are returned.
     ///
-    /// A file without users takes effect at the second reload in a row that finds it. The first one returns a problem,
-    /// so the caller tries again: another program may have truncated the file to write it, and an empty list ends all
-    /// sessions and devices.
+    /// A file that says that it has no users takes effect, and ends all sessions and devices. One that is merely empty
+    /// takes effect at the second reload in a row that finds it. The first one returns a problem, so the caller tries
+    /// again: another program may have truncated the file to write it.
     public func reload() async -> [ConfigurationProblem] {
         do {
             let former = table.withLock { $0 }
             let fresh = try await UserTable.load(settings.file, context: context, replacing: former)
-            let isFirstEmpty = fresh.users.isEmpty && !former.users.isEmpty
+            let isFirstEmpty = fresh.users.isEmpty && !fresh.isDeclaredEmpty && !former.users.isEmpty
             let isConfirmed = foundEmpty.withLock { found in
                 defer { found = isFirstEmpty && !found }
                 return found
@@ -121,7 +123,7 @@ public final class StaticUsersAuthenticator: AccountList {
     private func decoy(for login: LoginName, in table: UserTable) -> PasswordHash? {
         guard let digest = decoyDigester.digest(Array(login.text.utf8)) else { return nil }
         let number = digest.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        // A table has at least one hash, also after a reload of a file without users.
+        // The caller has checked that the table has a hash.
         return table.hashes[Int(number % UInt64(table.hashes.count))]
     }
 

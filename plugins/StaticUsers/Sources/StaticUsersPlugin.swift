@@ -30,8 +30,14 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
     /// Returns every problem of the users file. Reads the file and computes one hash for each cost, on the file pool.
     public static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem] {
         do {
-            _ = try await UserTable.load(settings.file, context: context)
-            return []
+            let table = try await UserTable.load(settings.file, context: context)
+            guard table.users.isEmpty else { return [] }
+            return [
+                ConfigurationProblem(
+                    at: SourceLocation(file: settings.file), path: "",
+                    "has no users; every login is rejected, and all sessions and devices of its users end",
+                    severity: .warning)
+            ]
         } catch {
             return error.problems
         }

@@ -110,8 +110,8 @@ struct StaticUsersAuthenticatorTests {
     }
 
     @Test(
-        "A reloaded file without users rejects everyone with the same work, once two reloads in a row find it",
-        arguments: ["users: {}\n", ""])
+        "A reloaded file that is merely empty rejects everyone with the same work, once two reloads in a row find it",
+        arguments: ["", "users:\n", "# users: {}\n"])
     func emptied(text: String) async throws {
         let files = try TestFiles()
         let file = try files.write(Self.users)
@@ -137,6 +137,44 @@ struct StaticUsersAuthenticatorTests {
         _ = try files.write(Self.users)
         #expect(await authenticator.reload() == [])
         #expect(await authenticator.login("alice", "correct horse") != .rejected(.wrong))
+    }
+
+    @Test(
+        "A file from which the last user was removed takes effect at once, and a reload of the configuration accepts it",
+        arguments: ["users.yaml", "users.htpasswd"])
+    func lastUserRemoved(name: String) async throws {
+        let files = try TestFiles()
+        let file = try files.write(
+            name.hasSuffix("yaml") ? Self.users : "alice:\(Hashes.sha512)\nbob:\(Hashes.sha512)\n", to: name)
+        let settings = StaticUsersPlugin.Settings(file: file)
+        let made = try await StaticUsersPlugin.makeAuthenticator(settings, context: PluginContext.test())
+        let authenticator = try #require(made as? StaticUsersAuthenticator)
+        try UsersFile.edit(file, names: NameRules()) { users throws(ConfigurationError) in
+            for user in users.users { try users.remove(user.name) }
+        }
+        #expect(await authenticator.reload() == [])
+        #expect(authenticator.accounts(at: .test) == AccountSnapshot(marks: [:]))
+        #expect(await authenticator.login("alice", "correct horse") == .rejected(.wrong))
+
+        let reload = PluginContext.test(isReload: true)
+        let problems = await StaticUsersPlugin.problems(in: settings, context: reload)
+        #expect(problems.map(\.severity) == [.warning])
+        let remade = try await StaticUsersPlugin.makeAuthenticator(settings, context: reload)
+        for name in ["alice", "nobody"] {
+            #expect(await remade.login(name, "correct horse") == .rejected(.wrong))
+        }
+        // A start rejects the file, and a reload rejects a file that another program has truncated.
+        #expect(await StaticUsersPlugin.problems(in: settings, context: .test()).map(\.severity) == [.error])
+        try files.write("", to: name)
+        let truncated = await StaticUsersPlugin.problems(in: settings, context: reload)
+        #expect(truncated.map(\.severity) == [.error])
+        #expect(truncated.first?.message.contains("to end the access of all users, write `") == true)
+        // The next user can log in.
+        try UsersFile.edit(file, names: NameRules()) { users throws(ConfigurationError) in
+            try users.add("zoe", passwordHash: Hashes.yescrypt)
+        }
+        #expect(await (remade as? StaticUsersAuthenticator)?.reload() == [])
+        #expect(await remade.login("zoe", "correct horse") != .rejected(.wrong))
     }
 
     @Test("Making the authenticator throws if the file cannot be read")

@@ -20,8 +20,10 @@ struct UserTable: Sendable {
 
     /// By canonical name; empty only after a reload.
     let users: [UserName: User]
-    /// Every user's hash, in the order of the names; never empty. Decoys are chosen from these, so they have the same mix
-    /// of costs as the file. A table without users keeps the hashes of the table before it.
+    /// Whether the file says that it has no users. An empty file does not.
+    let isDeclaredEmpty: Bool
+    /// Every user's hash, in the order of the names. Decoys are chosen from these, so they have the same mix of costs as
+    /// the file. A table without users keeps the hashes of the table before it, and has none if there was no table.
     let hashes: [PasswordHash]
     /// A fingerprint of each user's hash, also for users who may not log in.
     let marks: [UserName: AccountFingerprint]
@@ -30,15 +32,17 @@ struct UserTable: Sendable {
 
     /// Reads a users file and tries its hashes, on the file pool.
     ///
-    /// - Parameter former: the table that a reload replaces. Its costs are not tried again. Without one, a file without
-    ///   users is rejected.
+    /// - Parameter former: the table that a reload of the file replaces. Its costs are not tried again. Without one, a
+    ///   file without users is rejected, unless it says so and a running gateway reloads its configuration.
     static func load(
         _ file: String, context: PluginContext, replacing former: UserTable? = nil
     ) async throws(ConfigurationError) -> UserTable {
-        let names = context.names
+        let (names, isReload) = (context.names, context.isReload)
         let result: Result<UserTable, ConfigurationError>
         do {
-            result = try await context.filePool.run { read(file, names: names, replacing: former) }
+            result = try await context.filePool.run {
+                read(file, names: names, replacing: former, isReload: isReload)
+            }
         } catch {
             throw ConfigurationError(file: file, "was not read: the queue of the file threads is full; try again")
         }
@@ -47,15 +51,20 @@ struct UserTable: Sendable {
 
     /// Reads a users file and tries its hashes. Blocks.
     private static func read(
-        _ file: String, names: NameRules, replacing former: UserTable?
+        _ file: String, names: NameRules, replacing former: UserTable?, isReload: Bool
     ) -> Result<UserTable, ConfigurationError> {
         let problems = ConfigurationProblems()
         do throws(ConfigurationProblem) {
             let text = try SecretFile.text(at: file, remedy: "notify-gateway users add NAME")
             let document = UsersDocument(text, file: file, names: names, problems: problems)
             if problems.all.isEmpty, document.records.isEmpty {
-                if let former { return .success(UserTable([], decoys: former.hashes)) }
-                problems.add(ConfigurationProblem(at: SourceLocation(file: file), path: "", "has no users"))
+                let isDeclared = document.declaresNoUsers
+                if former != nil || (isReload && isDeclared) {
+                    return .success(UserTable(declaredEmpty: isDeclared, decoys: former?.hashes ?? []))
+                }
+                problems.add(
+                    ConfigurationProblem(
+                        at: SourceLocation(file: file), path: "", noUsers(in: file, isReload: isReload)))
             }
             if problems.all.isEmpty {
                 checkSupport(of: document.records, besides: former?.triedCosts ?? [], problems: problems)
@@ -87,7 +96,21 @@ struct UserTable: Sendable {
         }
     }
 
-    private init(_ records: [UserRecord], decoys: [PasswordHash]? = nil) {
+    /// Returns the problem of a file without users, with what to do.
+    private static func noUsers(in file: String, isReload: Bool) -> String {
+        guard isReload else { return "has no users; add one with `notify-gateway users add NAME`" }
+        let text = UsersDocument.isHtpasswd(file) ? UsersDocument.noUsersLine : "users: {}"
+        return "has no users; to end the access of all users, write `\(text)` into it, as `notify-gateway users "
+            + "remove NAME` does for the last one"
+    }
+
+    /// Creates a table without users.
+    private init(declaredEmpty isDeclared: Bool, decoys: [PasswordHash]) {
+        (users, isDeclaredEmpty, hashes, marks, triedCosts) = ([:], isDeclared, decoys, [:], [])
+    }
+
+    private init(_ records: [UserRecord]) {
+        isDeclaredEmpty = false
         users = Dictionary(
             uniqueKeysWithValues: records.map { record in
                 let user = User(
@@ -97,7 +120,7 @@ struct UserTable: Sendable {
                 return (record.canonicalName, user)
             })
         triedCosts = Set(records.map(\.hash.costKey))
-        hashes = decoys ?? users.values.sorted { $0.name < $1.name }.map(\.hash)
+        hashes = users.values.sorted { $0.name < $1.name }.map(\.hash)
         marks = users.compactMapValues { AccountFingerprint(ofHash: $0.hash.text) }
     }
 }

@@ -4,6 +4,9 @@ internal import GatewayCore
 struct UsersDocument {
     /// The users, in the order of the file.
     private(set) var records: [UserRecord] = []
+    /// Whether the text says that there are no users: `users: {}` in YAML, the line `# no users` in htpasswd format. A
+    /// file that another program has truncated does not say so.
+    private(set) var declaresNoUsers = false
     private let problems: ConfigurationProblems
     private let names: NameRules
     private var linesByName: [UserName: (name: String, line: Int)] = [:]
@@ -19,6 +22,9 @@ struct UsersDocument {
         }
     }
 
+    /// The line of an htpasswd file that has no users on purpose.
+    static let noUsersLine = "# no users"
+
     /// Whether a file of this name is in htpasswd format.
     static func isHtpasswd(_ file: String) -> Bool { file.hasSuffix(".htpasswd") }
 
@@ -29,6 +35,7 @@ struct UsersDocument {
         }
         let reader = ConfigurationReader(root, directory: "", problems: problems, concealsText: true)
         let users = reader.mapping("users")
+        if case .mapping(let entries)? = reader.node("users")?.shape { declaresNoUsers = entries.isEmpty }
         for (index, entry) in (users?.allEntries() ?? []).enumerated() {
             let shown = Self.isPrintable(entry.name) ? entry.name : "[\(index)]"
             guard let user = users?.reader(of: entry.value, under: shown) else { continue }
@@ -70,6 +77,7 @@ struct UsersDocument {
     /// Reads `name:hash` lines. Ignores further fields, blank lines and lines that begin with `#`.
     private mutating func readHtpasswd(_ text: String, file: String) {
         for (index, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            if line == Self.noUsersLine { declaresNoUsers = true }
             guard !line.isEmpty, !line.hasPrefix("#") else { continue }
             let start = SourceLocation(file: file, line: index + 1, column: 1)
             let fields = line.split(separator: ":", omittingEmptySubsequences: false)

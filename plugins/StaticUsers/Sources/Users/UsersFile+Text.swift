@@ -3,9 +3,12 @@ internal import GatewayCore
 extension UsersFile {
     /// The file's new content.
     var text: String {
-        isHtpasswd
-            ? users.map { "\($0.name):\($0.hash.text)\n" }.joined()
-            : "users:\(users.isEmpty ? " {}" : "")\n" + users.map { "  \(Self.line(for: $0))\n" }.joined()
+        switch (isHtpasswd, users.isEmpty) {
+        case (true, true): UsersDocument.noUsersLine + "\n"
+        case (true, false): users.map { "\($0.name):\($0.hash.text)\n" }.joined()
+        case (false, true): "users: {}\n"
+        case (false, false): "users:\n" + users.map { "  \(Self.line(for: $0))\n" }.joined()
+        }
     }
 
     private static func line(for user: UserRecord) -> String {
