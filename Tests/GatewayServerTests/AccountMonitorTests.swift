@@ -42,7 +42,7 @@ struct AccountMonitorTests {
         #expect(bench.journal.records.count == 2)
     }
 
-    @Test("A changed password and a revocation by an operator keep the idempotency keys; the end of an account drops them")
+    @Test("Only the end of an account drops its idempotency keys, not a new password or a revocation by an operator")
     func idempotencyKeys() async throws {
         let bench = try AccountFixture(TestFiles())
         bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "b"])

@@ -114,9 +114,9 @@ struct UserRevocation: Sendable {
         sweeper.wake()
     }
 
-    /// Removes the user's cached password results and login throttling state. If the account has ended, also removes its
-    /// idempotency entries, because a later user with the same name starts without any. Otherwise they stay: a client
-    /// that repeats a send after its password has changed must not send twice.
+    /// Removes the user's cached password results and login throttling state. If the account has ended, also removes
+    /// its idempotency entries, because a later user with the same name starts without any. Otherwise they stay: a
+    /// client that repeats a send after its password has changed must not send twice.
     private func forget(_ user: UserName, because end: AccountEndReason) {
         passwordCache.forget(user)
         throttle.forget(user)

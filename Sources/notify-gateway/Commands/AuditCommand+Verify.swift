@@ -142,9 +142,9 @@ extension AuditCommand {
             case .unreadable(let detail)?:
                 throw CommandFailure.refused(
                     """
-                    The journal is unchanged, but its index cannot be read: \(detail). Verify again. If it still cannot be \
-                    read, stop the gateway and delete \(directory)/index.*; the index is derived from the journal, and the \
-                    next start or query rebuilds it.
+                    The journal is unchanged, but its index cannot be read: \(detail). Verify again. If it still \
+                    cannot be read, stop the gateway and delete \(directory)/index.*; the index is derived from the \
+                    journal, and the next start or query rebuilds it.
                     """)
             }
         }

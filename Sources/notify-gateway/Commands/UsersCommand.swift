@@ -117,8 +117,8 @@ struct UsersCommand: AsyncParsableCommand {
             if isEmpty {
                 Console.printMessage(
                     """
-                    \(path) has no users now. A running gateway ends all their sessions and devices within a second; it will \
-                    not start again without a user. Run `notify-gateway users add NAME`.
+                    \(path) has no users now. A running gateway ends all their sessions and devices within a second; it \
+                    will not start again without a user. Run `notify-gateway users add NAME`.
                     """)
             }
         }

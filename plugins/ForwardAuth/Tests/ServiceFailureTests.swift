@@ -14,8 +14,10 @@ struct ServiceFailureTests {
     @Test("Errors of the HTTP client and of SwiftNIO become plain sentences")
     func libraries() {
         for (error, reason) in [
-            (HTTPClientError.remoteConnectionClosed as any Error,
-                "the service closed the connection before its response was complete"),
+            (
+                HTTPClientError.remoteConnectionClosed as any Error,
+                "the service closed the connection before its response was complete"
+            ),
             (HTTPClientError.tlsHandshakeTimeout, "the TLS handshake took too long"),
             (HTTPClientError.invalidHeaderFieldValues(["secret"]), "the query failed"),
             (HTTPParserError.invalidStatus, "the response is not valid HTTP"),
