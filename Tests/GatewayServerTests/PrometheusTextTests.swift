@@ -39,7 +39,7 @@ struct PrometheusTextTests {
 
     @Test(
         "Clients and backend share the file descriptors that other uses leave",
-        arguments: [(256, 107, 53), (1024, 672, 256), (1_000_000, 10_000, 256), (16, 22, 10)])
+        arguments: [(256, 54, 26), (1024, 592, 256), (1_000_000, 10_000, 256), (16, 22, 10)])
     func shares(limit: Int, clients: Int, backend: Int) {
         let shares = FileDescriptorLimit.Shares(of: limit)
         #expect(shares.clients == clients)

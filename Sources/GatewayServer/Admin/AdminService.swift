@@ -20,6 +20,10 @@ struct AdminService: Service {
         maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)
     /// The time after which a connection without a request, or with an incomplete one, is closed.
     private static let idleTime = TimeAmount.seconds(60)
+    /// The number of open connections from which no further one is accepted until one closes. Without it, clients of
+    /// this listener could use up the file descriptors that calls and the journal need. The listener accepts up to 16
+    /// connections at a time and may exceed the number by as many.
+    private static let maximumConnections = 64
 
     func run() async throws {
         let bind: BindAddress =
@@ -30,7 +34,9 @@ struct AdminService: Service {
         let application = Application(
             router: router(),
             server: .http1(configuration: .init(idleTimeout: Self.idleTime, httpDecoderConfiguration: Self.heads)),
-            configuration: ApplicationConfiguration(address: bind, serverName: nil),
+            configuration: ApplicationConfiguration(
+                address: bind, serverName: nil,
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)),
             onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port) },
             logger: logger)
         do {

@@ -39,8 +39,9 @@ enum FileDescriptorLimit {
         /// The maximum number of backend connections.
         let backend: Int
 
-        /// The descriptors reserved for stores, admin listener, control socket, event loops and authenticators.
-        private static let others = 96
+        /// The descriptors reserved for stores, admin listener (80), control socket (32), event loops and
+        /// authenticators.
+        private static let others = 176
 
         init(of limit: Int) {
             let room = max(32, limit - Self.others)

@@ -15,8 +15,7 @@ final class LogWriter: Sendable {
     private static let bound = 1 << 20
 
     private let pending = Mutex(Pending())
-    // Held from dequeueing lines until they are written, so `flush()` returns only after lines that another thread has
-    // dequeued.
+    // Held from dequeueing lines until they are written, so `flush` waits for lines that another thread has dequeued.
     private let writing = Mutex(())
     private let signal = DispatchSemaphore(value: 0)
     private let descriptor: Int32
@@ -38,7 +37,7 @@ final class LogWriter: Sendable {
         let thread = Thread { [self] in
             while true {
                 signal.wait()
-                flush()
+                writeQueued()
             }
         }
         thread.name = "log"
@@ -57,8 +56,22 @@ final class LogWriter: Sendable {
         signal.signal()
     }
 
-    /// Writes all pending lines on the caller's thread. Called before the process exits.
-    func flush() { writing.withLock { _ in writePending() } }
+    /// Writes all pending lines. Called before the process exits.
+    ///
+    /// - Parameter patience: The maximum time to wait. A full pipe whose reader has stopped must not keep the process
+    ///   from exiting; the pending lines are lost then.
+    func flush(within patience: DispatchTimeInterval = .seconds(2)) {
+        let isDone = DispatchSemaphore(value: 0)
+        let thread = Thread { [self] in
+            writeQueued()
+            isDone.signal()
+        }
+        thread.name = "log flush"
+        thread.start()
+        _ = isDone.wait(timeout: .now() + patience)
+    }
+
+    private func writeQueued() { writing.withLock { _ in writePending() } }
 
     private func writePending() {
         let taken = pending.withLock { pending in

@@ -70,23 +70,29 @@ enum PrivateFiles {
         return Array(bytes.prefix(filled))
     }
 
-    /// Writes a new file of mode 0600 atomically. Once this returns, the file survives a power failure.
+    /// Writes a new file of mode 0600 atomically. Once this returns, the file survives a power failure. If it throws, no
+    /// draft with the bytes stays behind.
     static func write(_ bytes: [UInt8], toNew path: String) throws(FileFailure) {
         let draft = path + ".new"
         unlink(draft)
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure("create", draft) }
         defer { close(descriptor) }
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw FileFailure("write", draft) }
-            rest = rest.dropFirst(count)
+        do throws(FileFailure) {
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { throw FileFailure("write", draft) }
+                rest = rest.dropFirst(count)
+            }
+            guard fsync(descriptor) == 0 else { throw FileFailure("fsync", draft) }
+            // `link`, unlike `rename`, never replaces an existing file.
+            guard link(draft, path) == 0 else { throw FileFailure("link", path) }
+        } catch {
+            unlink(draft)
+            throw error
         }
-        guard fsync(descriptor) == 0 else { throw FileFailure("fsync", draft) }
-        // `link`, unlike `rename`, never replaces an existing file.
-        guard link(draft, path) == 0 else { throw FileFailure("link", path) }
         unlink(draft)
         try synchronizeDirectory(parent(of: path))
     }

@@ -29,22 +29,27 @@ extension SQLiteLedger {
             throw LedgerUnavailable("\(taken) already exists")
         }
         guard let bytes = try PrivateFiles.read(key, atMost: 32) else { throw LedgerUnavailable("\(key) is missing") }
+        var created: [String] = []
         do {
-            // Left by an attempt that crashed.
-            try? manager.removeItem(atPath: part)
+            // Left by an attempt that crashed. Fails for a directory of that name, which no backup created.
+            try PrivateFiles.remove(part)
             try PrivateFiles.makeFile(part)
+            created.append(part)
             let copy = try DatabaseQueue(path: part)
             try database.backup(to: copy)
             try copy.write { try LedgerTables($0).noteBackup(Clocks.system.wall()) }
             try copy.close()
             try PrivateFiles.write(bytes, toNew: keyCopy)
+            created.append(keyCopy)
             // Only a ledger that a gateway has used has a digest key.
             if let bytes = try PrivateFiles.read(digestKey, atMost: KeyFile.byteCount) {
                 try PrivateFiles.write(bytes, toNew: digestKeyCopy)
+                created.append(digestKeyCopy)
             }
+            created.append(path)
             try PrivateFiles.rename(part, to: path)
         } catch {
-            try? manager.removeItem(atPath: part)
+            for file in created { try? PrivateFiles.remove(file) }
             throw error
         }
     }

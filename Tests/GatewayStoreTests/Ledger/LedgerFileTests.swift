@@ -155,6 +155,37 @@ struct LedgerFileTests {
         }
     }
 
+    @Test("A failed backup leaves no key behind, and can be repeated")
+    func failedBackup() async throws {
+        let fixture = try LedgerFixture()
+        try PrivateFiles.write(
+            Array(repeating: 1, count: KeyFile.byteCount), toNew: fixture.directory("ledger.sqlite.digest.key"))
+        // A link whose target is missing: the file counts as absent, and cannot be created.
+        let obstacle = fixture.directory("copy.sqlite.digest.key")
+        try FileManager.default.createSymbolicLink(
+            atPath: obstacle, withDestinationPath: fixture.directory("missing/key"))
+        await #expect(throws: LedgerUnavailable.self) {
+            try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
+        }
+        #expect(
+            try fixture.directory.names().filter { $0.hasPrefix("copy.sqlite") } == ["copy.sqlite.digest.key"])
+        try FileManager.default.removeItem(atPath: obstacle)
+        try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
+    }
+
+    @Test("A backup deletes no directory that has the name of its draft")
+    func directoryOfTheDraft() async throws {
+        let fixture = try LedgerFixture()
+        let file = fixture.directory("copy.sqlite.part/precious")
+        try FileManager.default.createDirectory(
+            atPath: fixture.directory("copy.sqlite.part"), withIntermediateDirectories: false)
+        #expect(FileManager.default.createFile(atPath: file, contents: nil))
+        await #expect(throws: LedgerUnavailable.self) {
+            try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
+        }
+        #expect(FileManager.default.fileExists(atPath: file))
+    }
+
     @Test("The rules of names are stored, and read with the owners while the ledger is open")
     func nameRules() async throws {
         let directory = TemporaryDirectory()

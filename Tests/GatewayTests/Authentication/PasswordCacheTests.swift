@@ -163,7 +163,7 @@ struct PasswordCacheTests {
         var table = PasswordCacheTable(capacity: 100)
         func key(_ number: Int, user: String? = nil) -> PasswordCacheKey {
             let bytes = withUnsafeBytes(of: UInt64(number)) { Array($0) }
-            return PasswordCacheKey(user: user ?? "user\(number)", digest: KeyedDigest(bytes + bytes)!)
+            return PasswordCacheKey(user: .test(user ?? "user\(number)"), digest: KeyedDigest(bytes + bytes)!)
         }
         for number in 0..<1000 {
             table.reject(.wrong, for: key(number), now: 0)
@@ -184,5 +184,26 @@ struct PasswordCacheTests {
         #expect(table.verdict(for: key(1999, user: "alice"), now: 1) != nil)
         table.forget(.test("alice"))
         #expect(table.count == 0)
+    }
+
+    /// Such a name may be as long as a header field, and needs no account: 65,536 of them would occupy 800 MiB.
+    @Test("Names without canonical form from any number of addresses occupy the entries of one user")
+    func unmappedNames() async {
+        let asked = CountingAuthenticator(["alice": "good"])
+        let gateway = TestGateway(asking: asked, dependsOnPeer: false)
+        #expect(await gateway.login("alice", "good") == 200)
+        for number in 0..<1000 {
+            let name = "%\(number)" + String(repeating: "x", count: 11_000)
+            #expect(await gateway.login(name, "x", from: .v4(UInt32(number))) == 401)
+        }
+        #expect(gateway.gateway.passwordCache.count == 257)
+        // A repeated name is still found, and another one with the same password is not.
+        let last = "%999" + String(repeating: "x", count: 11_000)
+        #expect(await gateway.login(last, "x", from: .v4(1001)) == 401)
+        #expect(asked.timesAsked(last, "x") == 1)
+        #expect(await gateway.login("%1000", "x", from: .v4(1002)) == 401)
+        #expect(asked.timesAsked("%1000", "x") == 1)
+        #expect(await gateway.login("alice", "good") == 200)
+        #expect(asked.timesAsked("alice", "good") == 1)
     }
 }

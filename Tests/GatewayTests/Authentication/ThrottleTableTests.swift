@@ -86,6 +86,23 @@ struct ThrottleTableTests {
         #expect(!known.contains(pair(1), now: 1000 * second))
     }
 
+    @Test("A user's logins from any number of addresses evict no known pair of another user")
+    func addressesOfOneUser() {
+        var known = KnownDevices(rate: rate, capacity: 4096)
+        func pair(_ user: String, _ address: Int) -> KnownDevices.Pair {
+            .init(user: .test(user), address: .v6(UInt64(address), 0))
+        }
+        known.succeeded(pair("alice", 1), now: 0)
+        for number in 0..<10_000 { known.succeeded(pair("mallory", number), now: Int64(number)) }
+        #expect(known.contains(pair("alice", 1), now: 10_000))
+        #expect(known.count == 257)
+        // The user's own oldest address is evicted.
+        #expect(known.contains(pair("mallory", 9744), now: 10_000))
+        #expect(!known.contains(pair("mallory", 9743), now: 10_000))
+        known.forget(.test("mallory"))
+        #expect(known.count == 1)
+    }
+
     @Test("An eviction from a full table of the default size takes milliseconds")
     func fullSize() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 65_536)

@@ -73,7 +73,7 @@ public final class PasswordCache: Sendable {
             secret: password)
         // Without a digest (libcrypto failed) nothing is cached or shared.
         guard let digest else { return .unknown(PendingVerification(), nil) }
-        let key = PasswordCacheKey(user: PasswordCacheKey.user(user, login: login), digest: digest)
+        let key = PasswordCacheKey(user: user, digest: digest)
         return state.withLock { state in
             if let cached = state.table.verdict(for: key, now: clocks.monotonic().nanoseconds) {
                 return .remembered(cached)

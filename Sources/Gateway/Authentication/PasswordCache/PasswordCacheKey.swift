@@ -2,13 +2,21 @@ internal import GatewayCore
 
 /// The key of a cached result. It does not reveal the password.
 struct PasswordCacheKey: Hashable {
-    /// The canonical user name. A name without canonical form is stored unchanged after a NUL, which no canonical name
-    /// contains.
+    /// The canonical user name, or ``unmapped``.
     let user: String
-    /// A keyed digest of everything that the result may depend on.
+    /// A keyed digest of everything that the result may depend on, including the login name.
     let digest: KeyedDigest
 
-    static func user(_ user: UserName?, login: LoginName) -> String { user?.text ?? "\0" + login.text }
+    /// The user of all names without canonical form. No canonical name contains a NUL.
+    ///
+    /// These names may be as long as a header field, and no user has one. As one user they share the entries of one
+    /// user, so that the cache does not hold such names of clients without a login.
+    static let unmapped = "\0"
+
+    init(user: UserName?, digest: KeyedDigest) {
+        self.user = user?.text ?? Self.unmapped
+        self.digest = digest
+    }
 }
 
 extension Peer {
