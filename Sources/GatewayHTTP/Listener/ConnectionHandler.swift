@@ -111,7 +111,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         guard context != nil else { return }
         context = nil
         timer.stop()
-        _ = memory.set(0)
+        memory.close()
         idleEntry?.remove()
         idleEntry = nil
         loop.leave(self)

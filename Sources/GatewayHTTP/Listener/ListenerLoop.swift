@@ -76,8 +76,10 @@ final class ListenerLoop {
 
     /// Returns an account for the memory of a connection.
     func memoryAccount(of peer: Peer) -> RequestMemory.Account {
-        RequestMemory.Account(
-            of: configuration.requestMemory, part: configuration.trust.includes(peer) ? .proxy : .client)
+        let isProxy = configuration.trust.includes(peer)
+        return RequestMemory.Account(
+            of: configuration.requestMemory, part: isProxy ? .proxy : .client,
+            address: isProxy || peer.address == .local ? nil : peer.limitKey)
     }
 
     /// Returns the request in the form of the request pipeline, on behalf of the client that a trusted proxy reports.

@@ -114,7 +114,8 @@ struct Guarantee: Sendable {
             "ListenerHTTP2Tests.aConnectionThatClosesAfterInvalidFramesDoesNotAffectOthers"),
         Guarantee(
             "Incomplete requests occupy a bounded amount of memory",
-            "RequestMemoryTests.manyConnections", "RequestMemoryTests.heldStreams", "RequestMemoryTests.wholeRequests"),
+            "RequestMemoryTests.manyConnections", "RequestMemoryTests.heldStreams", "RequestMemoryTests.wholeRequests",
+            "RequestMemoryTests.addresses", "HTTP2MemoryTests.waitingFrames", "HTTP2MemoryTests.headsBeforeBodies"),
         Guarantee(
             "Calls in flight are limited per user and per address, and other callers are served",
             "CallerConcurrencyLimitTests.user",

@@ -29,6 +29,47 @@ import Testing
         #expect(memory.bytes == 0)
     }
 
+    @Test("A connection with waiting bytes has a larger share, and must fit in its own afterwards")
+    func bursts() {
+        let memory = RequestMemory(limit: 257 * 1024)
+        var one = RequestMemory.Account(of: memory, part: .client)
+        #expect(one.set(2048, isBurst: true) == .granted)
+        #expect(one.set(5000, isBurst: true) == .tooMuch)
+        #expect(one.set(2048) == .tooMuch)
+        #expect(one.set(2000) == .tooMuch, "A smaller amount that does not fit either")
+        #expect(one.bytes == 2048 && memory.bytes == 2048)
+        #expect(one.set(1020) == .granted)
+        #expect(one.set(1020) == .granted)
+        var proxy = RequestMemory.Account(of: memory, part: .proxy)
+        #expect(proxy.set(8192, isBurst: true) == .granted)
+        #expect(proxy.set(8192) == .granted)
+    }
+
+    @Test("The connections of one address hold a fraction of the free memory together and leave the rest to others")
+    func addresses() {
+        let memory = RequestMemory(limit: 64 << 20)
+        func account(_ address: UInt32?) -> RequestMemory.Account {
+            RequestMemory.Account(of: memory, part: .client, address: address.map(Peer.Address.v4))
+        }
+        var held: [RequestMemory.Account] = []
+        for _ in 0..<190 {
+            var one = account(1)
+            while one.set(one.bytes + 4096) == .granted {}
+            held.append(one)
+        }
+        #expect(memory.bytes <= (64 << 20) / 17)
+        #expect(memory.bytes > (64 << 20) / 17 - 4096)
+        var other = account(2)
+        var exempt = account(nil)
+        #expect(other.set(200 << 10) == .granted)
+        #expect(exempt.set(200 << 10) == .granted)
+        #expect(memory.addressCount == 2)
+        for index in held.indices { held[index].close() }
+        other.close()
+        exempt.close()
+        #expect(memory.bytes == 0 && memory.addressCount == 0)
+    }
+
     @Test("The limit holds for any number of connections, and of 64 MiB the first 1,066 may hold 4 KiB each")
     func manyConnections() {
         let memory = RequestMemory(limit: 64 << 20)
@@ -70,7 +111,7 @@ import Testing
     }
 
     /// Returns streams that stay open with a long field that is used.
-    private func held(_ streams: Range<UInt32>) -> [Frame] {
+    static func held(_ streams: Range<UInt32>) -> [Frame] {
         let value = String(repeating: "x", count: 3900)
         return streams.map {
             .headers(2 * $0 + 1, HTTP2Fixture.post("/\($0)") + [("authorization", value)], end: false)
@@ -82,11 +123,11 @@ import Testing
         let memory = RequestMemory(limit: 16 << 20)
         let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
         try connection.begin()
-        // 64 KiB, which holds ten requests of 4 KiB and their overhead.
-        for frame in held(0..<12) { try connection.send(frame) }
+        // 64 KiB, which holds thirteen requests of 4 KiB and their overhead.
+        for frame in Self.held(0..<14) { try connection.send(frame) }
         #expect(memory.bytes <= (16 << 20) / 256)
         let events = try connection.written()
-        #expect(events.contains("431 on 23"))
+        #expect(events.contains("431 on 27"))
         #expect(!events.contains { $0.hasSuffix("on 1") })
         try connection.send(.data(1, "late"))
         #expect(try connection.written().contains("200 on 1"))

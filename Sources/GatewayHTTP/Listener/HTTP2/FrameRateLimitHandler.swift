@@ -21,6 +21,7 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
     /// The number of completed frames when the timer was set; nil if no frame has a deadline.
     private var awaited: Int?
     private let held = PendingBytes()
+    private var hasPassedOn = false
     private var isPassingOn = false
     private var context: ChannelHandlerContext?
     /// Whether the connection is in the queue of the scheduler.
@@ -39,7 +40,14 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
     }
 
     /// The memory of an incomplete frame or header block, in bytes: twice its size, because a buffer may be that large.
-    var heldBytes: Int { 2 * limiter.pending }
+    /// The HTTP/2 library keeps the buffer of the largest frame. It counts if it is larger than usual.
+    var heldBytes: Int { 2 * limiter.pending + (limiter.largest > Self.usualFrameBytes ? 2 * limiter.largest : 0) }
+
+    /// The memory of the buffer that the HTTP/2 library keeps, in bytes; 0 if `heldBytes` includes it.
+    var usualBufferBytes: Int { limiter.largest > Self.usualFrameBytes ? 0 : 2 * limiter.largest }
+
+    /// The size of a frame, in bytes, up to which its buffer does not count for a connection without streams.
+    private static let usualFrameBytes = 8192
 
     /// Whether frames wait for the connection's next turn.
     var hasWaitingFrames: Bool { held.bytes.readableBytes > 0 }
@@ -87,9 +95,9 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
     func takeTurn(frames: Int) {
         isQueued = false
         passOn(frames: frames)
-        guard !isQueued, let context else { return }
         // For the later handlers, a turn is equivalent to a read from the socket.
-        context.fireChannelReadComplete()
+        context?.fireChannelReadComplete()
+        guard !isQueued, let context else { return }
         if holdsEndOfInput {
             holdsEndOfInput = false
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -128,7 +136,11 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
             awaited = waitsFor
             timer.set(waitsFor == nil ? nil : loop.now + headTime)
         }
-        context.fireChannelRead(wrapInboundOut(held.process(count)))
+        var passed = held.process(count)
+        // The HTTP/2 library keeps the first buffer. It need not be as large as that of a read.
+        if !hasPassedOn { passed = ByteBuffer(bytes: passed.readableBytesView) }
+        hasPassedOn = true
+        context.fireChannelRead(wrapInboundOut(passed))
     }
 
     private func updateWaitingBytes(_ bytes: Int) {

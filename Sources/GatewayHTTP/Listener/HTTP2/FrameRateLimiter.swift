@@ -42,6 +42,9 @@ struct FrameRateLimiter {
     /// block.
     private(set) var pending = 0
 
+    /// The size of the largest frame other than DATA, complete or not, in bytes.
+    private(set) var largest = 0
+
     private var stage = Stage.preface(missing: FrameRateLimiter.preface)
     private var isWithinHead = false
     private var left: Int
@@ -99,6 +102,7 @@ struct FrameRateLimiter {
                 }
                 let isData = type == FrameType.data
                 if length == 0 { frames -= 1 }
+                if !isData { largest = max(largest, Int(length)) }
                 stage = length == 0 ? Self.nextHeader : .payload(missing: Int(length), isData: isData)
                 if !evaluate(type, flags: flags, length: length, now: now) { isWithinAllowance = false }
             }

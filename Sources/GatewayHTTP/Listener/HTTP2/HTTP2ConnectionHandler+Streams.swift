@@ -21,7 +21,8 @@ extension HTTP2ConnectionHandler {
         do throws(FramingError) {
             let request = try HTTP2RequestReader(
                 payload.headers, limits: loop.configuration.limits, trustedProxy: source)
-            streams[id] = HTTP2Stream(state: .receiving(HTTP2Stream.IncompleteRequest(request)))
+            streams[id] = HTTP2Stream(
+                state: .receiving(HTTP2Stream.IncompleteRequest(request, isComplete: payload.endStream)))
             if payload.endStream { return requestIsComplete(id) }
             let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
             streams[id]?.deadline = deadline
@@ -83,11 +84,18 @@ extension HTTP2ConnectionHandler {
     }
 
     /// Enforces the memory limit. It rejects incomplete requests, the newest first, and closes the connection if that
-    /// is not enough. Call it after all received bytes were processed, so that requests that arrived completely are not
-    /// counted.
+    /// is not enough.
+    ///
+    /// Call it after each turn and after all received bytes were processed. While frames wait, they may contain the rest
+    /// of the requests: the connection then has a larger share, and its newest request is not counted.
     func keepWithinMemory() {
-        while phase != .closing, let fault = memory.set(streams.heldBytes + meter.heldBytes).fault {
-            guard let (id, request) = streams.newestIncomplete else { return end(.enhanceYourCalm) }
+        let isBurst = meter.hasWaitingFrames
+        let spared = isBurst ? streams.newestIncomplete() : nil
+        let sparedBytes = spared.map { HTTP2Stream.overhead + $0.request.heldBytes } ?? 0
+        while phase != .closing {
+            let held = streams.heldBytes(buffers: meter.usualBufferBytes) - sparedBytes + meter.heldBytes
+            guard let fault = memory.set(held, isBurst: isBurst).fault else { return }
+            guard let (id, request) = streams.newestIncomplete(except: spared?.id) else { return end(.enhanceYourCalm) }
             reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
         }
     }

@@ -102,8 +102,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // The waiting frames may contain the rest of a request.
-        if !meter.hasWaitingFrames { keepWithinMemory() }
+        keepWithinMemory()
         updateIdleEntry()
         context.fireChannelReadComplete()
     }
@@ -170,7 +169,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         context = nil
         phase = .closing
         timer.stop()
-        _ = memory.set(0)
+        memory.close()
         idleEntry?.remove()
         idleEntry = nil
         let left = streams

@@ -1,0 +1,99 @@
+import NIOCore
+import NIOHPACK
+import NIOHTTP2
+import Testing
+
+@testable import GatewayHTTP
+
+/// Tests of the memory that the streams and frames of an HTTP/2 connection count for.
+@Suite struct HTTP2MemoryTests {
+    typealias Frame = FrameClient.Frame
+
+    @Test("Streams count with their places in tables that have grown, and an empty connection counts nothing")
+    func streamTables() throws {
+        let reader = try HTTP2RequestReader(HPACKHeaders(HTTP2Fixture.post("/a")), limits: .init())
+        let request = HTTP2Stream.IncompleteRequest(reader, isComplete: false)
+        #expect(request.heldBytes <= 32, "A small head keeps a small buffer")
+        #expect(HTTP2Stream.IncompleteRequest(reader, isComplete: true).heldBytes == 1024)
+        let one = HTTP2Stream.overhead + request.heldBytes
+        var streams = HTTP2Streams()
+        for number in 0..<100 {
+            streams[HTTP2StreamID(2 * number + 1)] = HTTP2Stream(state: .receiving(request))
+            if number == 9 { #expect(streams.heldBytes(buffers: 200) == 10 * one + 200) }
+        }
+        #expect(streams.heldBytes() == 100 * one + 128 * HTTP2Streams.placeBytes)
+        for number in 1..<100 { streams[HTTP2StreamID(2 * number + 1)] = nil }
+        #expect(streams.heldBytes() == 2 * one, "Large tables count no more than the streams")
+        #expect(streams.heldBytes(buffers: 8192) == 2 * one)
+        streams[HTTP2StreamID(1)] = nil
+        #expect(streams.heldBytes() == 0)
+    }
+
+    @Test("Requests are counted while further frames of their connection wait")
+    func waitingFrames() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
+        try connection.begin()
+        // One turn of the connection; the other frames wait.
+        try connection.receive(RequestMemoryTests.held(0..<100).flatMap(\.bytes))
+        #expect(memory.bytes >= (FrameScheduler.framesPerTurn - 1) * 4096)
+        #expect(try !connection.written().contains { $0.hasPrefix("431") })
+        connection.loop.run()
+        #expect(memory.bytes <= (16 << 20) / 256)
+        let events = try connection.written()
+        #expect(events.filter { $0.hasPrefix("431") }.count == 87)
+        #expect(!events.contains("431 on 25"))
+    }
+
+    @Test("Without free memory, a connection whose frames wait holds one request")
+    func waitingFramesWithoutMemory() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        var proxies: [RequestMemory.Account] = []
+        for _ in 0..<400 {
+            var account = RequestMemory.Account(of: memory, part: .proxy)
+            while account.set(account.bytes + 256) == .granted {}
+            proxies.append(account)
+        }
+        let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
+        try connection.begin()
+        try connection.receive(RequestMemoryTests.held(0..<32).flatMap(\.bytes))
+        #expect(try connection.written().filter { $0.hasPrefix("503") }.count == FrameScheduler.framesPerTurn - 1)
+        for index in proxies.indices { _ = proxies[index].set(0) }
+    }
+
+    @Test("A client may send the heads of a hundred requests before their bodies")
+    func headsBeforeBodies() throws {
+        let memory = RequestMemory()
+        let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
+        try connection.begin()
+        let token = [("authorization", "Bearer " + String(repeating: "x", count: 700))]
+        let heads = (0..<100).map { Frame.headers(2 * $0 + 1, HTTP2Fixture.post("/\($0)") + token, end: false) }
+        let bodies = (0..<100).map { Frame.data(2 * $0 + 1, "body") }
+        try connection.send(bytes: (heads + bodies).flatMap(\.bytes))
+        let events = try connection.written()
+        #expect(events.filter { $0.hasPrefix("200") }.count == 100)
+        #expect(memory.refused.value == 0 && memory.bytes == 0)
+        // Small heads may also wait for bodies that arrive later.
+        let second = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
+        try second.begin()
+        let short = (0..<100).map { Frame.headers(2 * $0 + 1, HTTP2Fixture.post("/\($0)"), end: false) }
+        try second.send(bytes: short.flatMap(\.bytes))
+        try second.send(bytes: bodies.flatMap(\.bytes))
+        #expect(try second.written().filter { $0.hasPrefix("200") }.count == 100)
+        #expect(memory.refused.value == 0)
+    }
+
+    @Test("The buffer of a large frame counts while its connection is open")
+    func largeFrame() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
+        try connection.begin()
+        try connection.send(Frame(type: 0x55, payload: [UInt8](repeating: 0, count: 4096)))
+        #expect(memory.bytes == 0)
+        try connection.send(Frame(type: 0x55, payload: [UInt8](repeating: 0, count: 16_384)))
+        #expect(memory.bytes == 32_768)
+        try connection.channel.close().wait()
+        connection.loop.run()
+        #expect(memory.bytes == 0)
+    }
+}
