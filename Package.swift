@@ -22,6 +22,7 @@ let nioHPACK = product("NIOHPACK", "swift-nio-http2")
 let nioHTTP1 = product("NIOHTTP1", "swift-nio")
 let httpClient = product("AsyncHTTPClient", "async-http-client")
 let logging = product("Logging", "swift-log")
+let coreMetrics = product("CoreMetrics", "swift-metrics")
 let signals = product("UnixSignals", "swift-service-lifecycle")
 let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
 let hummingbird = product("Hummingbird", "hummingbird")
@@ -50,6 +51,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
         .package(url: "https://github.com/apple/swift-nio-http2", exact: "1.46.0"),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
@@ -87,7 +89,7 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "NotifyBackend", "SecretFiles",
-                logging, nioCore, nioPosix, nioSSL, lifecycle, signals, hummingbird, hummingbirdCore,
+                logging, coreMetrics, nioCore, nioPosix, nioSSL, lifecycle, signals, hummingbird, hummingbirdCore,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -172,14 +174,14 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayCore", "GatewayStore", "GatewayTesting", "StaticUsers", "HMACToken",
-                "PAM", "ExternalProcess", "ForwardAuth", logging, nioCore, nioPosix, nioEmbedded,
+                "PAM", "ExternalProcess", "ForwardAuth", logging, coreMetrics, nioCore, nioPosix, nioEmbedded,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayStore", "GatewayCore", "GatewayTesting", "NotifyBackend",
-                "StaticUsers", "HMACToken", "PAM", "notify-gateway", nioCore, nioPosix, nioSSL, logging,
+                "StaticUsers", "HMACToken", "PAM", "notify-gateway", nioCore, nioPosix, nioSSL, logging, coreMetrics,
             ],
             swiftSettings: strict),
     ]

@@ -11,18 +11,18 @@ struct TokenReport {
     var object: JSONValue {
         .object([
             .init("header", inspection.header ?? .null), .init("claims", inspection.claims ?? .null),
-            .init("verdict", .object(verdict)),
+            .init("result", .object(result)),
         ])
     }
 
-    /// The rows: one for each member of header, claims and verdict.
+    /// The rows: one for each member of header, claims and result.
     var rows: [JSONValue] {
         rows(of: inspection.header, "header") + rows(of: inspection.claims, "claims")
-            + rows(of: .object(verdict), "verdict")
+            + rows(of: .object(result), "result")
     }
 
-    private var verdict: [JSONValue.Member] {
-        switch inspection.verdict {
+    private var result: [JSONValue.Member] {
+        switch inspection.result {
         case .success(let identity):
             [
                 .init("good", .bool(true)), .init("user", .string(identity.user.text)),

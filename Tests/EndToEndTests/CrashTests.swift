@@ -56,7 +56,7 @@ import Testing
                 }
                 #expect(status == 0)
                 #expect(hub.registrations().first { $0.handle == Self.bystander } == untouched)
-                try Self.expectSettled(directory, step, point)
+                try Self.expectCompleted(directory, step, point)
             }
         }
     }
@@ -145,7 +145,7 @@ import Testing
     }
 
     /// Expects one outcome for each intent, and the result `unknown-after-crash` for the interrupted call.
-    private static func expectSettled(_ directory: TestFiles, _ step: Step, _ point: KillingProxy.Point) throws {
+    private static func expectCompleted(_ directory: TestFiles, _ step: Step, _ point: KillingProxy.Point) throws {
         let records = try GatewayUnderTest.journal(in: directory)
         let intents = records.filter { $0["kind"] as? String == "intent" }.compactMap { $0["call"] as? String }
         let outcomes = records.filter { $0["kind"] as? String == "outcome" }.compactMap { $0["call"] as? String }

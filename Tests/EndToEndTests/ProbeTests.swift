@@ -149,7 +149,7 @@ import Testing
         let items = try outcome.output.split(separator: "\n").compactMap {
             try JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: String]
         }
-        return (outcome, Dictionary(items.map { ($0["hole"] ?? "", $0) }) { first, _ in first })
+        return (outcome, Dictionary(items.map { ($0["vulnerability"] ?? "", $0) }) { first, _ in first })
     }
 
     @Test("The probe tests each vulnerability at the embedded backend", arguments: BackendFlavor.allCases)

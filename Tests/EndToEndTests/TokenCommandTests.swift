@@ -63,13 +63,13 @@ struct TokenCommandTests {
         #expect(good.status == 0, "\(good.errors)")
         let rows = good.output.split(separator: "\n").map { $0.split(separator: " ").prefix(3).map(String.init) }
         #expect(rows.first == ["PART", "NAME", "VALUE"])
-        for row in [["header", "kid", "k1"], ["claims", "sub", "alice"], ["verdict", "good", "yes"]] {
+        for row in [["header", "kid", "k1"], ["claims", "sub", "alice"], ["result", "good", "yes"]] {
             #expect(rows.contains(row))
         }
         #expect(good.output.contains(#/claims +exp +\d+ \(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\)/#))
         let json = try await run("tokens", "inspect", "--json", input: "  \(issued.output)\n\n")
         #expect(json.status == 0)
-        #expect(json.output.hasSuffix(#""verdict":{"good":true,"user":"alice","groups":["staff"]}}"# + "\n"))
+        #expect(json.output.hasSuffix(#""result":{"good":true,"user":"alice","groups":["staff"]}}"# + "\n"))
 
         let tampered = try await run("tokens", "inspect", "--json", input: "A" + issued.output)
         #expect(tampered.status == 1)

@@ -8,6 +8,8 @@ public struct MetricFamily: Sendable {
         case gauge
         /// The values are distributed over buckets.
         case histogram
+        /// The values are counted and summed up.
+        case summary
     }
 
     /// A label of a value. Its value comes from a closed set or from the configuration, and is never a user.
@@ -30,9 +32,11 @@ public struct MetricFamily: Sendable {
         case number(Double)
         /// The contents of a histogram.
         case spread(Histogram.Reading)
+        /// The sum and the count of the values of a summary, which has no quantiles.
+        case total(sum: Double, count: UInt64)
     }
 
-    /// The name, which starts with `notify_gateway_`.
+    /// The name. It starts with `notify_gateway_`, except for metrics of the process and of libraries.
     public let name: String
     /// The help text: one sentence.
     public let help: String

@@ -48,14 +48,16 @@ struct AdminService: Service {
 
     private func router() -> Router<BasicRequestContext> {
         let router = Router()
-        router.get("/health/live") { _, _ in Self.answer(.ok, status: "live", reason: nil) }
-        router.get("/health/ready") { [readiness] _, _ in
+        // A group's middleware sees only requests that have a route, so a client cannot add series by other methods.
+        let routes = router.group().add(middleware: MetricsMiddleware())
+        routes.get("/health/live") { _, _ in Self.answer(.ok, status: "live", reason: nil) }
+        routes.get("/health/ready") { [readiness] _, _ in
             if let obstacle = await readiness.obstacle() {
                 return Self.answer(.serviceUnavailable, status: "not-ready", reason: obstacle)
             }
             return Self.answer(.ok, status: "ready", reason: nil, warning: readiness.warning)
         }
-        router.get("/metrics") { [metrics] _, _ in
+        routes.get("/metrics") { [metrics] _, _ in
             Response(
                 status: .ok, headers: [.contentType: PrometheusText.contentType, .cacheControl: "no-store"],
                 body: ResponseBody(byteBuffer: ByteBuffer(string: PrometheusText.write(await metrics.families()))))

@@ -46,6 +46,9 @@ public struct GatewayServer: Sendable {
     /// Runs until SIGTERM, SIGINT, graceful shutdown of the surrounding service group, or cancellation. Calls in flight
     /// complete first. A second signal aborts them, and each is recorded with the outcome `unknown-at-stop`.
     ///
+    /// The first run in a process installs the process's metrics in swift-metrics, which traps if they are installed
+    /// already by something else.
+    ///
     /// - Throws: `ConfigurationError` for the problems that `check` reports, and errors of stores and sockets.
     public func run() async throws {
         let shares = FileDescriptorLimit.raise(logger: logger)

@@ -104,7 +104,7 @@ public struct BackendProbe: Sendable {
             let mitigation = ProbeMitigation(finding.vulnerability, configuration, unclean: unclean)
             if finding.state != .closed, mitigation != .closed { isSafe = false }
             var members: [JSONValue.Member] = [
-                .init("hole", .string(finding.vulnerability.name)),
+                .init("vulnerability", .string(finding.vulnerability.name)),
                 .init("title", .string(finding.vulnerability.title)),
                 .init("backend", .string(finding.state.rawValue)), .init("evidence", .string(finding.evidence)),
                 .init("gateway", .string(mitigation.word)),

@@ -35,11 +35,12 @@ struct ProbeCommand: AsyncParsableCommand {
         try results.print(
             report.findings,
             columns: [
-                .init("hole", "HOLE"), .init("title", "WHAT"), .init("backend", "BACKEND"), .init("gateway", "GATEWAY"),
+                .init("vulnerability", "ID"), .init("title", "WHAT"), .init("backend", "BACKEND"),
+                .init("gateway", "GATEWAY"),
                 .init("evidence", "SEEN"),
             ])
         for finding in report.findings {
-            if let vulnerability = finding["hole"]?.string, let reason = finding["reason"]?.string {
+            if let vulnerability = finding["vulnerability"]?.string, let reason = finding["reason"]?.string {
                 Console.printMessage("\(vulnerability): \(reason).".printable)
             }
         }

@@ -32,7 +32,7 @@ extension TokensCommand {
             let token = Secret(text.utf8.drop { $0 == UInt8(ascii: " ") }.prefix { $0 > UInt8(ascii: " ") })
             let inspection = inspector.inspect(token, at: Clocks.system.wall())
             try print(inspection)
-            if case .failure(let fault) = inspection.verdict {
+            if case .failure(let fault) = inspection.result {
                 throw CommandFailure.refused("The token is not valid: \(fault).".printable)
             }
         }

@@ -122,7 +122,7 @@ struct ControlConnectionTests {
     }
 
     @Test("An operation continues when its peer disconnects, and keeps its slot until it ends")
-    func leftAlone() async throws {
+    func peerDisconnects() async throws {
         let held = Held()
         let bench = try await Bench([held])
         try await bench.send("{\"control\":1,\"operation\":\"held\"}\n")

@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test("The import skips a registration that the gateway cannot or should not delete")
-    func leftAlone() {
+    func skipped() {
         let token = "<DeviceToken>\(Self.token(1))</DeviceToken>"
         let lines = judged([
             ExportLine.entry("AppleRegistrationDescription", "..", token, tags: "username:alice"),

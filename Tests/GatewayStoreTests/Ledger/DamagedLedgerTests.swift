@@ -61,7 +61,7 @@ struct DamagedLedgerTests {
         }
         let register = try SessionRegister(ledger, clocks: ManualClock(wall: Fixture.noon).clocks)
         lines += register.allSessions.map { "\($0)" }
-        lines += try await ledger.pendingDeletion(limit: 10_000).map { "doomed \($0)" }
+        lines += try await ledger.pendingDeletion(limit: 10_000).map { "deleting \($0)" }
         lines += try await register.registeringAccounts().map { "\($0)" }
         lines.append("\(try await ledger.migration()) \(try ledger.owners()) \(try ledger.nameRules() ?? "-")")
         for number in stride(from: 0, to: 400, by: 7) {

@@ -220,7 +220,7 @@ struct LoginThrottleTests {
     }
 
     @Test("A ban of a user's known address can be lifted")
-    func bansOfKnownPairs() async {
+    func bansOfKnownDevices() async {
         let gateway = gateway()
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)

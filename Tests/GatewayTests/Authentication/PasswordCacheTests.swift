@@ -169,19 +169,19 @@ struct PasswordCacheTests {
             table.reject(.wrong, for: key(number), now: 0)
             #expect(table.count <= 100)
         }
-        #expect(table.verdict(for: key(899), now: 1) == nil)
-        #expect(table.verdict(for: key(900), now: 1) != nil)
+        #expect(table.result(for: key(899), now: 1) == nil)
+        #expect(table.result(for: key(900), now: 1) != nil)
         // Replacing an entry takes no additional place.
         for _ in 0..<1000 { table.reject(.wrong, for: key(950), now: 0) }
-        #expect(table.count == 100 && table.verdict(for: key(900), now: 1) != nil)
+        #expect(table.count == 100 && table.result(for: key(900), now: 1) != nil)
 
         // A user's wrong passwords evict neither entries of others nor the user's accepted one.
         table = PasswordCacheTable(capacity: 10_000)
         table.accept(Identity(user: .test("alice"), authenticator: "a"), for: key(1, user: "alice"), now: 0)
         for number in 2..<2000 { table.reject(.wrong, for: key(number, user: "alice"), now: 0) }
         #expect(table.count == 256)
-        #expect(table.verdict(for: key(1, user: "alice"), now: 1)?.isAcceptance == true)
-        #expect(table.verdict(for: key(1999, user: "alice"), now: 1) != nil)
+        #expect(table.result(for: key(1, user: "alice"), now: 1)?.isAcceptance == true)
+        #expect(table.result(for: key(1999, user: "alice"), now: 1) != nil)
         table.forget(.test("alice"))
         #expect(table.count == 0)
     }

@@ -5,7 +5,7 @@
 func serve(
     _ request: ReceivedRequest, _ parsing: Parsing, _ authentication: Authentication, _ authorization: Authorization,
     _ repeating: Idempotency, _ limiting: Limiting, _ rewriting: Rewriting, _ recording: Recording,
-    _ forwarding: Forwarding, _ settling: Completion
+    _ forwarding: Forwarding, _ completion: Completion
 ) async throws -> Response? {
     let parsed = try parsing.parse(request)
     let identified = try await authentication.identify(parsed)
@@ -14,5 +14,5 @@ func serve(
     let admitted = try limiting.limit(deduplicated)
     guard case .upstream(let plan) = try rewriting.rewrite(admitted) else { return nil }
     let recorded = try await recording.record(plan)
-    return await settling.complete(forwarding.forward(recorded))
+    return await completion.complete(forwarding.forward(recorded))
 }

@@ -50,7 +50,7 @@ struct TokenInspectorTests {
     @Test("A valid token is shown as written, with the identity that it proves")
     func good() throws {
         let inspection = try inspect(Forge.token(claims: Forge.claims(["groups": #"["dispatch"]"#, "more": "{}"])))
-        let identity = try inspection.verdict.get()
+        let identity = try inspection.result.get()
         #expect(identity.user.text == "alice")
         #expect(identity.groups.map(\.text) == ["dispatch"])
         #expect(inspection.header?["kid"]?.string == "k2")
@@ -61,7 +61,7 @@ struct TokenInspectorTests {
     func faults() throws {
         for (token, fault) in Self.faulty {
             let inspection = try inspect(token)
-            #expect(throws: fault, "\(token.prefix(60))") { try inspection.verdict.get() }
+            #expect(throws: fault, "\(token.prefix(60))") { try inspection.result.get() }
             #expect(!fault.description.isEmpty)
         }
         // The content of an invalid token is still shown.

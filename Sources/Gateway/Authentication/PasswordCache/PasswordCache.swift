@@ -75,7 +75,7 @@ public final class PasswordCache: Sendable {
         guard let digest else { return .unknown(PendingVerification(), nil) }
         let key = PasswordCacheKey(user: user, digest: digest)
         return state.withLock { state in
-            if let cached = state.table.verdict(for: key, now: clocks.monotonic().nanoseconds) {
+            if let cached = state.table.result(for: key, now: clocks.monotonic().nanoseconds) {
                 return .remembered(cached)
             }
             if let pending = state.inProgress[key] { return .inProgress(pending) }

@@ -40,7 +40,7 @@ struct PasswordCacheTable {
 
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
-    func verdict(for key: PasswordCacheKey, now: Int64) -> CachedResult? {
+    func result(for key: PasswordCacheKey, now: Int64) -> CachedResult? {
         entries[key.user]?.first { $0.digest == key.digest && $0.expiry > now }?.result
     }
 

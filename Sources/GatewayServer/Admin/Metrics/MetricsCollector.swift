@@ -13,6 +13,8 @@ struct MetricsCollector: Sendable {
     let ledger: LedgerMonitor
     /// The TLS of each listener that uses it, with the listener's address.
     let certificates: [(listener: String, tls: ServerTLS)]
+    /// The metrics that libraries report. They belong to the process, so all gateways of a process serve the same ones.
+    var libraries = LibraryMetrics.process
 
     /// Returns all metrics.
     func families() async -> [MetricFamily] {
@@ -44,7 +46,7 @@ struct MetricsCollector: Sendable {
                 "notify_gateway_event_loop_lag_seconds", .histogram,
                 "Delay between the time a task is due on an event loop and its start, in seconds.",
                 lagMonitor.lateness.enumerated().map { ([.init("loop", String($0.offset))], .spread($0.element)) }))
-        return families + ProcessMetrics.families()
+        return families + ProcessMetrics.families() + libraries.families()
     }
 
     private var build: MetricFamily {

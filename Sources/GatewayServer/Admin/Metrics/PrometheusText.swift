@@ -13,6 +13,9 @@ enum PrometheusText {
                 switch value {
                 case .number(let number): text += "\(family.name)\(list(labels)) \(decimal(number))\n"
                 case .spread(let reading): write(reading, family.name, labels, to: &text)
+                case .total(let sum, let count):
+                    text += "\(family.name)_sum\(list(labels)) \(decimal(sum))\n"
+                    text += "\(family.name)_count\(list(labels)) \(count)\n"
                 }
             }
         }
@@ -40,8 +43,10 @@ enum PrometheusText {
     }
 
     private static func decimal(_ number: Double) -> String {
+        if number.isNaN { return "NaN" }
+        if number.isInfinite { return number > 0 ? "+Inf" : "-Inf" }
         // Whole numbers are written without a fraction, because people read counters.
-        number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : "\(number)"
+        return number == number.rounded() && abs(number) < 1e15 ? String(Int64(number)) : "\(number)"
     }
 
     private static func escaped(_ text: String, quotes: Bool) -> String {

@@ -15,15 +15,15 @@ public struct TokenInspector: Sendable {
     /// Decodes a token and verifies it for the given time.
     public func inspect(_ token: Secret, at now: WallTime) -> TokenInspection {
         guard let token = token.withBytes({ CompactToken($0) }) else {
-            return TokenInspection(header: nil, claims: nil, verdict: .failure(.malformed))
+            return TokenInspection(header: nil, claims: nil, result: .failure(.malformed))
         }
-        let verdict: Result<Identity, TokenValidationError>
+        let result: Result<Identity, TokenValidationError>
         do throws(TokenValidationError) {
-            verdict = .success(try verifier.identity(of: token, at: now))
+            result = .success(try verifier.identity(of: token, at: now))
         } catch {
-            verdict = .failure(error)
+            result = .failure(error)
         }
-        return TokenInspection(header: token.header()?.members, claims: token.claims(), verdict: verdict)
+        return TokenInspection(header: token.header()?.members, claims: token.claims(), result: result)
     }
 }
 
@@ -35,5 +35,5 @@ public struct TokenInspection: Sendable {
     /// verification succeeded.
     public let claims: JSONValue?
     /// The identity that the token proves, or the reason why it is invalid.
-    public let verdict: Result<Identity, TokenValidationError>
+    public let result: Result<Identity, TokenValidationError>
 }
