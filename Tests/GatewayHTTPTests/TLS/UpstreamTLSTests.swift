@@ -25,8 +25,9 @@ struct UpstreamTLSTests {
             server.trustRoots = .certificates(
                 try NIOSSLCertificate.fromPEMBytes(Array(TestCertificate.authority.utf8)))
         }
-        let backend = try await ScriptedServer.start(tls: try NIOSSLContext(configuration: server)) { _ in
-            [.write(ScriptedServer.ok("yes"))]
+        let context = try NIOSSLContext(configuration: server)
+        let backend = try await ScriptedServer.start(through: { try $0.addHandler(NIOSSLServerHandler(context: context)) }) {
+            _ in [.write(ScriptedServer.ok("yes"))]
         }
         var configuration = UpstreamConfiguration(address: .tls(host: host, port: backend.port))
         let identity = try client?.identity()
