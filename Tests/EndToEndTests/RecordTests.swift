@@ -98,11 +98,9 @@ struct RecordTests {
     /// Returns the records of calls when the count is reached. Waits, because the gateway writes outcomes
     /// asynchronously.
     private static func completed(_ gateway: GatewayUnderTest, count: Int) async throws -> [[String: Any]] {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while true {
+        try await JournalChanges(in: gateway.directory).first {
             let records = try gateway.journal().filter { $0["call"] != nil }
-            if records.count >= count || ContinuousClock.now > deadline { return records }
-            await Task.yield()
+            return records.count >= count ? records : nil
         }
     }
 }

@@ -44,9 +44,14 @@ public final class RawConnection: Sendable {
     /// Closes the sending side of the connection.
     public func closeOutput() async throws { try await channel.close(mode: .output) }
 
-    /// Waits until the received bytes satisfy the condition or the peer has closed the connection, and removes them.
+    /// Waits until the received bytes satisfy the condition or the connection is closed, and removes them. Closes the
+    /// connection if the task is cancelled.
     public func receiveBytes(until isEnough: @Sendable @escaping ([UInt8]) -> Bool) async -> [UInt8] {
-        await incoming.take { isEnough($0) || $1 }
+        await withTaskCancellationHandler {
+            await incoming.take { isEnough($0) || $1 }
+        } onCancel: {
+            channel.close(promise: nil)
+        }
     }
 
     /// Waits until the received text satisfies the condition or the peer has closed the connection, and removes it.
