@@ -39,7 +39,8 @@ struct EvictionTests {
 
     private func connect(_ listener: Listener, tls: TestCertificate?) async throws -> RawConnection {
         if tls == nil { return try await RawConnection.connect(to: listener.localAddress, group: Self.group) }
-        return try await RawConnection.connect(to: listener.localAddress, offering: TLSOffer(), group: Self.group).client
+        return try await RawConnection.connect(to: listener.localAddress, offering: TLSOffer(), group: Self.group)
+            .client
     }
 
     @Test(

@@ -241,13 +241,7 @@ struct ListenerHTTP2Tests {
     @Test("A drain sends GOAWAY and completes calls in progress")
     func aDrainSendsGOAWAYAndCompletesCallsInProgress() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
-        let serving = ClosureResponder { request in
-            if String(buffer: request.path) == "/slow" {
-                arrived.raise()
-                await mayAnswer.wait()
-            }
-            return Response(status: 200, body: Array(request.path.readableBytesView))
-        }
+        let serving = ClosureResponder.holdingSlow(arrived, until: mayAnswer)
         try await HTTP2Fixture.run(serving) { bench in
             let client = try await bench.connect()
             try await client.send(.headers(1, HTTP2Fixture.get("/slow")))

@@ -165,13 +165,7 @@ struct ListenerTests {
     @Test("A drain completes calls in progress and closes other connections")
     func aDrainCompletesCallsInProgressAndClosesOtherConnections() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
-        let serving = ClosureResponder { request in
-            if String(buffer: request.path) == "/slow" {
-                arrived.raise()
-                await mayAnswer.wait()
-            }
-            return Response(status: 200, body: Array(request.path.readableBytesView))
-        }
+        let serving = ClosureResponder.holdingSlow(arrived, until: mayAnswer)
         try await withListener(serving) { listener in
             let (idle, busy) = (try await connect(listener), try await connect(listener))
             try await idle.send(Self.get("/idle"))

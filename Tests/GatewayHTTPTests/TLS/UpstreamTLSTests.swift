@@ -26,8 +26,10 @@ struct UpstreamTLSTests {
                 try NIOSSLCertificate.fromPEMBytes(Array(TestCertificate.authority.utf8)))
         }
         let context = try NIOSSLContext(configuration: server)
-        let backend = try await ScriptedServer.start(through: { try $0.addHandler(NIOSSLServerHandler(context: context)) }) {
-            _ in [.write(ScriptedServer.ok("yes"))]
+        let backend = try await ScriptedServer.start {
+            try $0.addHandler(NIOSSLServerHandler(context: context))
+        } _: { _ in
+            [.write(ScriptedServer.ok("yes"))]
         }
         var configuration = UpstreamConfiguration(address: .tls(host: host, port: backend.port))
         let identity = try client?.identity()
