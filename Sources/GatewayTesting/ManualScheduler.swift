@@ -1,5 +1,4 @@
 public import Gateway
-internal import Synchronization
 
 /// Timers on a manual clock. They fire when the test advances the time, on the test's thread.
 public final class ManualScheduler: CallScheduler {
@@ -10,35 +9,27 @@ public final class ManualScheduler: CallScheduler {
 
     private struct State {
         var now = Duration.zero
-        var next = 0
         var waiting: [Int: Waiting] = [:]
         var scheduled = 0
-        var watchers: [(count: Int, CheckedContinuation<Void, Never>)] = []
     }
 
     private let clock: ManualClock
-    private let state = Mutex(State())
+    private let state = AwaitableValue(State())
 
     /// Creates timers whose time advances together with the clock.
     public init(clock: ManualClock) { self.clock = clock }
 
     /// The number of timers ever scheduled.
-    public var timesScheduled: Int { state.withLock(\.scheduled) }
+    public var timesScheduled: Int { state.current.scheduled }
 
     /// The number of timers that have neither fired nor been cancelled.
-    public var waiting: Int { state.withLock(\.waiting.count) }
+    public var waiting: Int { state.current.waiting.count }
 
     /// Returns once this many timers are waiting.
-    public func untilWaiting(_ count: Int) async {
-        await withCheckedContinuation { continuation in
-            let there = state.withLock { state in
-                if state.waiting.count >= count { return true }
-                state.watchers.append((count, continuation))
-                return false
-            }
-            if there { continuation.resume() }
-        }
-    }
+    public func untilWaiting(_ count: Int) async { await state.wait { $0.waiting.count >= count } }
+
+    /// Returns once this many timers were ever scheduled.
+    public func untilScheduled(_ count: Int) async { await state.wait { $0.scheduled >= count } }
 
     /// Advances the time, here and on the clock, and fires the due timers, earliest first.
     public func advance(by time: Duration) {
@@ -54,15 +45,11 @@ public final class ManualScheduler: CallScheduler {
 
     /// Schedules the work.
     public func schedule(after time: Duration, _ work: @escaping @Sendable () -> Void) -> any CallTimer {
-        let (number, watchers) = state.withLock { state in
-            state.next += 1
+        let number = state.withLock { state in
             state.scheduled += 1
-            state.waiting[state.next] = Waiting(end: state.now + time, work: work)
-            let there = state.waiting.count
-            defer { state.watchers.removeAll { $0.count <= there } }
-            return (state.next, state.watchers.filter { $0.count <= there }.map { $0.1 })
+            state.waiting[state.scheduled] = Waiting(end: state.now + time, work: work)
+            return state.scheduled
         }
-        for watcher in watchers { watcher.resume() }
         return Timer(scheduler: self, number: number)
     }
 

@@ -12,25 +12,24 @@ import Testing
         "The gateway forwards a send once, whatever the backend responds, and follows no redirect", .shows(.rule7),
         arguments: BackendFlavor.allCases)
     func onceOnly(flavor: BackendFlavor) async throws {
-        let reactions: [ScriptedServer.Reaction] = [
-            .breakOff(""), .breakOff("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"),
-            .answer("HTTP/1.1 307 Temporary Redirect\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n"),
-            .answer("HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n"),
+        let scripts: [[ScriptedServer.Step]] = [
+            [.close], [.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), .close],
+            [.write(ScriptedServer.response("307 Temporary Redirect", "Location: /elsewhere\r\n"))],
+            [.write(ScriptedServer.response("500 Oops"))],
         ]
-        for reaction in reactions {
-            let seen = Mutex<[String]>([])
-            try await ScriptedServer.run { request in
-                seen.withLock { $0.append(request) }
-                return reaction
-            } _: { port in
-                try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue) {
+        for script in scripts {
+            let seen = try await ScriptedServer.run { _ in
+                script
+            } _: { backend in
+                try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(backend.port)", profile: flavor.rawValue) {
                     gateway in
                     let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
-                    #expect(answer.status == 502 && answer.problem == "backend-failed", "\(reaction)")
+                    #expect(answer.status == 502 && answer.problem == "backend-failed", "\(script)")
                 }
+                return backend.seen
             }
-            #expect(seen.withLock { $0.count } == 1, "\(reaction)")
-            #expect(seen.withLock { $0.allSatisfy { $0.hasPrefix("POST \(Self.send) ") } })
+            #expect(seen.count == 1, "\(script)")
+            #expect(seen.allSatisfy { $0.line.hasPrefix("POST \(Self.send) ") })
         }
     }
 
@@ -39,10 +38,10 @@ import Testing
         arguments: BackendFlavor.allCases)
     func deadline(flavor: BackendFlavor) async throws {
         try await ScriptedServer.run { _ in
-            .silence
-        } _: { port in
+            []
+        } _: { backend in
             try await GatewayUnderTest.run(
-                backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, timeout: "200ms"
+                backend: "http://127.0.0.1:\(backend.port)", profile: flavor.rawValue, timeout: "200ms"
             ) { gateway in
                 let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
                 #expect(answer.status == 504 && answer.problem == "backend-timed-out")

@@ -168,15 +168,16 @@ struct LogInjectionTests {
         _ body: (ServedProgram) async throws -> Result
     ) async throws -> Written<Result> {
         try await ScriptedServer.run { request in
-            if request.hasPrefix("POST /api/register") { return .answer(ok("\"7260-42-1\"")) }
-            guard request.contains("to_tag=fails") else { return .answer(ok("")) }
+            if request.line.hasPrefix("POST /api/register") { return [.write(ScriptedServer.ok("\"7260-42-1\""))] }
+            guard request.line.contains("to_tag=fails") else { return [.write(ScriptedServer.ok(""))] }
             // The response repeats the request.
-            return .answer("HTTP/1.1 500 Oops\r\nContent-Length: \(request.utf8.count)\r\n\r\n\(request)")
-        } _: { port in
+            let text = String(decoding: request.bytes, as: UTF8.self)
+            return [.write(ScriptedServer.response("500 Oops", body: text))]
+        } _: { backend in
             let directory = try TestFiles()
             try directory.write(users, to: "users.yaml")
             try directory.write("keys: [{ id: k1, algorithm: HS256, secret: \"\(Canary.key)\" }]\n", to: "keys.yaml")
-            try directory.write(configuration(port), to: "gateway.yaml")
+            try directory.write(configuration(backend.port), to: "gateway.yaml")
             var log: ServedProgram.Log?
             var metrics = ""
             let (result, status) = try await ServedProgram.run(in: directory) { gateway in

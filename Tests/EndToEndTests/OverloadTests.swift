@@ -1,7 +1,5 @@
 import Foundation
 import NIOCore
-import NIOPosix
-import Synchronization
 import Testing
 
 /// More calls than the limits admit, in front of a backend that holds its responses until the test releases them.
@@ -28,151 +26,86 @@ struct OverloadTests {
 
     @Test("The gateway rejects calls beyond the backend limits immediately and completes the others")
     func backend() async throws {
-        let backend = try await HeldBackend.start()
-        try await GatewayUnderTest.run(
-            backend: "http://127.0.0.1:\(backend.port)",
-            backendKeys: ", connections: \(Self.room / 2), waiting: \(Self.room / 2)",
-            more: Self.configuration(calls: 10_000)
-        ) { gateway in
-            // The password is cached from here on, so that verification takes no time.
-            #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
-            let (client, start) = (gateway.client, ContinuousClock.now)
-            try await withThrowingTaskGroup(of: (RawClient.Response, Duration).self) { calls in
-                for _ in 0..<2 * Self.room {
-                    calls.addTask { (try await client.send(Self.call), ContinuousClock.now - start) }
-                }
-                // The backend does not respond yet, so each response is a rejection.
-                for _ in 0..<Self.room { Self.expectOverloaded(try await calls.next()?.0) }
-                let written = try gateway.journal().count { $0["kind"] as? String == "intent" }
-
-                // A rejection during overload sends, writes and awaits nothing.
-                let port = try #require(gateway.client.port)
-                let latencies = try await Blocking.run {
-                    let connection = try KeptConnection(port: port)
-                    return try (0..<50).map { _ in
-                        let start = ContinuousClock.now
-                        Self.expectOverloaded(try connection.call(Self.call))
-                        return ContinuousClock.now - start
-                    }
-                }
-                #expect(Latencies(latencies).percentile(50) < .milliseconds(10), "\(Latencies(latencies))")
-                #expect(try gateway.journal().count { $0["kind"] as? String == "intent" } == written)
-                // A call without the backend is served as before.
+        try await PausedBackend.run { backend in
+            try await GatewayUnderTest.run(
+                backend: "http://127.0.0.1:\(backend.port)",
+                backendKeys: ", connections: \(Self.room / 2), waiting: \(Self.room / 2)",
+                more: Self.configuration(calls: 10_000)
+            ) { gateway in
+                // The password is cached from here on, so that verification takes no time.
                 #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
+                let (client, start) = (gateway.client, ContinuousClock.now)
+                try await withThrowingTaskGroup(of: (RawClient.Response, Duration).self) { calls in
+                    for _ in 0..<2 * Self.room {
+                        calls.addTask { (try await client.send(Self.call), ContinuousClock.now - start) }
+                    }
+                    // The backend does not respond yet, so each response is a rejection.
+                    for _ in 0..<Self.room { Self.expectOverloaded(try await calls.next()?.0) }
+                    let written = try gateway.journal().count { $0["kind"] as? String == "intent" }
 
-                backend.open()
-                for _ in 0..<Self.room { #expect(try await calls.next()?.0.status == 200) }
+                    // A rejection during overload sends, writes and awaits nothing.
+                    let port = try #require(gateway.client.port)
+                    let latencies = try await Blocking.run {
+                        let connection = try KeptConnection(port: port)
+                        return try (0..<50).map { _ in
+                            let start = ContinuousClock.now
+                            Self.expectOverloaded(try connection.call(Self.call))
+                            return ContinuousClock.now - start
+                        }
+                    }
+                    #expect(Latencies(latencies).percentile(50) < .milliseconds(10), "\(Latencies(latencies))")
+                    #expect(try gateway.journal().count { $0["kind"] as? String == "intent" } == written)
+                    // A call without the backend is served as before.
+                    #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
+
+                    backend.release()
+                    for _ in 0..<Self.room { #expect(try await calls.next()?.0.status == 200) }
+                }
+                // When capacity is free, sends succeed again.
+                #expect(try await gateway.client.send(Self.call).status == 200)
+                #expect(backend.requests == Self.room + 1)
             }
-            // When capacity is free, sends succeed again.
-            #expect(try await gateway.client.send(Self.call).status == 200)
-            #expect(backend.requests == Self.room + 1)
         }
-        try await backend.stop()
     }
 
     @Test(
         "The gateway rejects calls beyond the limit of calls in flight and serves calls that need no backend"
     )
     func callsInFlight() async throws {
-        let backend = try await HeldBackend.start()
-        try await GatewayUnderTest.run(
-            backend: "http://127.0.0.1:\(backend.port)", more: Self.configuration(calls: 5)
-        ) { gateway in
-            #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
-            let client = gateway.client
-            try await withThrowingTaskGroup(of: RawClient.Response.self) { calls in
-                for _ in 0..<10 { calls.addTask { try await client.send(Self.call) } }
-                // These calls waited until a timeout. Later calls do not wait.
-                for _ in 0..<5 { Self.expectOverloaded(try await calls.next()) }
-                let port = try #require(gateway.client.port)
-                let latencies = try await Blocking.run {
-                    let connection = try KeptConnection(port: port)
-                    for target in ["/auth/whoami", "/nowhere"] {
-                        let response = try connection.call(Self.bytes("GET", target, body: ""))
-                        #expect(response.status == (target == "/nowhere" ? 404 : 200))
+        try await PausedBackend.run { backend in
+            try await GatewayUnderTest.run(
+                backend: "http://127.0.0.1:\(backend.port)", more: Self.configuration(calls: 5)
+            ) { gateway in
+                #expect(try await gateway.client.call("GET", "/auth/whoami", as: "alice").status == 200)
+                let client = gateway.client
+                try await withThrowingTaskGroup(of: RawClient.Response.self) { calls in
+                    for _ in 0..<10 { calls.addTask { try await client.send(Self.call) } }
+                    // These calls waited until a timeout. Later calls do not wait.
+                    for _ in 0..<5 { Self.expectOverloaded(try await calls.next()) }
+                    let port = try #require(gateway.client.port)
+                    let latencies = try await Blocking.run {
+                        let connection = try KeptConnection(port: port)
+                        for target in ["/auth/whoami", "/nowhere"] {
+                            let response = try connection.call(Self.bytes("GET", target, body: ""))
+                            #expect(response.status == (target == "/nowhere" ? 404 : 200))
+                        }
+                        return try (0..<50).map { _ in
+                            let start = ContinuousClock.now
+                            Self.expectOverloaded(try connection.call(Self.call))
+                            return ContinuousClock.now - start
+                        }
                     }
-                    return try (0..<50).map { _ in
-                        let start = ContinuousClock.now
-                        Self.expectOverloaded(try connection.call(Self.call))
-                        return ContinuousClock.now - start
-                    }
+                    #expect(Latencies(latencies).percentile(50) < .milliseconds(10), "\(Latencies(latencies))")
+                    backend.release()
+                    for _ in 0..<5 { #expect(try await calls.next()?.status == 200) }
                 }
-                #expect(Latencies(latencies).percentile(50) < .milliseconds(10), "\(Latencies(latencies))")
-                backend.open()
-                for _ in 0..<5 { #expect(try await calls.next()?.status == 200) }
+                #expect(try await gateway.client.send(Self.call).status == 200)
             }
-            #expect(try await gateway.client.send(Self.call).status == 200)
         }
-        try await backend.stop()
     }
 
     private static func expectOverloaded(_ response: RawClient.Response?) {
         #expect(response?.status == 503 && response?.problem == "overloaded")
         #expect(response?.field("Retry-After") == "1")
-    }
-}
-
-/// A backend that holds each request until the test opens it, and then responds to all.
-private final class HeldBackend: Sendable {
-    private struct State {
-        var held: [any Channel] = []
-        var isOpen = false
-        var requests = 0
-    }
-
-    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
-    private let state = Mutex(State())
-    private let channel = Mutex<(any Channel)?>(nil)
-
-    static func start() async throws -> HeldBackend {
-        let backend = HeldBackend()
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Handler(backend: backend))
-                }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        backend.channel.withLock { $0 = channel }
-        return backend
-    }
-
-    var port: Int { channel.withLock { $0?.localAddress?.port ?? 0 } }
-
-    var requests: Int { state.withLock(\.requests) }
-
-    func open() {
-        let held = state.withLock { state in
-            defer { (state.held, state.isOpen) = ([], true) }
-            return state.held
-        }
-        for channel in held { channel.writeAndFlush(ByteBuffer(string: Self.answer), promise: nil) }
-    }
-
-    func stop() async throws { try await channel.withLock(\.self)?.close() }
-
-    private func take(_ channel: any Channel) {
-        let isOpen = state.withLock { state in
-            state.requests += 1
-            if !state.isOpen { state.held.append(channel) }
-            return state.isOpen
-        }
-        if isOpen { channel.writeAndFlush(ByteBuffer(string: Self.answer), promise: nil) }
-    }
-
-    private final class Handler: ChannelInboundHandler {
-        typealias InboundIn = ByteBuffer
-        private let backend: HeldBackend
-        private var received = ByteBuffer()
-
-        init(backend: HeldBackend) { self.backend = backend }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            received.writeImmutableBuffer(unwrapInboundIn(data))
-            // A complete body ends with a quotation mark. No other part of a send request does.
-            guard String(buffer: received).hasSuffix("\"") else { return }
-            received.clear()
-            backend.take(context.channel)
-        }
     }
 }

@@ -39,17 +39,11 @@ import Testing
         let known = hub.registrations().filter { !$0.tags.contains { $0.hasPrefix("username:gone-") } }
         #expect(Set(ledger) == Set(known.map { "\($0.id) \($0.tags.joined(separator: ",")) live" }))
         #expect(Set(known.map(\.handle)).count == known.count)
-        let deadline = ContinuousClock.now + .seconds(20)
-        while true {
+        try await JournalChanges(in: gateway.directory).first {
             let records = try gateway.journal()
             let intents = records.filter { $0["kind"] as? String == "intent" }.compactMap { $0["call"] as? String }
             let outcomes = records.filter { $0["kind"] as? String == "outcome" }.compactMap { $0["call"] as? String }
-            if intents.sorted() == outcomes.sorted() { break }
-            guard ContinuousClock.now < deadline else {
-                Issue.record("an intent has no outcome")
-                break
-            }
-            await Task.yield()
+            return intents.sorted() == outcomes.sorted() ? true : nil
         }
     }
 

@@ -186,7 +186,7 @@ import Testing
             #expect(clean.status == 0, "\(clean)")
             #expect(hub.registrations().isEmpty)
         }
-        let port = try await ScriptedServer.run({ _ in .silence }, { $0 })
+        let port = try await ScriptedServer.run({ _ in [] }, { $0.port })
         let (gone, _) = try await probe(configuration("url: \"http://127.0.0.1:\(port)\""))
         #expect(gone.status == 69 && gone.output.isEmpty)
     }

@@ -19,10 +19,10 @@ struct RecordTests {
             // The content of the journal file when the backend receives the request.
             let records = directory.withLock { $0 }.flatMap { try? GatewayUnderTest.journal(in: $0) } ?? []
             atBackend.withLock { $0 = records.map { $0.compactMapValues { $0 as? String } } }
-            return .answer(Self.accepted)
-        } _: { port in
+            return [.write(Self.accepted)]
+        } _: { backend in
             try await GatewayUnderTest.run(
-                backend: "http://127.0.0.1:\(port)", policy: #"policy: { send: [{ from: alice, to: bob }] }"#
+                backend: "http://127.0.0.1:\(backend.port)", policy: #"policy: { send: [{ from: alice, to: bob }] }"#
             ) { gateway in
                 directory.withLock { $0 = gateway.directory }
                 let sent = try await gateway.client.call("POST", Self.send, as: "alice", body: #""secret text""#)
@@ -55,15 +55,13 @@ struct RecordTests {
     @Test(
         "A truncated response of the backend is a 502 response, a missing one a 504 response, and both have an outcome")
     func brokenBackends() async throws {
-        let reactions = Mutex<[ScriptedServer.Reaction]>([
-            .breakOff("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), .silence, .answer(Self.accepted),
+        let scripts = Mutex<[[ScriptedServer.Step]]>([
+            [.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), .close], [], [.write(Self.accepted)],
         ])
-        let seen = Mutex(0)
         try await ScriptedServer.run { _ in
-            seen.withLock { $0 += 1 }
-            return reactions.withLock { $0.isEmpty ? .answer(Self.accepted) : $0.removeFirst() }
-        } _: { port in
-            try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(port)", timeout: "300ms") { gateway in
+            scripts.withLock { $0.isEmpty ? [.write(Self.accepted)] : $0.removeFirst() }
+        } _: { backend in
+            try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(backend.port)", timeout: "300ms") { gateway in
                 let cut = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
                 #expect(cut.status == 502)
                 #expect(cut.problem == "backend-failed")
@@ -72,7 +70,7 @@ struct RecordTests {
                 #expect(silent.problem == "backend-timed-out")
                 // The gateway serves the next call, and has sent no request twice.
                 #expect(try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#).status == 200)
-                #expect(seen.withLock { $0 } == 3)
+                #expect(backend.seen.count == 3)
                 let outcomes = try await Self.completed(gateway, count: 6).filter { $0["kind"] as? String == "outcome" }
                 #expect(
                     outcomes.map { $0["result"] as? String } == ["backend-failed", "backend-timed-out", "accepted"])
@@ -83,7 +81,7 @@ struct RecordTests {
     @Test("An unreachable backend is a 502 response")
     func unreachableBackend() async throws {
         // The port was free a moment ago.
-        let port = try await ScriptedServer.run({ _ in .silence }, { $0 })
+        let port = try await ScriptedServer.run({ _ in [] }, { $0.port })
         try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(port)") { gateway in
             let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
             #expect(answer.status == 502)
@@ -100,11 +98,9 @@ struct RecordTests {
     /// Returns the records of calls when the count is reached. Waits, because the gateway writes outcomes
     /// asynchronously.
     private static func completed(_ gateway: GatewayUnderTest, count: Int) async throws -> [[String: Any]] {
-        let deadline = ContinuousClock.now + .seconds(10)
-        while true {
+        try await JournalChanges(in: gateway.directory).first {
             let records = try gateway.journal().filter { $0["call"] != nil }
-            if records.count >= count || ContinuousClock.now > deadline { return records }
-            await Task.yield()
+            return records.count >= count ? records : nil
         }
     }
 }

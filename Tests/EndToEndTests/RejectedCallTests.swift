@@ -14,48 +14,30 @@ struct RejectedCallTests {
         var testDescription: String { "\(method) \(target) is \(code)" }
     }
 
-    static let cases = [
-        Case(
-            method: "POST", target: "/api/notifications?pns=apns&to_tag=bob%7C%7Cusername:carol", body: #""x""#,
-            status: 400, code: "malformed-request"),
-        Case(
-            method: "POST", target: "/api/notifications?pns=apns&to_tag=bob||username:carol", body: #""x""#,
-            status: 400, code: "malformed-request"),
-        Case(
-            method: "POST", target: "/api/notifications?pns=apns&to_tag=x%7C%7C!y", body: #""x""#, status: 400,
-            code: "malformed-request"),
-        Case(
-            method: "POST", target: "/api/notifications?pns=apns&to_tag=bob&to_tag=carol", body: #""x""#, status: 400,
-            code: "malformed-request"),
-        Case(
-            method: "POST", target: "/api/notifications?pns=apns&TO_TAG=bob&to_tag=carol", body: #""x""#, status: 400,
-            code: "malformed-request"),
-        Case(
-            method: "POST", target: "/api/notifications?pns=adm&to_tag=bob", body: #""x""#, status: 400,
-            code: "unknown-platform"),
-        Case(
-            method: "POST", target: "/api/notifications?pns=apns", body: #""x""#, status: 400,
-            code: "malformed-request"),
-        Case(
-            method: "POST", target: "/api/notifications?pns=apns&to_tag=bob", body: "hello", status: 400,
-            code: "malformed-message"),
-        Case(
-            method: "PUT", target: "/api/register?id=1-2-3", body: registration, status: 400,
-            code: "malformed-request"),
-        Case(
-            method: "PUT", target: "/api/register/1-2-3?id=1-2-3", body: registration, status: 400,
-            code: "malformed-request"),
-        Case(method: "PUT", target: "/api/register/..", body: registration, status: 400, code: "malformed-request"),
-        Case(
-            method: "PUT", target: "/api/register/%2e%2e", body: registration, status: 400, code: "malformed-request"),
-        Case(method: "DELETE", target: "/api/register/..", status: 400, code: "malformed-request"),
-        Case(
-            method: "POST", target: "/api/register?handle=%27%20or%20true", status: 400, code: "handle-unusable"),
-        Case(method: "GET", target: "/api/notifications/1", status: 404, code: "no-route"),
-        Case(method: "GET", target: "/Help", status: 404, code: "no-route"),
-        Case(method: "GET", target: "/health/live", status: 404, code: "no-route"),
-        Case(method: "GET", target: "/api/register", status: 405, code: "method-not-allowed"),
-    ]
+    /// A send that is rejected with status 400.
+    private static func send(_ query: String, _ body: String = #""x""#, is code: String = "malformed-request") -> Case {
+        Case(method: "POST", target: "/api/notifications?\(query)", body: body, status: 400, code: code)
+    }
+
+    /// An update of a registration that is rejected with status 400.
+    private static func update(_ path: String) -> Case {
+        Case(method: "PUT", target: "/api/register\(path)", body: registration, status: 400, code: "malformed-request")
+    }
+
+    static let cases =
+        [
+            send("pns=apns&to_tag=bob%7C%7Cusername:carol"), send("pns=apns&to_tag=bob||username:carol"),
+            send("pns=apns&to_tag=x%7C%7C!y"), send("pns=apns&to_tag=bob&to_tag=carol"),
+            send("pns=apns&TO_TAG=bob&to_tag=carol"), send("pns=adm&to_tag=bob", is: "unknown-platform"),
+            send("pns=apns"), send("pns=apns&to_tag=bob", "hello", is: "malformed-message"),
+            update("?id=1-2-3"), update("/1-2-3?id=1-2-3"), update("/.."), update("/%2e%2e"),
+            Case(method: "DELETE", target: "/api/register/..", status: 400, code: "malformed-request"),
+            Case(
+                method: "POST", target: "/api/register?handle=%27%20or%20true", status: 400, code: "handle-unusable"),
+        ]
+        + ["/api/notifications/1", "/Help", "/health/live"].map {
+            Case(method: "GET", target: $0, status: 404, code: "no-route")
+        } + [Case(method: "GET", target: "/api/register", status: 405, code: "method-not-allowed")]
 
     static let registration =
         #"{"Platform":"apns","Handle":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA","Tags":[]}"#

@@ -224,7 +224,7 @@ struct TokenTests {
             #expect(try await gateway.client.call("GET", "/auth/whoami", token: token).status == 401)
             let list = try await gateway.client.call("GET", "/auth/sessions", as: "alice")
             #expect(!list.text.contains(session))
-            while !gateway.hub.registrations().isEmpty { await Task.yield() }
+            try await JournalChanges(in: gateway.directory).first { gateway.hub.registrations().isEmpty ? true : nil }
         }
     }
 }

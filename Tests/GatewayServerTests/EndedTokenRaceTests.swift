@@ -19,17 +19,16 @@ struct EndedTokenRaceTests {
         enum Stage: Int, CaseIterable { case begun, reserving, updating, ended }
 
         private let number = Atomic(0)
-        private let stage = Atomic(Stage.begun.rawValue)
+        private let stage = AwaitableValue(Stage.begun)
 
-        func enter(_ stage: Stage) { self.stage.store(stage.rawValue, ordering: .releasing) }
+        func enter(_ stage: Stage) { self.stage.withLock { $0 = stage } }
 
         /// Returns when the registration has reached the stage.
-        func wait(for stage: Stage) async {
-            while self.stage.load(ordering: .acquiring) < stage.rawValue { await Task.yield() }
-        }
+        func wait(for stage: Stage) async { await self.stage.wait { $0.rawValue >= stage.rawValue } }
 
         @Sendable func answer(_ request: CapturedRequest) async -> BackendResult {
             enter(request.method == "POST" ? .reserving : .updating)
+            // The random yields vary the order of the calls and await nothing.
             for _ in 0..<Int.random(in: 0..<8) { await Task.yield() }
             guard request.method == "POST" else { return .status(200) }
             let number = number.add(1, ordering: .relaxed).newValue

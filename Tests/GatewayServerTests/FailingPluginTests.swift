@@ -1,5 +1,6 @@
 import GatewayCore
 import GatewayTesting
+import Synchronization
 import Testing
 
 @Suite("Plug-in that fails on purpose")
@@ -39,9 +40,15 @@ struct FailingPluginTests {
     }
     @Test("The mode `hangs` does not return") func hangs() async throws {
         let authenticator = try await make("{ how: hangs }")
-        let task = Task { _ = await authenticator.authenticate(credential, from: peer) }
+        let hasReturned = Atomic(false)
+        // The immediate task returns here once the authenticator waits. Its cancellation resumes nothing.
+        let task = Task.immediate {
+            _ = await authenticator.authenticate(credential, from: peer)
+            hasReturned.store(true, ordering: .relaxed)
+        }
         task.cancel()
-        await Task.yield()
+        let returned = hasReturned.load(ordering: .relaxed)
+        #expect(!returned)
     }
     @Test("An invalid mode and an invalid user are reported") func mistakes() throws {
         let problems = ConfigurationProblems()

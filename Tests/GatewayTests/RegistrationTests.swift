@@ -5,13 +5,13 @@ import Testing
 @testable import Gateway
 
 @Suite struct RegistrationTests {
-    private let alice = UserName(canonical: "alice")!
+    let alice = UserName(canonical: "alice")!
 
-    private func lines(_ gateway: TestGateway) -> [String] {
+    func lines(_ gateway: TestGateway) -> [String] {
         gateway.backend.requests.map { "\($0.method) \($0.target)" }
     }
 
-    private func outcome(_ gateway: TestGateway) throws -> JournalRecord {
+    func outcome(_ gateway: TestGateway) throws -> JournalRecord {
         #expect(gateway.journal.records(.intent).count == 1)
         #expect(gateway.journal.records(.outcome).count == 1)
         #expect(gateway.ledger.openClaims == 0)
@@ -212,128 +212,5 @@ import Testing
             deciding: { _ in .ownershipTransfer(Sample.other, from: UserName(canonical: "bob")!) })
         await gateway.expect(.notOwner, for: Sample.put())
         #expect(gateway.timeline.words == ["claimed", "released", "refusal"])
-    }
-
-    @Test("A deleted registration is removed from the ledger")
-    func aDeletedRegistrationIsRemovedFromTheLedger() async throws {
-        for status in [200, 204, 404, 410] {
-            let gateway = TestGateway(deciding: { _ in .owned(Sample.other) })
-            gateway.backend.queue(.status(status))
-            #expect(await gateway.serve(Sample.delete).withoutLimits == Response(status: 200))
-            #expect(lines(gateway) == ["DELETE /api/register/11-22-3"])
-            #expect(gateway.ledger.changes == [.deleted(Sample.other)])
-            #expect(try outcome(gateway).result == "accepted")
-        }
-    }
-
-    @Test("A foreign and an unknown registration get the same response")
-    func aForeignAndAnUnknownRegistrationGetTheSameResponse() async {
-        let gateway = TestGateway(deciding: { _ in .notOwned })
-        await gateway.expect(.notOwner, for: Sample.delete)
-        #expect(gateway.journal.records(.rejection).map(\.result) == ["not-owner"])
-    }
-
-    @Test("A registration that the backend does not delete is overwritten")
-    func undeletableRegistrationsAreOverwritten() async throws {
-        let gateway = TestGateway(deciding: { _ in .owned(Sample.other) })
-        gateway.backend.queue(.status(500), .status(200))
-        #expect(await gateway.serve(Sample.delete).withoutLimits == Response(status: 200))
-        #expect(lines(gateway) == ["DELETE /api/register/11-22-3", "PUT /api/register/11-22-3"])
-        let put = try #require(gateway.backend.requests.last)
-        let body = try JSONParser().parse(put.body.span)
-        #expect(body["Tags"] == .array([]))
-        #expect(body["Handle"]?.string != Sample.apns)
-        // The owner is a user that cannot exist, because the backend derives the username tag from it.
-        let pair = try #require(put.values("Authorization").first?.dropFirst("Basic ".count))
-        let decoded = Base64.decode(Array(pair.utf8).span, .standard) ?? []
-        #expect(decoded.starts(with: "gone-".utf8) && decoded.count == 2 * (5 + 64) + 1)
-        #expect(gateway.ledger.changes == [.deleted(Sample.other)])
-        #expect(try outcome(gateway).result == "neutralised")
-    }
-
-    @Test(
-        "A registration that can be neither deleted nor overwritten stays marked for deletion",
-        arguments: [[500, 500], [500, 404], [500, 400], [403], [503]])
-    func aFailedDeletionStaysMarked(_ statuses: [Int]) async throws {
-        let gateway = TestGateway(deciding: { _ in .owned(Sample.other) })
-        for status in statuses { gateway.backend.queue(.status(status)) }
-        #expect(await gateway.serve(Sample.delete).code == .backendFailed)
-        #expect(gateway.backend.requests.count == statuses.count)
-        #expect(gateway.ledger.changes == [.deleting(Sample.other)])
-        #expect(try outcome(gateway).result == "backend-failed")
-    }
-
-    @Test("A request is rejected when the ledger cannot be read")
-    func aRequestIsRejectedWhenTheLedgerCannotBeRead() async {
-        for request in [Sample.create, Sample.put(), Sample.delete] {
-            let gateway = TestGateway()
-            gateway.ledger.fail(at: .begin)
-            let response = await gateway.expect(.ledgerUnavailable, for: request)
-            #expect(response.status == 503 && response.values("Retry-After") == ["5"])
-            #expect(gateway.backend.requests.isEmpty)
-        }
-    }
-
-    @Test("A request is rejected when too many requests wait for its device")
-    func aRequestIsRejectedWhenTooManyRequestsWaitForItsDevice() async {
-        for request in [Sample.create, Sample.put(), Sample.delete] {
-            let gateway = TestGateway()
-            gateway.ledger.fail(at: .beginFull)
-            let response = await gateway.serve(request)
-            #expect(response.code == .overloaded && response.status == 503)
-            #expect(response.fields.contains { $0.name == "Retry-After" && $0.value == "1" })
-            #expect(gateway.backend.requests.isEmpty)
-        }
-    }
-
-    @Test("A call fails when the ledger cannot look up the id")
-    func aCallFailsWhenTheLedgerCannotLookUpTheID() async throws {
-        for request in [Sample.create, Sample.put()] {
-            let gateway = TestGateway()
-            gateway.ledger.fail(at: .isHeld)
-            let response = await gateway.serve(request)
-            #expect(response.status >= 500)
-            #expect(gateway.backend.requests.count == 1)
-            _ = try outcome(gateway)
-        }
-    }
-
-    @Test("A failed write of the ledger is recorded as the outcome")
-    func aFailedWriteOfTheLedgerIsRecordedAsTheOutcome() async throws {
-        for (request, decision) in [
-            (Sample.create, LedgerDecision.queryWithHandle), (Sample.put(), .own(Sample.other)),
-            (Sample.delete, .owned(Sample.other)),
-        ] {
-            let gateway = TestGateway(deciding: { _ in decision })
-            gateway.ledger.fail(at: .finish)
-            #expect(await gateway.serve(request).code == .internalError)
-            #expect(try outcome(gateway).result == "ledger-failed")
-        }
-    }
-
-    @Test("The claim in the ledger is released when a later phase rejects the call")
-    func aRejectionReleasesTheClaim() async {
-        for (request, decision) in [
-            (Sample.create, LedgerDecision.queryWithHandle), (Sample.put(), .notRegistered),
-            (Sample.delete, .owned(Sample.other)),
-        ] {
-            let limited = TestGateway(
-                adjust: { rules in
-                    let limiter = Limiter(
-                        [Limit(name: "calls", per: [.user], count: 1, period: .seconds(60))],
-                        clocks: ManualClock().clocks)
-                    _ = try? limiter.admit(
-                        Identity(user: alice, authenticator: "test"), at: .documentation, sending: nil)
-                    rules.limiter = limiter
-                }, deciding: { _ in decision })
-            await limited.expect(.rateLimited, for: request)
-            #expect(limited.timeline.words == ["claimed", "released", "refusal"])
-
-            let unrecorded = TestGateway(deciding: { _ in decision })
-            unrecorded.journal.reject(JournalUnavailable("disk full"))
-            let response = await unrecorded.expect(.journalUnavailable, for: request)
-            #expect(response.values("Retry-After") == ["5"])
-            #expect(unrecorded.timeline.words == ["claimed", "record-refused", "released", "refusal"])
-        }
     }
 }

@@ -51,9 +51,10 @@ extension JournalWriter {
         adopt(batch)
         unrecordedLosses = []
         delay = .zero
+        // Logged after the end of the outage: a reader of the log finds records accepted.
+        queue.set(nil)
         settings.logger.notice("Journal writing resumed", metadata: ["rejected": "\(rejected)"])
         rejected = 0
-        queue.set(nil)
         resetSpaceCheck()
         checkSpace()
     }

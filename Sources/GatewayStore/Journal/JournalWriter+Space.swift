@@ -22,16 +22,14 @@ extension JournalWriter {
         settings.metrics.segmentBytes.set(Int64(clamping: closed.bytes + (segment?.written.size ?? 0)))
         let found = spaceOutage()
         guard settings.minimumFree > 0 else { return }
-        if (found != nil) != lacksSpace {
-            lacksSpace = found != nil
-            let metadata: Logger.Metadata = ["detail": "\(found?.reason.detail ?? "")"]
-            if lacksSpace {
-                settings.logger.error("Journal is short of disk space", metadata: metadata)
-            } else {
-                settings.logger.notice("Journal has enough disk space again", metadata: metadata)
-            }
+        let lackedSpace = lacksSpace
+        lacksSpace = found != nil
+        if let found, !lackedSpace {
+            settings.logger.error("Journal is short of disk space", metadata: ["detail": "\(found.reason.detail)"])
         }
         queue.set(found)
+        // Logged after the end of the outage: a reader of the log finds records accepted.
+        if lackedSpace, !lacksSpace { settings.logger.notice("Journal has enough disk space again") }
     }
 
     private func spaceOutage() -> JournalQueue.Outage? {

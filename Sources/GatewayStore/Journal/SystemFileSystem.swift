@@ -75,25 +75,9 @@ struct SystemFileSystem: JournalFileSystem {
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try read(path, last: .max) }
 
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] {
-        let descriptor = try PrivateFiles.openRegular(path, O_RDONLY)
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
-        let size = min(Int(status.st_size), count)
-        let start = Int(status.st_size) - size
-        var failure: FileFailure?
-        let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, filled in
-            while filled < size {
-                let count = pread(
-                    descriptor, buffer.baseAddress.map { $0 + filled }, size - filled, off_t(start + filled))
-                if count < 0, errno == EINTR { continue }
-                if count < 0 { failure = FileFailure("read", path) }
-                guard count > 0 else { break }
-                filled += count
-            }
-        }
-        if let failure { throw failure }
-        return bytes
+        let reader = try SegmentReader(path)
+        defer { reader.close() }
+        return try reader.read(last: count)
     }
 
     func size(_ path: String) throws(FileFailure) -> UInt64 {

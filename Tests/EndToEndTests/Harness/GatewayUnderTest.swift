@@ -103,12 +103,7 @@ struct GatewayUnderTest {
     /// Returns the first matching record. Waits for it, because the gateway writes outcomes asynchronously.
     @discardableResult
     func record(where fits: ([String: Any]) -> Bool) async throws -> [String: Any] {
-        let deadline = ContinuousClock.now + .seconds(20)
-        while true {
-            if let record = try journal().first(where: fits) { return record }
-            guard ContinuousClock.now < deadline else { throw StartFailure(description: "no such record") }
-            await Task.yield()
-        }
+        try await JournalChanges(in: directory).first { try journal().first(where: fits) }
     }
 
     /// Runs the body with a gateway in front of a backend that is already running.

@@ -1,8 +1,6 @@
 import Foundation
 import GatewayTesting
 import NIOCore
-import NIOPosix
-import Synchronization
 
 /// A proxy between a gateway and its backend that kills the gateway, or closes its connection, at one point of one
 /// request.
@@ -25,13 +23,13 @@ final class KillingProxy: Sendable {
         var seen: [String] = []
     }
 
-    private let state = Mutex(State())
+    private let state = AwaitableValue(State())
     private let backend: Int
 
     private init(backend: Int) { self.backend = backend }
 
     /// The method and the target of each request, in order.
-    var seen: [String] { state.withLock(\.seen) }
+    var seen: [String] { state.current.seen }
 
     /// Arms the proxy to kill the victim at the point of the request that follows the given number of requests.
     func kill(_ victim: Int32, at point: Point, after requests: Int) {
@@ -41,28 +39,19 @@ final class KillingProxy: Sendable {
     /// Sets whether the proxy closes the connection of each registration update after the backend has processed it.
     func breakOff(_ breaks: Bool) { state.withLock { $0.breaks = breaks } }
 
-    /// Whether the victim was killed.
-    var hasKilled: Bool { state.withLock { $0.victim == nil } }
+    /// Returns once the victim was killed.
+    func untilKilled() async { await state.wait { $0.victim == nil } }
 
     /// Runs the body with a proxy for the backend. The body receives the port of the proxy.
     static func run<Result: Sendable>(
         backend: Int, _ body: (KillingProxy, Int) async throws -> Result
     ) async throws -> Result {
         let proxy = KillingProxy(backend: backend)
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Handler(proxy))
-                }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        do {
-            let result = try await body(proxy, channel.localAddress?.port ?? 0)
-            try await channel.close()
-            return result
-        } catch {
-            try? await channel.close()
-            throw error
+        return try await ScriptedServer.run { request in
+            guard let request = CapturedRequest(ByteBuffer(bytes: request.bytes)) else { return [] }
+            return [.later { await proxy.response(to: request) }]
+        } _: { server in
+            try await body(proxy, server.port)
         }
     }
 
@@ -79,43 +68,23 @@ final class KillingProxy: Sendable {
         }
     }
 
-    private func strike() {
-        let victim = state.withLock { state in
-            defer { state.victim = nil }
-            return state.victim
-        }
-        if let victim { Foundation.kill(victim, SIGKILL) }
+    /// Kills the victim and returns no further step.
+    private func strike() -> [ScriptedServer.Step] {
+        if let victim = state.current.victim { Foundation.kill(victim, SIGKILL) }
+        // The signal is sent before a waiter resumes.
+        state.withLock { $0.victim = nil }
+        return []
     }
 
-    private func serve(_ request: CapturedRequest, on channel: any Channel) async {
+    /// Forwards the request to the backend unless the victim is killed before that, and returns the response.
+    private func response(to request: CapturedRequest) async -> [ScriptedServer.Step] {
         let point = take(request)
         if point == .arrived { return strike() }
-        guard let answer = try? await RawClient(port: backend).send(request.bytes) else { return }
+        guard let answer = try? await RawClient(port: backend).send(request.bytes) else { return [] }
         if point == .carriedOut { return strike() }
-        if request.method == "PUT", state.withLock(\.breaks) {
-            try? await channel.close()
-            return
-        }
-        var text = "HTTP/1.1 \(answer.status) -\r\nContent-Length: \(answer.body.count)\r\n"
-        if let type = answer.field("Content-Type") { text += "Content-Type: \(type)\r\n" }
-        try? await channel.writeAndFlush(ByteBuffer(string: text + "\r\n" + answer.text)).get()
-        if point == .answered { strike() }
-    }
-
-    private final class Handler: ChannelInboundHandler {
-        typealias InboundIn = ByteBuffer
-        private let proxy: KillingProxy
-        private var received = ByteBuffer()
-
-        init(_ proxy: KillingProxy) { self.proxy = proxy }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            received.writeImmutableBuffer(unwrapInboundIn(data))
-            // The request is nil until it is complete. The gateway sends no second request before the response.
-            guard let request = CapturedRequest(received) else { return }
-            received.clear()
-            let (proxy, channel) = (proxy, context.channel)
-            Task { await proxy.serve(request, on: channel) }
-        }
+        if request.method == "PUT", state.current.breaks { return [.close] }
+        let type = answer.field("Content-Type").map { "Content-Type: \($0)\r\n" } ?? ""
+        let bytes = ScriptedServer.response("\(answer.status) -", type, body: answer.text)
+        return point == .answered ? [.write(bytes), .later { self.strike() }] : [.write(bytes)]
     }
 }

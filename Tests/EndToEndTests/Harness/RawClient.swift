@@ -1,6 +1,6 @@
 import Foundation
+import GatewayTesting
 import NIOCore
-import NIOPosix
 import NIOSSL
 import NotifyBackend
 
@@ -65,31 +65,20 @@ struct RawClient {
     ///
     /// - Parameter look: receives the channel on its event loop after the response was read.
     func send(_ bytes: [UInt8], look: @escaping @Sendable (any Channel) -> Void = { _ in }) async throws -> Response {
-        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-        if let source { bootstrap = bootstrap.bind(to: source) }
-        let channel =
-            try await bootstrap
-            .connect(to: address) { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    if let tls {
-                        try channel.pipeline.syncOperations.addHandler(
-                            NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
-                    }
-                    return try NIOAsyncChannel<ByteBuffer, ByteBuffer>(wrappingChannelSynchronously: channel)
-                }
-            }
-        return try await channel.executeThenClose { inbound, outbound in
-            try await outbound.write(ByteBuffer(bytes: bytes))
-            var received: [UInt8] = []
-            for try await buffer in inbound {
-                received += buffer.readableBytesView
-                if let response = Self.parse(received) {
-                    try await channel.channel.eventLoop.submit { look(channel.channel) }.get()
-                    return response
-                }
-            }
+        let connection = try await RawConnection.connect(to: address, from: source) { pipeline in
+            guard let tls else { return }
+            try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
+        }
+        // The response may arrive before the last byte is sent.
+        connection.channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+        let received = await connection.receiveBytes { Self.parse($0) != nil }
+        guard let response = Self.parse(received) else {
+            try? await connection.channel.close()
             throw Failure.noResponse(String(decoding: received, as: UTF8.self))
         }
+        try await connection.channel.eventLoop.submit { look(connection.channel) }.get()
+        try? await connection.channel.close()
+        return response
     }
 
     func send(_ text: String) async throws -> Response { try await send(Array(text.utf8)) }

@@ -1,7 +1,6 @@
 import Foundation
 import GatewayTesting
 import NIOCore
-import NIOPosix
 import Synchronization
 
 /// A backend that differs from the built-in profiles: other paths and platform names, the user in a header field, ids
@@ -94,40 +93,13 @@ extension SingleFilePort {
     /// Runs the body with such a backend on a free TCP port.
     static func run<Result: Sendable>(_ body: (SingleFilePort, Int) async throws -> Result) async throws -> Result {
         let port = SingleFilePort()
-        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Handler(port))
-                }
-            }
-            .bind(host: "127.0.0.1", port: 0).get()
-        do {
-            let result = try await body(port, channel.localAddress?.port ?? 0)
-            try await channel.close()
-            return result
-        } catch {
-            try? await channel.close()
-            throw error
-        }
-    }
-
-    private final class Handler: ChannelInboundHandler {
-        typealias InboundIn = ByteBuffer
-        typealias OutboundOut = ByteBuffer
-        private let port: SingleFilePort
-        private var received = ByteBuffer()
-
-        init(_ port: SingleFilePort) { self.port = port }
-
-        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            received.writeImmutableBuffer(unwrapInboundIn(data))
-            // The request is nil until it is complete. The gateway sends no second request before the response.
-            guard let request = CapturedRequest(received) else { return }
-            received.clear()
+        return try await ScriptedServer.run { request in
+            guard let request = CapturedRequest(ByteBuffer(bytes: request.bytes)) else { return [] }
             let (status, body) = port.answer(request)
             let length = status.hasPrefix("204") ? "" : "Content-Length: \(body.utf8.count)\r\n"
-            let head = "HTTP/1.1 \(status)\r\nContent-Type: text/plain\r\n\(length)\r\n"
-            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: head + body)), promise: nil)
+            return [.write("HTTP/1.1 \(status)\r\nContent-Type: text/plain\r\n\(length)\r\n\(body)")]
+        } _: { server in
+            try await body(port, server.port)
         }
     }
 }

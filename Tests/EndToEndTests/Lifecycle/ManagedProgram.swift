@@ -61,16 +61,8 @@ final class ListeningSocket: Sendable {
     let descriptor: CInt
 
     init(path: String) throws {
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let isBound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-        guard descriptor >= 0, isBound, listen(descriptor, 512) == 0 else { throw NotifySocket.Failure(code: errno) }
+        descriptor = try NotifySocket.bound(to: path, SOCK_STREAM)
+        guard listen(descriptor, 512) == 0 else { throw NotifySocket.Failure(code: errno) }
     }
 
     deinit { close(descriptor) }

@@ -11,7 +11,17 @@ final class NotifySocket: Sendable {
 
     init(in directory: String) throws {
         path = "\(directory)/notify.sock"
-        descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
+        descriptor = try Self.bound(to: path, SOCK_DGRAM)
+        // The timeout makes a test fail instead of hang if no message arrives.
+        var patience = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    /// Returns a new socket that is bound to the path.
+    static func bound(to path: String, _ type: __socket_type) throws -> CInt {
+        let descriptor = socket(AF_UNIX, CInt(type.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
@@ -21,12 +31,8 @@ final class NotifySocket: Sendable {
             }
         }
         guard descriptor >= 0, isBound else { throw Failure(code: errno) }
-        // The timeout makes a test fail instead of hang if no message arrives.
-        var patience = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        return descriptor
     }
-
-    deinit { close(descriptor) }
 
     /// Returns the next message as its variables.
     func next() async throws -> [String: String] {

@@ -69,17 +69,17 @@ struct ReloadTests {
             arrival.yield()
         } whileServing: { held in
             try await ScriptedServer.run { _ in
-                .answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+                [.write(ScriptedServer.ok(""))]
             } _: { other in
                 try await ReloadingGateway.run(backend: "http://127.0.0.1:\(held.port)") { gateway in
                     let client = try RawClient(port: gateway.port)
                     async let first = client.call("POST", Self.send, as: "alice", body: #""held""#)
                     for await _ in arrivals { break }
-                    try gateway.write(backend: "http://127.0.0.1:\(other)")
+                    try gateway.write(backend: "http://127.0.0.1:\(other.port)")
                     #expect(try await gateway.reload().isTaken)
                     // The new backend serves this call while the old one still holds a call.
                     #expect(try await client.call("POST", Self.send, as: "alice", body: #""new""#).status == 200)
-                    try gateway.write(ReloadingGateway.sendsRefused, backend: "http://127.0.0.1:\(other)")
+                    try gateway.write(ReloadingGateway.sendsRefused, backend: "http://127.0.0.1:\(other.port)")
                     #expect(try await gateway.reload().isTaken)
                     let refused = try await client.call("POST", Self.send, as: "alice", body: #""refused""#)
                     #expect(refused.problem == "send-not-allowed")

@@ -39,17 +39,17 @@ struct SoakTests {
             """, to: "gateway.yaml")
     }
 
-    /// Returns a reaction that fails each fiftieth request, in turn by status, truncated response, closed connection
+    /// Returns a script that fails each fiftieth request, in turn by status, truncated response, closed connection
     /// and invalid HTTP.
-    private static func faulty() -> @Sendable (String) -> ScriptedServer.Reaction {
+    private static func faulty() -> @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step] {
         let count = Atomic(0)
         return { _ in
             switch count.add(1, ordering: .relaxed).newValue % 200 {
-            case 50: .answer("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n")
-            case 100: .breakOff("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
-            case 150: .breakOff("")
-            case 0: .breakOff("no HTTP at all\r\n\r\n")
-            default: .answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            case 50: [.write(ScriptedServer.response("500 Internal Server Error"))]
+            case 100: [.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"), .close]
+            case 150: [.close]
+            case 0: [.write("no HTTP at all\r\n\r\n"), .close]
+            default: [.write(ScriptedServer.ok(""))]
             }
         }
     }
@@ -58,8 +58,8 @@ struct SoakTests {
     func growth() async throws {
         let total = TestRun.count(full: 1_000_000, otherwise: 20_000)
         let directory = try TestFiles()
-        try await ScriptedServer.run(Self.faulty()) { backend in
-            try configure(directory, backend: backend)
+        try await ScriptedServer.run(keepingRequests: false, Self.faulty()) { backend in
+            try configure(directory, backend: backend.port)
             let token = try IssuedTokens.alice(by: directory)
             let request = RawClient.request("POST", Self.send, token: token, body: #""hello""#)
             _ = try await ServedProgram.run(in: directory) { gateway in
@@ -109,9 +109,9 @@ struct SoakTests {
     func descriptors() async throws {
         let directory = try TestFiles()
         try await ScriptedServer.run { _ in
-            .answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+            [.write(ScriptedServer.ok(""))]
         } _: { backend in
-            try configure(directory, backend: backend)
+            try configure(directory, backend: backend.port)
             let token = try IssuedTokens.alice(by: directory)
             let request = RawClient.request("POST", Self.send, token: token, body: #""hello""#)
             _ = try await ServedProgram.run(in: directory, descriptors: 256) { gateway in

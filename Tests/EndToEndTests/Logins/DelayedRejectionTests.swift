@@ -99,7 +99,7 @@ struct DelayedRejectionTests {
             for (number, device) in devices.enumerated() {
                 try device.write(
                     RawClient.request("GET", "/auth/whoami", as: "nobody", password: "wrong \(number)"))
-                // The requests arrive shortly after each other. No response arrives before all requests are sent.
+                // The sleep is the interval between the requests. No response arrives before all requests are sent.
                 Thread.sleep(forTimeInterval: 0.001)
             }
             let before = ContinuousClock.now

@@ -64,7 +64,7 @@ struct EdgeFixture {
 
     /// Sends bytes in one piece on a new connection and reads until the gateway closes it.
     func exchange(_ bytes: [UInt8], to address: SocketAddress? = nil) async throws -> Answers {
-        let client = try await RawClient.connect(to: address ?? listener.localAddress, group: Self.group)
+        let client = try await RawConnection.connect(to: address ?? listener.localAddress, group: Self.group)
         // A write may fail because the gateway has already responded and closed the connection.
         try? await client.channel.writeAndFlush(ByteBuffer(bytes: bytes))
         let text = await client.receiveToEnd()

@@ -259,7 +259,7 @@ struct EdgeRuleTests {
     func aClientThatExpects100ContinueGetsItOnce() async throws {
         try await EdgeFixture.run { bench in
             let text = EdgeFixture.send("Expect: 100-continue\r\n")
-            let client = try await RawClient.connect(to: bench.listener.localAddress, group: EdgeFixture.group)
+            let client = try await RawConnection.connect(to: bench.listener.localAddress, group: EdgeFixture.group)
             try await client.send(text.replacing("\"hi\"", with: ""))
             #expect(await client.receive(endingWith: "\r\n\r\n") == "HTTP/1.1 100 Continue\r\n\r\n")
             try await client.send("\"hi\"")

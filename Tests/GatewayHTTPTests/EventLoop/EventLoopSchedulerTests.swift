@@ -184,7 +184,7 @@ struct EventLoopSchedulerTests {
             }
         }
         await late.untilWaiting(1)
-        while began.all.count < 9 { await Task.yield() }
+        await began.untilCount(9)
         late.respond(.accepted(Identity(user: UserName(canonical: "alice")!, authenticator: "late")))
         for call in calls {
             let (status, isThere) = await call.value
@@ -196,9 +196,12 @@ struct EventLoopSchedulerTests {
 }
 
 private final class Places: Sendable {
-    private let seen = Mutex<[Bool]>([])
+    private let seen = AwaitableValue<[Bool]>([])
 
-    var all: [Bool] { seen.withLock(\.self) }
+    var all: [Bool] { seen.current }
+
+    /// Returns once this many places were added.
+    func untilCount(_ count: Int) async { await seen.wait { $0.count >= count } }
 
     func add(_ isOnLoop: Bool) { seen.withLock { $0.append(isOnLoop) } }
 }

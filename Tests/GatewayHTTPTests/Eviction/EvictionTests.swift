@@ -37,9 +37,10 @@ struct EvictionTests {
         await listener.close()
     }
 
-    private func connect(_ listener: Listener, tls: TestCertificate?) async throws -> RawClient {
-        if tls == nil { return try await RawClient.connect(to: listener.localAddress, group: Self.group) }
-        return try await RawClient.connect(to: listener.localAddress, offering: TLSOffer(), group: Self.group).client
+    private func connect(_ listener: Listener, tls: TestCertificate?) async throws -> RawConnection {
+        if tls == nil { return try await RawConnection.connect(to: listener.localAddress, group: Self.group) }
+        return try await RawConnection.connect(to: listener.localAddress, offering: TLSOffer(), group: Self.group)
+            .client
     }
 
     @Test(
@@ -47,7 +48,7 @@ struct EvictionTests {
         [false, true])
     func aNewConnectionClosesAnIdleOneWhenTheLimitIsReached(_ tls: TestCertificate?, _ http2: Bool) async throws {
         try await run(total: 1, tls: tls, http2: http2) { listener, caps in
-            var before: RawClient?
+            var before: RawConnection?
             // Each connection is on the next event loop, so that the idle one is first on the same loop and then on
             // another.
             for number in 0..<8 {
@@ -89,7 +90,7 @@ struct EvictionTests {
             return Response(status: 200, body: Array("done".utf8))
         }
         try await run(total: 1, http2: http2, serving) { listener, caps in
-            let (first, second): (RawClient?, FrameClient?)
+            let (first, second): (RawConnection?, FrameClient?)
             if http2 {
                 (first, second) = (nil, try await HTTP2Fixture(listener: listener).connect())
                 try await second?.send(.headers(1, HTTP2Fixture.get("/")))

@@ -45,7 +45,7 @@ import Testing
         let fixtures = try Self.fixtures()
         try await EdgeFixture.run { bench in
             for fixture in fixtures {
-                let client = try await RawClient.connect(to: bench.listener.localAddress, group: EdgeFixture.group)
+                let client = try await RawConnection.connect(to: bench.listener.localAddress, group: EdgeFixture.group)
                 // The gateway closes the connection after a fault, or after the end of the input.
                 try? await client.channel.writeAndFlush(ByteBuffer(bytes: fixture.bytes))
                 try? await client.closeOutput()

@@ -1,3 +1,4 @@
+import GatewayTesting
 import Testing
 
 @testable import GatewayHTTP
@@ -16,7 +17,7 @@ import Testing
 
     @Test("Random mutations give the same result however they are split")
     func randomMutationsGiveTheSameResultHoweverTheyAreSplit() {
-        var generator = SeededGenerator(seed: 20_261_121)
+        var generator = SplitMix(seed: 20_261_121)
         var requests = 0
         var faults = 0
         for round in 0..<20_000 {
@@ -43,7 +44,7 @@ import Testing
         #expect(faults > 1000)
     }
 
-    private static func mutate(_ bytes: inout [UInt8], using generator: inout SeededGenerator) {
+    private static func mutate(_ bytes: inout [UInt8], using generator: inout SplitMix) {
         guard let index = bytes.indices.randomElement(using: &generator) else { return }
         let byte = interesting.randomElement(using: &generator) ?? 0
         switch Int.random(in: 0..<5, using: &generator) {

@@ -39,11 +39,11 @@ struct ListenerHTTP2Tests {
     @Test("HTTP/1.1 is supported on the same listener", arguments: [TestCertificate?.none, .one])
     func http11IsSupportedOnTheSameListener(_ certificate: TestCertificate?) async throws {
         try await HTTP2Fixture.run(tls: certificate) { bench in
-            let client: RawClient
+            let client: RawConnection
             if certificate == nil {
-                client = try await RawClient.connect(to: bench.listener.localAddress, group: HTTP2Fixture.group)
+                client = try await RawConnection.connect(to: bench.listener.localAddress, group: HTTP2Fixture.group)
             } else {
-                client = try await RawClient.connect(
+                client = try await RawConnection.connect(
                     to: bench.listener.localAddress, offering: TLSOffer(), group: HTTP2Fixture.group
                 ).client
             }
@@ -57,7 +57,7 @@ struct ListenerHTTP2Tests {
     @Test("Only HTTP/1.1 is supported unless configured otherwise")
     func onlyHTTP11IsSupportedUnlessConfiguredOtherwise() async throws {
         try await HTTP2Fixture.run(speaksHTTP2: false) { bench in
-            let client = try await RawClient.connect(to: bench.listener.localAddress, group: HTTP2Fixture.group)
+            let client = try await RawConnection.connect(to: bench.listener.localAddress, group: HTTP2Fixture.group)
             try await client.send(String(decoding: FrameClient.preface, as: UTF8.self))
             #expect(await client.receiveToEnd().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))
         }
@@ -241,13 +241,7 @@ struct ListenerHTTP2Tests {
     @Test("A drain sends GOAWAY and completes calls in progress")
     func aDrainSendsGOAWAYAndCompletesCallsInProgress() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
-        let serving = ClosureResponder { request in
-            if String(buffer: request.path) == "/slow" {
-                arrived.raise()
-                await mayAnswer.wait()
-            }
-            return Response(status: 200, body: Array(request.path.readableBytesView))
-        }
+        let serving = ClosureResponder.holdingSlow(arrived, until: mayAnswer)
         try await HTTP2Fixture.run(serving) { bench in
             let client = try await bench.connect()
             try await client.send(.headers(1, HTTP2Fixture.get("/slow")))

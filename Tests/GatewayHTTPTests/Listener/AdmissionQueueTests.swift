@@ -195,8 +195,6 @@ import Testing
         #expect(places.inFlight == 1)
     }
 
-    // MARK: With an adaptive limit
-
     @Test("A call beyond the adaptive limit waits until a call completes or the limit increases")
     func theWindow() {
         let tick = EventLoopTick()
@@ -230,56 +228,6 @@ import Testing
         #expect(begun == 10)
     }
 
-    // MARK: Of a connection
-
-    private static func get(_ path: String) -> String { "GET \(path) HTTP/1.1\r\nHost: a\r\n\r\n" }
-
-    @Test("A connection with a queued call is not read") func aConnectionWithAQueuedCallIsNotRead() throws {
-        let gate = Gate()
-        let serving = ClosureResponder { request in
-            await gate.pass()
-            return Response(status: 200, body: Array(request.path.readableBytesView))
-        }
-        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(most: 1) }
-        #expect(connection.shared.configuration.calls.admit())
-        try connection.send(Self.get("/1") + Self.get("/2"))
-        #expect(try connection.answers() == [])
-        #expect(connection.shared.waiting.count == 1 && connection.shared.callsInFlight == 0)
-        connection.shared.configuration.calls.leave()
-        connection.loop.advanceTime(by: .milliseconds(50))
-        #expect(connection.shared.callsInFlight == 1)
-        // The second call starts when the first has completed.
-        for _ in 0..<2 {
-            gate.open()
-            connection.loop.run()
-        }
-        #expect(try connection.answers() == ["200 /1", "200 /2"])
-        #expect(connection.shared.configuration.calls.inFlight == 0)
-    }
-
-    @Test("While backend calls have all places, other calls use the reserve")
-    func reserve() throws {
-        let gate = Gate()
-        let serving = ClosureResponder { request in
-            if request.path.readableBytes > 4 { await gate.pass() }
-            return Response(status: 200, body: Array(request.path.readableBytesView))
-        }
-        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(most: 1) }
-        let calls = connection.shared.configuration.calls
-        #expect(calls.admit())
-        for _ in 0..<3 { try connection.send(Self.get("/own")) }
-        #expect(try connection.answers() == ["200 /own", "200 /own", "200 /own"])
-        // No place is left for a backend call, and the reserve is exhausted.
-        for _ in 0..<calls.reserve { #expect(calls.admitToReserve()) }
-        #expect(!calls.admitToReserve() && !calls.admit())
-        try connection.send(Self.get("/own"))
-        #expect(connection.shared.waiting.count == 1)
-        for _ in 0...calls.reserve { calls.leave() }
-        connection.loop.advanceTime(by: .milliseconds(50))
-        #expect(try connection.answers() == ["200 /own"])
-        #expect(calls.inFlight == 0)
-    }
-
     @Test("An overload lasts until five seconds pass without a rejection")
     func overload() {
         let calls = InFlightLimit(most: 1)
@@ -290,43 +238,5 @@ import Testing
         #expect(calls.overloaded(now: at(56)) == nil)
         calls.recordRejection(at(60))
         #expect(calls.overloaded(now: at(61)) == .zero)
-    }
-
-    @Test("A connection whose queued call is rejected gets a response and stays open")
-    func aConnectionWhoseQueuedCallIsRejectedGetsAResponseAndStaysOpen() throws {
-        let connection = try EmbeddedConnection { $0.calls = InFlightLimit(most: 1) }
-        #expect(connection.shared.configuration.calls.admit())
-        try connection.send(Self.get("/1"))
-        connection.loop.advanceTime(by: .milliseconds(1050))
-        #expect(try connection.answers() == ["503 overloaded"])
-        connection.shared.configuration.calls.leave()
-        try connection.send(Self.get("/2"))
-        #expect(try connection.answers() == ["200 /2"])
-        // A call whose client leaves while it waits is never started and blocks nothing.
-        #expect(connection.shared.configuration.calls.admit())
-        try connection.send(Self.get("/3"))
-        connection.channel.close(promise: nil)
-        connection.shared.configuration.calls.leave()
-        connection.loop.advanceTime(by: .milliseconds(50))
-        #expect(connection.shared.waiting.count == 0 && connection.shared.configuration.calls.inFlight == 0)
-    }
-
-    @Test("A queued HTTP/2 stream may be reset") func aQueuedHTTP2StreamMayBeReset() throws {
-        let connection = try EmbeddedHTTP2Connection { $0.calls = InFlightLimit(most: 1) }
-        let calls = connection.shared.configuration.calls
-        #expect(calls.admit())
-        try connection.begin()
-        try connection.send(.headers(1, HTTP2Fixture.get("/1")), .headers(3, HTTP2Fixture.get("/3")))
-        #expect(try connection.written() == [])
-        #expect(connection.shared.waiting.count == 2)
-        try connection.send(.reset(1))
-        calls.leave()
-        connection.loop.advanceTime(by: .milliseconds(50))
-        #expect(try connection.written() == ["200 on 3", "/3 on 3"])
-        #expect(calls.admit())
-        try connection.send(.headers(5, HTTP2Fixture.get("/5")))
-        connection.loop.advanceTime(by: .milliseconds(1050))
-        #expect(try connection.written() == ["503 on 5", "overloaded on 5"])
-        #expect(calls.inFlight == 1)
     }
 }

@@ -1,5 +1,6 @@
 import Gateway
 import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOPosix
 import Testing
@@ -20,8 +21,8 @@ import Testing
         let calls = configuration.calls
         let group = MultiThreadedEventLoopGroup.singleton
         let listener = try await Listener.start(configuration: configuration, serving: serving, group: group)
-        let first = try await RawClient.connect(to: listener.localAddress, group: group)
-        let second = try await RawClient.connect(to: listener.localAddress, group: group)
+        let first = try await RawConnection.connect(to: listener.localAddress, group: group)
+        let second = try await RawConnection.connect(to: listener.localAddress, group: group)
         try await first.send("GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
         await arrived.wait()
         #expect(calls.inFlight == 1)

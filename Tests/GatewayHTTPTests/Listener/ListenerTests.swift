@@ -1,6 +1,7 @@
 import Foundation
 import Gateway
 import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -31,8 +32,8 @@ struct ListenerTests {
         await listener.close()
     }
 
-    private func connect(_ listener: Listener) async throws -> RawClient {
-        try await RawClient.connect(to: listener.localAddress, group: Self.group)
+    private func connect(_ listener: Listener) async throws -> RawConnection {
+        try await RawConnection.connect(to: listener.localAddress, group: Self.group)
     }
 
     private static func get(_ path: String, _ fields: String = "") -> String {
@@ -153,7 +154,7 @@ struct ListenerTests {
             try await clients[0].send(Self.get("/last", Self.close))
             _ = await clients[0].receiveToEnd()
             try await clients[0].channel.close()
-            try await waitUntil {
+            try await retry {
                 let next = try await connect(listener)
                 try? await next.send(Self.get("/next", Self.close))
                 return await next.receiveToEnd().hasSuffix("/next")
@@ -164,13 +165,7 @@ struct ListenerTests {
     @Test("A drain completes calls in progress and closes other connections")
     func aDrainCompletesCallsInProgressAndClosesOtherConnections() async throws {
         let (arrived, mayAnswer) = (Signal(), Signal())
-        let serving = ClosureResponder { request in
-            if String(buffer: request.path) == "/slow" {
-                arrived.raise()
-                await mayAnswer.wait()
-            }
-            return Response(status: 200, body: Array(request.path.readableBytesView))
-        }
+        let serving = ClosureResponder.holdingSlow(arrived, until: mayAnswer)
         try await withListener(serving) { listener in
             let (idle, busy) = (try await connect(listener), try await connect(listener))
             try await idle.send(Self.get("/idle"))
@@ -228,14 +223,16 @@ struct ListenerTests {
         }
         try await withListener(serving, configure: configure) { listener in
             let address = try SocketAddress(ipAddress: host == "::1" ? "::1" : "127.0.0.1", port: listener.port ?? 0)
-            let client = try await RawClient.connect(to: address, group: Self.group)
+            let client = try await RawConnection.connect(to: address, group: Self.group)
             try await client.send(Self.get("/", Self.close))
             #expect(await client.receiveToEnd().hasSuffix("\r\n\r\n\(expected) \(host == "::1" ? "::1" : "127.0.0.1")"))
         }
     }
 }
 
-/// Repeats a check until it succeeds. The time limit of the suite ends the loop.
-func waitUntil(_ holds: () async throws -> Bool) async throws {
-    while !(try await holds()) { await Task.yield() }
+/// Repeats an exchange with a listener until it succeeds, because a client cannot observe when the listener releases
+/// the place of a closed connection. Each exchange awaits the listener's response, and the time limit of the suite ends
+/// the loop.
+func retry(_ exchange: () async throws -> Bool) async throws {
+    while !(try await exchange()) { try Task.checkCancellation() }
 }

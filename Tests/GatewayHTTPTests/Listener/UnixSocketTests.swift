@@ -1,5 +1,6 @@
 import Foundation
 import Gateway
+import GatewayTesting
 import NIOCore
 import NIOPosix
 import Testing
@@ -20,7 +21,7 @@ struct UnixSocketTests {
     }
 
     private func ask(_ listener: Listener) async throws -> String {
-        let client = try await RawClient.connect(to: listener.localAddress, group: Self.group)
+        let client = try await RawConnection.connect(to: listener.localAddress, group: Self.group)
         try await client.send("GET / HTTP/1.0\r\nHost: a\r\n\r\n")
         return await client.receiveToEnd()
     }

@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test("Mutated fields never trap") func mutatedFieldsNeverTrap() throws {
-        var random = SeededGenerator(seed: 7)
+        var random = SplitMix(seed: 7)
         let bytes = Array("\"\\,;=[]: .0aF%_-\t".utf8)
         for source in [TrustedProxies.Source.xForwardedFor, .forwarded] {
             let name = source == .forwarded ? "Forwarded" : "X-Forwarded-For"

@@ -35,9 +35,9 @@ struct ProxyProtocolTests {
         await listener.close()
     }
 
-    private func connect(_ listener: Listener) async throws -> RawClient {
+    private func connect(_ listener: Listener) async throws -> RawConnection {
         let address = try SocketAddress(ipAddress: "127.0.0.1", port: listener.port ?? 0)
-        return try await RawClient.connect(to: address, group: Self.group)
+        return try await RawConnection.connect(to: address, group: Self.group)
     }
 
     @Test("A trusted proxy reports its client") func aTrustedProxyReportsItsClient() async throws {
@@ -145,7 +145,7 @@ struct ProxyProtocolTests {
             try await other.send("PROXY TCP4 192.0.2.2 10.0.0.1 1 1\r\n" + Self.request)
             #expect(await other.receiveToEnd().hasSuffix("192.0.2.2 false"))
             try await first.channel.close()
-            try await waitUntil {
+            try await retry {
                 let next = try await connect(listener)
                 try? await next.send(Self.header + Self.request)
                 return await next.receiveToEnd().hasSuffix("192.0.2.1 false")

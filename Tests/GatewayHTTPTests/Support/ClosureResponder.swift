@@ -1,5 +1,6 @@
 import Gateway
 import GatewayCore
+import GatewayTesting
 import NIOCore
 
 /// A request pipeline that responds with the result of a closure. A rejection has its code as the body.
@@ -11,6 +12,17 @@ struct ClosureResponder: RequestResponder {
     /// Responds with the path.
     static let echo = ClosureResponder { request in
         Response(status: 200, contentType: "text/plain", body: Array(request.path.readableBytesView))
+    }
+
+    /// Responds with the path, and holds a call of `/slow` between the two signals.
+    static func holdingSlow(_ arrived: Signal, until mayAnswer: Signal) -> ClosureResponder {
+        ClosureResponder { request in
+            if String(buffer: request.path) == "/slow" {
+                arrived.raise()
+                await mayAnswer.wait()
+            }
+            return Response(status: 200, body: Array(request.path.readableBytesView))
+        }
     }
 
     func serve(_ request: ReceivedRequest) async -> Response { await answer(request) }

@@ -33,11 +33,11 @@ struct TLSOffer: Sendable {
     }
 }
 
-extension RawClient {
+extension RawConnection {
     /// Connects and performs the handshake. Throws the error of the handshake.
     static func connect(
         to address: SocketAddress, offering offer: TLSOffer, group: any EventLoopGroup
-    ) async throws -> (client: RawClient, agreement: TLSOffer.Agreement) {
+    ) async throws -> (client: RawConnection, agreement: TLSOffer.Agreement) {
         let context = try offer.context()
         let promise = group.next().makePromise(of: TLSOffer.Agreement.self)
         let client = try await connect(to: address, group: group) { pipeline in

@@ -66,7 +66,7 @@ import Testing
     @Test("No byte of a client traps")
     func nothingTraps() throws {
         let base = Array(try hello(["h2", "http/1.1"]).readableBytesView)
-        var random = SeededGenerator(seed: 5)
+        var random = SplitMix(seed: 5)
         for _ in 0..<5000 {
             var bytes = base
             for _ in 0..<Int.random(in: 1...4, using: &random) {

@@ -35,8 +35,8 @@ struct ListenerTLSTests {
 
     private func connect(
         _ listener: Listener, _ offer: TLSOffer = TLSOffer()
-    ) async throws -> (client: RawClient, agreement: TLSOffer.Agreement) {
-        try await RawClient.connect(to: listener.localAddress, offering: offer, group: Self.group)
+    ) async throws -> (client: RawConnection, agreement: TLSOffer.Agreement) {
+        try await RawConnection.connect(to: listener.localAddress, offering: offer, group: Self.group)
     }
 
     private static func get(_ path: String, _ fields: String = "") -> String {
@@ -121,7 +121,7 @@ struct ListenerTLSTests {
         let configure: (inout ListenerConfiguration) -> Void = { $0.address = .tcp(host: "0.0.0.0", port: 0) }
         try await withListener(.one, serving, configure: configure) { listener, _ in
             let address = try SocketAddress(ipAddress: "127.0.0.1", port: listener.port ?? 0)
-            let client = try await RawClient.connect(to: address, offering: TLSOffer(), group: Self.group).client
+            let client = try await RawConnection.connect(to: address, offering: TLSOffer(), group: Self.group).client
             try await client.send(Self.get("/", Self.close))
             #expect(await client.receiveToEnd().hasSuffix("\r\n\r\ntrue"))
         }
@@ -129,7 +129,7 @@ struct ListenerTLSTests {
 
     @Test("Unencrypted bytes fail the handshake") func unencryptedBytesFailTheHandshake() async throws {
         try await withListener { listener, _ in
-            let client = try await RawClient.connect(to: listener.localAddress, group: Self.group)
+            let client = try await RawConnection.connect(to: listener.localAddress, group: Self.group)
             try await client.send(Self.get("/"))
             #expect(!(await client.receiveToEnd()).contains("HTTP"))
         }
@@ -139,7 +139,7 @@ struct ListenerTLSTests {
     func aClientThatDoesNotCompleteItsHandshakeIsDisconnectedAtTheDeadline() async throws {
         let configure: (inout ListenerConfiguration) -> Void = { $0.deadlines.head = .milliseconds(100) }
         try await withListener(configure: configure) { listener, _ in
-            let client = try await RawClient.connect(to: listener.localAddress, group: Self.group)
+            let client = try await RawConnection.connect(to: listener.localAddress, group: Self.group)
             #expect(await client.receiveToEnd() == "")
         }
     }
@@ -156,10 +156,10 @@ struct ListenerTLSTests {
     @Test("Handshakes count as connections") func handshakesCountAsConnections() async throws {
         let configure: (inout ListenerConfiguration) -> Void = { $0.connections.perPeer = 1 }
         try await withListener(configure: configure) { listener, _ in
-            let silent = try await RawClient.connect(to: listener.localAddress, group: Self.group)
+            let silent = try await RawConnection.connect(to: listener.localAddress, group: Self.group)
             await #expect(throws: (any Error).self) { try await connect(listener) }
             try await silent.channel.close()
-            try await waitUntil { (try? await connect(listener)) != nil }
+            try await retry { (try? await connect(listener)) != nil }
         }
     }
 
@@ -193,7 +193,8 @@ struct ListenerTLSTests {
                 }
                 for turn in 0..<50 {
                     try tls.replace((turn % 2 == 0 ? TestCertificate.two : .one).identity())
-                    await Task.yield()
+                    // This handshake separates two replacements.
+                    try await connect(listener).client.channel.close()
                 }
                 try await group.waitForAll()
             }
@@ -203,7 +204,7 @@ struct ListenerTLSTests {
     @Test("A drain closes handshakes and idle connections")
     func aDrainClosesHandshakesAndIdleConnections() async throws {
         try await withListener { listener, _ in
-            let silent = try await RawClient.connect(to: listener.localAddress, group: Self.group)
+            let silent = try await RawConnection.connect(to: listener.localAddress, group: Self.group)
             let idle = try await connect(listener).client
             try await idle.send(Self.get("/1"))
             _ = await idle.receive(endingWith: "/1")

@@ -25,7 +25,10 @@ struct UpstreamTLSTests {
             server.trustRoots = .certificates(
                 try NIOSSLCertificate.fromPEMBytes(Array(TestCertificate.authority.utf8)))
         }
-        let backend = try await ScriptedServer.start(tls: try NIOSSLContext(configuration: server)) { _ in
+        let context = try NIOSSLContext(configuration: server)
+        let backend = try await ScriptedServer.start {
+            try $0.addHandler(NIOSSLServerHandler(context: context))
+        } _: { _ in
             [.write(ScriptedServer.ok("yes"))]
         }
         var configuration = UpstreamConfiguration(address: .tls(host: host, port: backend.port))

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOPosix
 import Testing
@@ -117,9 +118,10 @@ struct DestinationTests {
             let server = try await ScriptedServer.start(at: SocketAddress(ipAddress: "127.0.0.1", port: closed)) { _ in
                 [.write(Self.ok)]
             }
-            try await waitUntil { server.connections > 0 }
+            await server.wait { $0.connections > 0 }
             #expect(server.seen.isEmpty)
-            try await waitUntil { await upstream.reading().destinations.allSatisfy(\.isAvailable) }
+            // The client learns of the connection on its event loop, which also runs the readings.
+            while await !upstream.reading().destinations.allSatisfy(\.isAvailable) {}
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
             await server.stop()
         }
@@ -139,12 +141,14 @@ struct DestinationTests {
         try await withUpstream(to: [sick.port, well.port]) {
             $0.check = .init(path: "/health", period: .milliseconds(20))
         } _: { upstream in
-            try await waitUntil { await upstream.reading().destinations.first?.isAvailable == false }
+            // A check follows the result of the previous one.
+            await sick.wait { $0.seen.count == 2 }
+            #expect(await upstream.reading().destinations.first?.isAvailable == false)
             for _ in 0..<6 { #expect(await UpstreamFixture.send(upstream, "/call") == "200 yes") }
             #expect(sick.seen.count { $0.target == "/call" } == 0)
             #expect(well.seen.count { $0.target == "/call" } == 6)
             let before = well.seen.count
-            try await waitUntil { well.seen.count > before + 2 }
+            await well.wait { $0.seen.count > before + 2 }
         }
         for server in [sick, well] { await server.stop() }
     }

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -16,7 +17,7 @@ struct KeptConnectionTests {
         } _: { upstream, server in
             for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(server.connections == 1)
-            #expect(server.seen.map(\.request) == [1, 2, 3])
+            #expect(server.seen.map(\.number) == [1, 2, 3])
         }
     }
 
@@ -91,7 +92,7 @@ struct KeptConnectionTests {
         } _: { upstream, server in
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
             mayFollow.raise()
-            try await waitUntil { server.closedConnections == 1 }
+            await server.wait { $0.closed == 1 }
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
             #expect(server.connections == 2)
         }
@@ -135,21 +136,22 @@ struct KeptConnectionTests {
         } _: {
             upstream, server in
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
-            try await waitUntil { server.closedConnections == 1 }
+            await server.wait { $0.closed == 1 }
         }
     }
 
     @Test("A closed connection is replaced") func aClosedConnectionIsReplaced() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let server = try await ScriptedServer.start { seen in
-            seen.connection == 1 ? [.write(UpstreamFixture.ok), .close] : [.write(UpstreamFixture.ok)]
+            seen.connection == 1 ? [.write(UpstreamFixture.ok), .closeOutput] : [.write(UpstreamFixture.ok)]
         }
         let upstream = try await Upstream.start(
             configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group)
         #expect(await UpstreamFixture.send(upstream) == "200 yes")
-        // The event loop reads the close later than the server makes it. A send on a closed connection is not repeated,
-        // so the test waits until the pool has removed the connection.
-        try await waitUntil { await upstream.reading().open == 0 }
+        // A send on a closed connection is not repeated, so the test waits until the client has closed it too. The pool
+        // removes the connection in the same tick of its event loop.
+        await server.wait { $0.closed == 1 }
+        #expect(await upstream.reading().open == 0)
         #expect(await UpstreamFixture.send(upstream) == "200 yes")
         #expect(server.seen.map(\.connection) == [1, 2])
         await upstream.shutdown()

@@ -1,3 +1,4 @@
+import GatewayTesting
 import NIOCore
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 struct RepeatedRequestTests {
     @Test("A send is not repeated") func aSendIsNotRepeated() async throws {
         try await UpstreamFixture.run { seen in
-            seen.request == 2 ? [.close] : [.write(UpstreamFixture.ok)]
+            seen.number == 2 ? [.close] : [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
             #expect(await UpstreamFixture.send(upstream).hasPrefix("broken"))
@@ -20,7 +21,7 @@ struct RepeatedRequestTests {
     @Test("A repeatable request is repeated once on a new connection")
     func aRepeatableRequestIsRepeatedOnceOnANewConnection() async throws {
         try await UpstreamFixture.run { seen in
-            seen.request == 2 ? [.close] : [.write(UpstreamFixture.ok)]
+            seen.number == 2 ? [.close] : [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
             #expect(await UpstreamFixture.send(upstream, repeatable: true) == "200 yes")
@@ -30,7 +31,7 @@ struct RepeatedRequestTests {
 
     @Test("A second failure ends the request") func aSecondFailureEndsTheRequest() async throws {
         try await UpstreamFixture.run { seen in
-            seen.connection == 1 && seen.request == 1 ? [.write(UpstreamFixture.ok)] : [.close]
+            seen.connection == 1 && seen.number == 1 ? [.write(UpstreamFixture.ok)] : [.close]
         } _: { upstream, server in
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
             #expect(await UpstreamFixture.send(upstream, repeatable: true).hasPrefix("broken"))
@@ -51,7 +52,7 @@ struct RepeatedRequestTests {
     @Test("A response that ends early is broken", arguments: [false, true])
     func aResponseThatEndsEarlyIsBroken(_ repeatable: Bool) async throws {
         try await UpstreamFixture.run { seen in
-            seen.request == 1
+            seen.number == 1
                 ? [.write(UpstreamFixture.ok)] : [.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nab"), .close]
         } _: { upstream, server in
             #expect(await UpstreamFixture.send(upstream) == "200 yes")

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOPosix
 import Testing
@@ -12,7 +13,7 @@ enum UpstreamFixture {
     static let ok = ScriptedServer.ok("yes", "Content-Type: text/plain\r\n")
 
     static func run(
-        _ script: @escaping @Sendable (ScriptedServer.Seen) -> [ScriptedServer.Step], greeting: String? = nil,
+        _ script: @escaping @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step], greeting: String? = nil,
         configure: (inout UpstreamConfiguration) -> Void = { _ in },
         _ body: (Upstream, ScriptedServer) async throws -> Void
     ) async throws {

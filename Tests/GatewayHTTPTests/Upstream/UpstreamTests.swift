@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOPosix
 import Testing
@@ -41,7 +42,7 @@ struct UpstreamTests {
             [.write(answer)]
         } _: { upstream, server in
             #expect(await UpstreamFixture.send(upstream).hasPrefix("broken"))
-            try await waitUntil { server.closedConnections == 1 }
+            await server.wait { $0.closed == 1 }
         }
     }
 

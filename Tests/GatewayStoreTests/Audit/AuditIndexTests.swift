@@ -196,7 +196,7 @@ struct AuditIndexTests {
         }
         // During the outage the index may contain the void lines.
         try index.update()
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         try await journal.record(Self.send(20, "carol", "bob"))
         try index.update()
         #expect(try Self.texts(index, AuditQuery()).map(\.text) == fixture.lines().map(\.text))

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import GatewayStore
@@ -79,7 +80,7 @@ struct DamagedIndexTests {
             states.append(try fixture.directory.bytes(AuditIndex.fileName))
             if blocks <= 2 || states.count > 50 { break }
         }
-        var random = IndexDamage.SplitMix(state: 3)
+        var random = SplitMix(seed: 3)
         let log = try fixture.directory.bytes(AuditIndex.fileName + "-wal")
         for round in 0..<60 {
             let crashed = try fixture.copy()

@@ -1,24 +1,12 @@
 import Foundation
+import GatewayTesting
 import Glibc
 
 /// Damage to a file, as a failing disk, a power failure or a wrong command causes it.
 struct IndexDamage {
     var random: SplitMix
 
-    /// A small deterministic random number generator.
-    struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-    }
-
-    init(seed: UInt64) { random = SplitMix(state: seed) }
+    init(seed: UInt64) { random = SplitMix(seed: seed) }
 
     private static let page = 4096
 

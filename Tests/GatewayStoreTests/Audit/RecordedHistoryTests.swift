@@ -40,10 +40,9 @@ struct RecordedHistoryTests {
             directory: fixture.directory.path, sessions: sessions, logger: fixture.configuration.logger)
         let bob = try #require(UserName(canonical: "bob"))
         func ask(since: WallTime? = nil, limit: Int = 100) async -> [ReceivedNotification] {
-            // The first read of the journal is not finished, so queries may fail.
+            // Each query is awaited. One may fail until the first read of the journal is finished.
             while true {
                 if let found = try? await history.received(by: bob, since: since, limit: limit) { return found }
-                await Task.yield()
             }
         }
         let all = await ask()

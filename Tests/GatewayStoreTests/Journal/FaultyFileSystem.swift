@@ -1,6 +1,6 @@
 import Foundation
 import GatewayCore
-import Synchronization
+import GatewayTesting
 
 @testable import GatewayStore
 
@@ -25,6 +25,8 @@ final class FaultyFileSystem: JournalFileSystem {
         var calls = 0
         /// The number of line writes that are on disk.
         var batches = 0
+        /// Whether a write of lines waits for the disk.
+        var isHeld = false
         var spaceLooks = 0
         /// The content of each file after a power failure: the bytes of all writes that returned.
         var durable: [String: [UInt8]] = [:]
@@ -32,7 +34,7 @@ final class FaultyFileSystem: JournalFileSystem {
         var failed: Set<String> = []
     }
 
-    let state = Mutex(State())
+    let state = AwaitableValue(State())
     private let gate = DispatchSemaphore(value: 1)
     private let files = SystemFileSystem()
 
@@ -47,6 +49,9 @@ final class FaultyFileSystem: JournalFileSystem {
 
     /// Blocks writes from now on.
     func holdDisk() { gate.wait() }
+
+    /// Returns once a write of lines waits for the disk.
+    func untilHeld() async { await state.wait { $0.isHeld } }
 
     /// Lets writes continue.
     func releaseDisk() { gate.signal() }
@@ -69,8 +74,11 @@ final class FaultyFileSystem: JournalFileSystem {
     func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
     ) throws(FileFailure) -> Int {
+        let isFilling = bytes.first == 0x0A
+        state.withLock { $0.isHeld = !isFilling }
         gate.wait()
         gate.signal()
+        state.withLock { $0.isHeld = false }
         state.withLock { if $0.failed.contains(path) { $0.usedAfterFailure = true } }
         do throws(FileFailure) {
             try mayFail(path)
@@ -84,7 +92,6 @@ final class FaultyFileSystem: JournalFileSystem {
             _ = try? files.write(part, at: offset, to: descriptor, path)
             throw error
         }
-        let isFilling = bytes.first == 0x0A
         let (longest, capacity) = state.withLock { (isFilling ? .max : $0.longestWrite, $0.capacity - offset) }
         guard capacity > 0 else {
             state.withLock { $0.rejections += 1 }

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOPosix
 import Synchronization
@@ -44,13 +45,14 @@ struct JournalBatchingTests {
         var shortest = Duration.seconds(60)
         for number in 0..<20 {
             queue.note(Fixture.rejection(number))
-            async let answer: Void = Self.record(number, in: queue)
-            while queue.load.queued < 2 { await Task.yield() }
+            // The immediate task returns here once its record is queued.
+            let answer = Task.immediate { await Self.record(number, in: queue) }
+            #expect(queue.load.queued == 2)
             shortest = min(shortest, clock.measure { queue.waitForWork(atMost: nil) })
             let items = queue.take().items
             #expect(items.count == 2)
             JournalWaiter.resume(.success(()), for: items)
-            await answer
+            await answer.value
         }
         #expect(shortest < JournalQueue.longestBatchDelay)
     }
@@ -59,16 +61,16 @@ struct JournalBatchingTests {
     func company() async throws {
         for isClosing in [false, true] {
             let queue = JournalQueue(limit: 100)
-            let returned = Counter()
+            let returned = Signal()
             let writer = Thread {
                 // Returns once for each wake-up; the notes alone are not taken.
                 queue.waitForWork(atMost: nil)
-                returned.add()
+                returned.raise()
             }
             writer.start()
             queue.note(Fixture.rejection(1))
             async let answer: Void = isClosing ? queue.requestClose() : Self.record(2, in: queue)
-            while returned.value == 0 { await Task.yield() }
+            await returned.wait()
             JournalWaiter.resume(.success(()), for: queue.take().items)
             await answer
         }

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import GatewayStore
@@ -65,7 +66,9 @@ struct JournalCheckpointTests {
         var idle = JournalFixture(isSigned: true)
         idle.configuration.checkpointInterval = .zero
         let quiet = try idle.open()
-        while try idle.lines().last?.kind != "checkpoint" { await Task.yield() }
+        await idle.files.state.wait { state in
+            state.durable.values.contains { String(decoding: $0, as: UTF8.self).contains("\"kind\":\"checkpoint\"") }
+        }
         #expect(try idle.lines().map(\.kind) == ["start", "checkpoint"])
         await quiet.close()
     }

@@ -68,7 +68,7 @@ struct JournalDamageTests {
         } catch {
             #expect(error.detail.contains("while it was written"))
         }
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         try await journal.record([Fixture.intent(11)])
         #expect(try Self.recorded(fixture.directory).contains(Fixture.call(11)))
         await journal.close()
@@ -117,7 +117,7 @@ struct JournalDamageTests {
                 let lost = Set(acknowledged.map(Fixture.call)).subtracting(try Self.recorded(fixture.directory))
                 #expect(lost.isEmpty, "round \(round), \(sabotage): \(lost.count) of \(acknowledged.count)")
             }
-            await journal.untilWell()
+            await fixture.untilWell(journal)
         }
         await journal.close()
         #expect(refused > 0)
@@ -133,7 +133,7 @@ struct JournalDamageTests {
         let journal = try fixture.open()
         try FileManager.default.removeItem(atPath: Self.newest(fixture))
         await fixture.log.waitFor("Journal lines are missing")
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         #expect(await journal.check() == nil)
         await journal.close()
         #expect(try fixture.verified().losses.map(\.lines) == [1...1])
@@ -177,7 +177,7 @@ struct JournalDamageTests {
         let last = try #require(try fixture.lines().last).seq
         try FileManager.default.removeItem(atPath: fixture.directory.path)
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(100)]) }
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         try await journal.record([Fixture.intent(101)])
         #expect(try fixture.directory.mode() == 0o700)
         let second = #expect(throws: JournalUnavailable.self) { try fixture.open() }
@@ -222,7 +222,7 @@ struct JournalDamageTests {
         for number in 0..<5 { try await journal.record([Fixture.intent(number)]) }
         try FileManager.default.removeItem(atPath: Self.newest(fixture))
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(5)]) }
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         await journal.close()
         let name = try #require(try JournalReading.segments(in: fixture.directory).first)
         let text = String(decoding: try fixture.directory.bytes(name), as: UTF8.self)

@@ -11,7 +11,7 @@ private typealias Fixture = JournalFixture
 struct JournalFailureTests {
     /// Records each call until it is acknowledged. Returns the number of rejected attempts.
     private static func persist(
-        _ calls: Range<Int>, in journal: JournalFile
+        _ calls: Range<Int>, in journal: JournalFile, of fixture: JournalFixture
     ) async throws -> (done: Set<Int>, refused: Int) {
         var done: Set<Int> = []
         var refused = 0
@@ -22,7 +22,7 @@ struct JournalFailureTests {
                 journal.note(Fixture.outcome(number))
             } catch {
                 refused += 1
-                await journal.untilWell()
+                await fixture.untilWell(journal)
             }
         }
         return (done, refused)
@@ -36,8 +36,8 @@ struct JournalFailureTests {
             let fixture = JournalFixture(segmentBytes: 2000)
             let journal = try fixture.open()
             fixture.files.fail([call], leaving: leaving)
-            let (done, _) = try await Self.persist(0..<25, in: journal)
-            await journal.untilWell()
+            let (done, _) = try await Self.persist(0..<25, in: journal, of: fixture)
+            await fixture.untilWell(journal)
             let durable = fixture.files.state.withLock { $0.durable }
             for number in done {
                 let text = "\"kind\":\"intent\",\"call\":\"\(Fixture.call(number))\""
@@ -62,8 +62,8 @@ struct JournalFailureTests {
         let fixture = JournalFixture(segmentBytes: 2000)
         let journal = try fixture.open()
         fixture.files.fail(Set(stride(from: 5, to: 60, by: 2)).union([21, 22, 23, 24]))
-        let (done, refused) = try await Self.persist(0..<40, in: journal)
-        await journal.untilWell()
+        let (done, refused) = try await Self.persist(0..<40, in: journal, of: fixture)
+        await fixture.untilWell(journal)
         await journal.close()
         #expect(refused > 0)
         let lines = try fixture.lines()
@@ -83,7 +83,7 @@ struct JournalFailureTests {
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(51)]) }
         #expect(journal.queue.load == (10, 0))
         fixture.files.state.withLock { $0.failsAlways = false }
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         try await journal.record([Fixture.intent(52)])
         await journal.close()
         let lines = try fixture.lines()
@@ -99,16 +99,16 @@ struct JournalFailureTests {
         try await journal.record([Fixture.intent(1)])
         fixture.files.fail([1], leaving: .all)
         journal.note(Fixture.outcome(1))
-        try await Self.eventually(journal)
+        try await Self.eventually(journal, of: fixture)
         await journal.close()
         #expect(try fixture.lines().map(\.kind) == ["start", "intent", "recovered", "outcome", "stop"])
     }
 
     /// Returns once all notes queued before are on disk.
-    private static func eventually(_ journal: JournalFile) async throws {
+    private static func eventually(_ journal: JournalFile, of fixture: JournalFixture) async throws {
         while true {
             if (try? await journal.record([])) != nil { return }
-            await journal.untilWell()
+            await fixture.untilWell(journal)
         }
     }
 
@@ -119,7 +119,7 @@ struct JournalFailureTests {
         try await journal.record([Fixture.intent(1)])
         fixture.files.state.withLock { $0.failsAlways = true }
         journal.note(Fixture.outcome(1))
-        await journal.untilIll()
+        await fixture.untilIll(journal)
         if works { fixture.files.state.withLock { $0.failsAlways = false } }
         await journal.close()
         fixture.files.state.withLock { $0.failsAlways = false }
@@ -148,11 +148,11 @@ struct JournalFailureTests {
                 }
                 if fixture.files.state.withLock({ $0.calls >= call }), !hasFailed {
                     // The failed write belonged to none of the calls, or came after the last one resumed.
-                    await journal.untilWell()
+                    await fixture.untilWell(journal)
                     break
                 }
             }
-            await journal.untilWell()
+            await fixture.untilWell(journal)
             try await journal.record([Fixture.intent(900)])
             await journal.close()
             let calls = try fixture.lines().filter { $0.kind == "intent" }.compactMap(\.call)
@@ -175,7 +175,7 @@ struct JournalFailureTests {
         // All of the disk was used before a call was rejected.
         #expect(JournalContent.end(of: try fixture.directory.bytes(name)) > 99_000)
         fixture.files.state.withLock { $0.capacity = .max }
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         try await journal.record([Fixture.intent(done + 1)])
         await journal.close()
         let calls = try fixture.lines().filter { $0.kind == "intent" }.compactMap(\.call)

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Logging
 import Synchronization
 import Testing
@@ -109,14 +110,10 @@ struct JournalFixture {
     }
 }
 
-extension JournalFile {
-    /// Returns once records are accepted again.
-    func untilWell() async {
-        while outage != nil { await Task.yield() }
-    }
+extension JournalFixture {
+    /// Returns once records are accepted again. The journal logs the end of an outage after it.
+    func untilWell(_ journal: JournalFile) async { await log.wait { journal.outage == nil } }
 
-    /// Returns once records are rejected.
-    func untilIll() async {
-        while outage == nil { await Task.yield() }
-    }
+    /// Returns once records are rejected. During an outage the journal repeatedly tries to create a file.
+    func untilIll(_ journal: JournalFile) async { await files.state.wait { _ in journal.outage != nil } }
 }

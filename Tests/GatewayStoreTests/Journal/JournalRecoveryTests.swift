@@ -152,7 +152,7 @@ struct JournalRecoveryTests {
         try await journal.record([Fixture.intent(1)])
         fixture.files.fail([1], leaving: .all)
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(2)]) }
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         let crashed = try fixture.afterCrash()
         await journal.close()
         await (try crashed.open()).close()

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewayTesting
 import Logging
 import Synchronization
 import Testing
@@ -185,7 +186,7 @@ struct JournalRetentionTests {
         // The line is in the file when synchronizing fails. It is void, because the next segment reuses its number.
         fixture.files.fail([1], leaving: .all)
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(3)]) }
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         try await journal.record([Fixture.intent(4)])
         await journal.close()
         // The second segment was the one in use at the retention check.

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Logging
 import Synchronization
 import Testing
@@ -20,9 +21,10 @@ struct JournalWritingTests {
             await Self.withDiskHeld(fixture) {
                 group.addTask { try await journal.record([Fixture.intent(1)]) }
                 // The writer has taken the first record and cannot finish it.
-                while journal.queue.load != (0, 2) { await Task.yield() }
-                for number in 2...500 { group.addTask { try await journal.record([Fixture.intent(number)]) } }
-                while journal.queue.load.queued < 499 { await Task.yield() }
+                await fixture.files.untilHeld()
+                // An immediate task returns here once its record is queued.
+                for number in 2...500 { group.addImmediateTask { try await journal.record([Fixture.intent(number)]) } }
+                #expect(journal.queue.load.queued == 499)
             }
             try await group.waitForAll()
         }
@@ -74,17 +76,17 @@ struct JournalWritingTests {
         #expect(journal.queue.load == (0, 40))
         try await Self.withDiskHeld(fixture) {
             journal.note(Fixture.outcome(0))
-            while journal.queue.load.queued > 0 { await Task.yield() }
+            await fixture.files.untilHeld()
             // 39 outcomes are expected. 30 intents with their outcomes need 60 of the remaining 61 places.
-            async let admitted: Void = journal.record((100..<130).map { Fixture.intent($0) })
-            while journal.queue.load.queued < 30 { await Task.yield() }
+            let admitted = Task.immediate { try await journal.record((100..<130).map { Fixture.intent($0) }) }
+            #expect(journal.queue.load.queued == 30)
             await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(200)]) }
             journal.note(Fixture.rejection(300))
             for number in 1..<40 { journal.note(Fixture.outcome(number)) }
             for number in 100..<130 { journal.note(Fixture.outcome(number)) }
             #expect(journal.queue.load == (99, 0))
             fixture.files.releaseDisk()
-            try await admitted
+            try await admitted.value
             fixture.files.holdDisk()
         }
         await journal.close()
@@ -114,7 +116,7 @@ struct JournalWritingTests {
         #expect(fixture.files.state.withLock { $0.spaceLooks } < 5)
         fixture.files.state.withLock { $0.free = 1000 }
         fixture.hands.pass(seconds: 1)
-        await journal.untilWell()
+        await fixture.untilWell(journal)
         try await journal.record([Fixture.intent(6)])
         await journal.close()
         let lines = try fixture.lines()

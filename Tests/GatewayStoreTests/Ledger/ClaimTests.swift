@@ -19,7 +19,7 @@ struct ClaimTests {
             .update(user: alice, label: Fixture.id(1), handle: handle), now: Fixture.noon)
         #expect(first.decision == .notRegistered)
         async let second = fixture.update(bob, Fixture.id(1), handle)
-        await fixture.untilWaiting(1)
+        try await fixture.untilWaiting(1)
         try await fixture.ledger.finish(first, with: .registered(Fixture.id(1), replacing: nil), now: Fixture.noon)
         #expect(try await second == .ownershipTransfer(Fixture.id(1), from: alice))
         #expect(fixture.ledger.claims.heldKeys == 0)
@@ -32,7 +32,7 @@ struct ClaimTests {
         let request = LedgerRequest.update(user: alice, label: Fixture.id(1), handle: handle)
         let first = try await fixture.ledger.begin(request, now: Fixture.noon)
         async let second = fixture.look(request)
-        await fixture.untilWaiting(1)
+        try await fixture.untilWaiting(1)
         Self.drop(first)
         #expect(try await second == .notRegistered)
         #expect(fixture.ledger.claims.heldKeys == 0)
@@ -51,7 +51,7 @@ struct ClaimTests {
         let deletion = try await fixture.ledger.begin(.delete(user: alice, label: Fixture.id(1)), now: Fixture.noon)
         let handle = try Fixture.handle(2)
         async let rotation = fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(2))
-        await fixture.untilWaiting(1)
+        try await fixture.untilWaiting(1)
         try await fixture.ledger.finish(deletion, with: .deleted(Fixture.id(1)), now: Fixture.noon)
         #expect(try await rotation == .notRegistered)
         #expect(try await fixture.content() == ["2-2-1 alice live"])
@@ -77,12 +77,13 @@ struct ClaimTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for turn in 1...20 {
                 let claim = table.makeClaim()
-                group.addTask {
+                // The task returns here once its claim waits.
+                group.addImmediateTask {
                     try await table.acquire(key, for: claim)
                     served.claims.withLock { $0.append(claim) }
                     table.releaseAll(claim)
                 }
-                while table.waiting < turn { await Task.yield() }
+                #expect(table.waiting == turn)
             }
             table.releaseAll(first)
             try await group.waitForAll()
@@ -100,12 +101,12 @@ struct ClaimTests {
         await withTaskGroup(of: Void.self) { group in
             for key in [keys[0], keys[0], keys[1]] {
                 let claim = table.makeClaim()
-                group.addTask {
+                group.addImmediateTask {
                     try? await table.acquire(key, for: claim)
                     table.releaseAll(claim)
                 }
             }
-            while table.waiting < 3 { await Task.yield() }
+            #expect(table.waiting == 3)
             for key in keys {
                 let error = await #expect(throws: LedgerUnavailable.self) {
                     try await table.acquire(key, for: table.makeClaim())
@@ -125,9 +126,9 @@ struct ClaimTests {
         let request = LedgerRequest.update(user: alice, label: Fixture.id(1), handle: handle)
         let first = try await fixture.ledger.begin(request, now: Fixture.noon)
         let impatient = Task { try await fixture.look(request) }
-        await fixture.untilWaiting(1)
+        try await fixture.untilWaiting(1)
         let patient = Task { try await fixture.look(request) }
-        await fixture.untilWaiting(2)
+        try await fixture.untilWaiting(2)
         impatient.cancel()
         await #expect(throws: LedgerUnavailable.self) { try await impatient.value }
         try await fixture.ledger.finish(first, with: .registered(Fixture.id(1), replacing: nil), now: Fixture.noon)
@@ -164,8 +165,9 @@ struct ClaimTests {
 }
 
 extension LedgerFixture {
-    /// Returns once the number of calls wait.
-    func untilWaiting(_ count: Int) async {
-        while ledger.claims.waiting < count { await Task.yield() }
+    /// Returns once the number of calls wait. The locks report no event, so each pass awaits a read of the ledger, which
+    /// follows the reads of the calls.
+    func untilWaiting(_ count: Int) async throws {
+        while ledger.claims.waiting < count { _ = try await ledger.allRegistrations() }
     }
 }

@@ -135,7 +135,7 @@ import Testing
                 claim, with: .registered(LedgerFixture.id(1), replacing: nil), now: LedgerFixture.noon)
         }
         for await _ in began {}
-        while fixture.ledger.claims.waiting == 0 { await Task.yield() }
+        try await fixture.untilWaiting(1)
         // The registration was not deleted; the device's call comes first now.
         try await fixture.ledger.finish(sweep, with: .deleting(LedgerFixture.id(1)), now: LedgerFixture.noon)
         try await waiting.value

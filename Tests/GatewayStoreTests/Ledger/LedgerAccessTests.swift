@@ -145,14 +145,15 @@ struct LedgerAccessTests {
         try await ledger.write { try $0.note(1) }.get()
         // Reads that arrive meanwhile run together, and one that fails does not fail the others.
         let others = (1...6).map { number in
-            Task {
+            Task.immediate {
                 try await ledger.read { tables in
                     if number == 3 { throw LedgerUnavailable("not this one") }
                     return try tables.notes()
                 }
             }
         }
-        while ledger.reads.collector.count < others.count { await Task.yield() }
+        // An immediate task returns here once its read is collected.
+        #expect(ledger.reads.collector.count == others.count)
         mayEnd.signal()
         #expect(try await first.value == [])
         for (number, other) in zip(1..., others) {
@@ -249,8 +250,9 @@ extension LedgerFixture {
         ledger.database.asyncWriteWithoutTransaction { _ in busy.wait() }
         var tasks: [Task<Outcome, Never>] = []
         for write in writes(ledger) {
-            tasks.append(Task { await write() })
-            while ledger.commits.count < tasks.count { await Task.yield() }
+            // The immediate task returns here once its write waits.
+            tasks.append(Task.immediate { await write() })
+            #expect(ledger.commits.count == tasks.count)
         }
         let closed = closing ? Task.detached { [ledger] in try? ledger.close() } : nil
         busy.signal()

@@ -9,9 +9,9 @@ private typealias Fixture = LedgerFixture
 
 @Suite("Sessions and revocations on disk", .timeLimit(.minutes(5)))
 struct SessionRegisterTests {
-    private let clock = ManualClock(wall: WallTime(seconds: 1_795_000_000))
+    let clock = ManualClock(wall: WallTime(seconds: 1_795_000_000))
 
-    private func session(_ number: UInt64, _ user: UserName = Fixture.alice, device: String? = nil) -> Session {
+    func session(_ number: UInt64, _ user: UserName = Fixture.alice, device: String? = nil) -> Session {
         let now = clock.clocks.wall()
         return Session(
             id: SessionID(random: (9, number)), user: user, login: LoginName("EXAMPLE\\\(user)"),
@@ -20,7 +20,7 @@ struct SessionRegisterTests {
     }
 
     /// Returns the register that another start reads.
-    private func reopened(_ fixture: Fixture) throws -> (Fixture, SessionRegister) {
+    func reopened(_ fixture: LedgerFixture) throws -> (LedgerFixture, SessionRegister) {
         try fixture.ledger.close()
         let fixture = try Fixture(fixture.directory)
         return (fixture, try SessionRegister(fixture.ledger, clocks: clock.clocks))
@@ -142,205 +142,6 @@ struct SessionRegisterTests {
             try await register.forgetEnded()
             #expect(register.isRevoked(token, of: Fixture.alice))
         }
-    }
-
-    @Test(
-        "If the ledger cannot be written nothing changes, not even in memory; what an operator revokes is revoked in memory all the same"
-    )
-    func unwritable() async throws {
-        var fixture = try Fixture()
-        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
-        for number in 1...3 {
-            let started = try await register.start(session(UInt64(number)), since: register.epoch)
-            #expect(started)
-        }
-        let before = register.allSessions
-        let now = clock.clocks.wall()
-        let (end, orphan) = (
-            WallTime(seconds: now.seconds + 3600),
-            TokenReference(id: "t", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))
-        )
-        try await fixture.refuseWrites(true)
-        clock.advance(by: .seconds(1))
-        let (held, first, fresh) = (register, session(1).id, session(4))
-        await #expect(throws: LedgerUnavailable.self) { try await held.start(fresh, since: held.epoch) }
-        await #expect(throws: LedgerUnavailable.self) { try await held.renew(first) }
-        await #expect(throws: LedgerUnavailable.self) { try await held.end(first, of: Fixture.alice) }
-        await #expect(throws: LedgerUnavailable.self) {
-            try await held.revoke(token: "t", of: Fixture.alice, until: end)
-        }
-        #expect(register.allSessions == before)
-        let token = TokenReference(id: "u", session: first, issued: now, expires: end)
-        #expect(!register.isRevoked(token, of: Fixture.alice) && !register.isRevoked(orphan, of: Fixture.alice))
-        // Operators.
-        let second = session(2).id
-        await #expect(throws: LedgerUnavailable.self) { try await held.endAtOnce(second, of: Fixture.alice) }
-        await #expect(throws: LedgerUnavailable.self) {
-            try await held.revokeInMemory(token: "t", of: Fixture.alice, until: end)
-        }
-        #expect(register.session(second) == nil && register.isRevoked(orphan, of: Fixture.alice))
-        try await fixture.refuseWrites(false)
-        let ended = try await register.end(first, of: Fixture.alice)
-        #expect(ended)
-        (fixture, register) = try reopened(fixture)
-        #expect(register.allSessions.map(\.id).sorted { $0.text < $1.text } == [session(2).id, session(3).id])
-    }
-
-    @Test("What an operator revokes during an outage is written by a retry", arguments: [false, true])
-    func retried(byOperator: Bool) async throws {
-        var fixture = try Fixture()
-        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
-        let open = session(1)
-        _ = try await register.start(open, since: register.epoch)
-        let now = clock.clocks.wall()
-        let end = WallTime(seconds: now.seconds + 3600)
-        let held = register
-        try await fixture.refuseWrites(true)
-        for _ in 0..<2 {
-            await #expect(throws: LedgerUnavailable.self) { try await held.endAtOnce(open.id, of: Fixture.alice) }
-        }
-        await #expect(throws: LedgerUnavailable.self) {
-            try await held.revokeInMemory(token: "t", of: Fixture.alice, until: end)
-        }
-        #expect(register.userOfUnwrittenEnd(open.id) == Fixture.alice)
-        try await fixture.refuseWrites(false)
-        if byOperator {
-            let closed = try await register.endAtOnce(open.id, of: Fixture.alice)
-            #expect(closed)
-        } else {
-            try await register.forgetEnded()
-        }
-        #expect(register.userOfUnwrittenEnd(open.id) == nil)
-        let again = try await register.endAtOnce(open.id, of: Fixture.alice)
-        #expect(!again)
-        (fixture, register) = try reopened(fixture)
-        #expect(register.session(open.id) == nil)
-        #expect(
-            register.isRevoked(TokenReference(id: "t", session: nil, issued: now, expires: end), of: Fixture.alice))
-    }
-
-    @Test("The row of a session that a new one replaced is removed later if it cannot be removed at once")
-    func evicted() async throws {
-        var fixture = try Fixture()
-        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
-        for number in 1...SessionTable.maximumSessions {
-            clock.advance(by: .seconds(1))
-            _ = try await register.start(session(UInt64(number)), since: register.epoch)
-        }
-        let oldest = try #require(register.sessions(of: Fixture.alice).last)
-        // The new row can be written, and no row can be deleted.
-        try await fixture.ledger.database.writeWithoutTransaction { database in
-            try database.execute(
-                sql: "CREATE TRIGGER keep BEFORE DELETE ON session BEGIN SELECT raise(ABORT, 'kept'); END")
-        }
-        let started = try await register.start(session(100), since: register.epoch)
-        #expect(started && register.session(oldest.id) == nil)
-        try await fixture.ledger.database.writeWithoutTransaction { try $0.execute(sql: "DROP TRIGGER keep") }
-        try await register.forgetEnded()
-        let rows = try await fixture.ledger.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM session") }
-        #expect(rows == SessionTable.maximumSessions)
-        (fixture, register) = try reopened(fixture)
-        #expect(register.session(oldest.id) == nil && register.session(session(100).id) != nil)
-    }
-
-    @Test("A revoked user loses everything, in memory at once and on disk, and others keep theirs")
-    func revokedUser() async throws {
-        var fixture = try Fixture()
-        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
-        _ = try await register.start(session(1), since: register.epoch)
-        _ = try await register.start(session(2, Fixture.bob), since: register.epoch)
-        try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
-        try await fixture.update(Fixture.bob, Fixture.id(2), Fixture.handle(2), fresh: Fixture.id(2))
-        _ = try await fixture.create(Fixture.alice, Fixture.handle(3), given: Fixture.id(3))
-        let before = register.epoch
-        try await register.revoke(Fixture.alice)
-        for round in 0..<2 {
-            #expect(register.allSessions.map(\.user) == [Fixture.bob])
-            let old = TokenReference(
-                id: "t", session: nil, issued: clock.clocks.wall(), expires: WallTime(seconds: 1_795_003_600))
-            #expect(register.isRevoked(old, of: Fixture.alice))
-            #expect(!register.isRevoked(old, of: Fixture.bob))
-            let pendingDeletion = try await fixture.ledger.pendingDeletion(limit: 10)
-            // An earlier version may have registered a device that is only reserved here.
-            #expect(pendingDeletion == [Fixture.id(1), Fixture.id(3)])
-            let left = try await fixture.ledger.allRegistrations()
-            #expect(left.map(\.id) == [Fixture.id(1), Fixture.id(2)])
-            if round == 0 {
-                #expect(register.wasRevoked(Fixture.alice, since: before))
-                (fixture, register) = try reopened(fixture)
-            }
-        }
-    }
-
-    @Test("A user revoked after the password was verified gets no session, in memory or on disk")
-    func overtaken() async throws {
-        let fixture = try Fixture()
-        let register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
-        let epoch = register.epoch
-        try await register.revoke(Fixture.alice)
-        let started = try await register.start(session(1), since: epoch)
-        #expect(!started)
-        // Written during the revocation, followed by a power failure.
-        let session = session(2)
-        try await fixture.ledger.write { try $0.put(session) }.get()
-        let (_, later) = try reopened(fixture)
-        #expect(later.allSessions.isEmpty)
-        clock.advance(by: .seconds(1))
-        let again = try await later.start(self.session(3), since: later.epoch)
-        #expect(again)
-    }
-
-    @Test("A marked registration is swept once, unless its device registers again before")
-    func sweep() async throws {
-        let fixture = try Fixture()
-        let register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
-        for number in 1...2 {
-            try await fixture.update(
-                Fixture.alice, Fixture.id(number), Fixture.handle(number), fresh: Fixture.id(number))
-        }
-        try await register.revoke(Fixture.alice)
-        try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1))
-        let notMarked = try await fixture.look(.sweep(Fixture.id(1)))
-        #expect(notMarked == .notMarked)
-        let claim = try await fixture.ledger.begin(.sweep(Fixture.id(2)), now: Fixture.noon)
-        #expect(claim.decision == .pendingDeletion(Fixture.id(2), owner: Fixture.alice, because: .revoked))
-        try await fixture.ledger.finish(claim, with: .deleted(Fixture.id(2)), now: Fixture.noon)
-        let pendingDeletion = try await fixture.ledger.pendingDeletion(limit: 10)
-        #expect(pendingDeletion.isEmpty)
-        let left = try await fixture.ledger.registrations(of: Fixture.alice)
-        #expect(left.map(\.id) == [Fixture.id(1)])
-        let owner = try await fixture.ledger.revoke(Fixture.id(1))
-        #expect(owner == Fixture.alice)
-        let one = try await fixture.ledger.pendingDeletion(limit: 10)
-        #expect(one == [Fixture.id(1)])
-    }
-
-    @Test("Beyond the limit, the registration not seen for the longest time is marked with its reason")
-    func surplus() async throws {
-        var limits = SQLiteLedger.Limits()
-        limits.registrations = 3
-        let fixture = try Fixture(limits: limits)
-        for number in 1...4 {
-            let time = WallTime(seconds: 1_795_000_000 + Int64(number == 1 ? 100 : number))
-            try await fixture.update(
-                Fixture.alice, Fixture.id(number), Fixture.handle(number), fresh: Fixture.id(number), at: time)
-            try await fixture.update(
-                Fixture.bob, Fixture.id(number + 10), Fixture.handle(number + 10), fresh: Fixture.id(number + 10),
-                at: time)
-            if number < 4 {
-                let none = try await fixture.ledger.pendingDeletion(limit: 10)
-                #expect(none.isEmpty)
-            }
-        }
-        let pendingDeletion = try await fixture.ledger.pendingDeletion(limit: 10)
-        #expect(pendingDeletion == [Fixture.id(12), Fixture.id(2)])
-        let status = try await fixture.look(.sweep(Fixture.id(2)))
-        #expect(status == .pendingDeletion(Fixture.id(2), owner: Fixture.alice, because: .surplus))
-        // A device that registers again is accepted, and another registration is marked.
-        try await fixture.update(
-            Fixture.alice, Fixture.id(2), Fixture.handle(2), at: WallTime(seconds: 1_795_000_200))
-        let after = try await fixture.ledger.pendingDeletion(limit: 10)
-        #expect(after == [Fixture.id(12), Fixture.id(3)])
     }
 
     @Test("Account changes are stored, and ended accounts or those with another password lose their grants")

@@ -54,7 +54,7 @@ struct FailedLoginDelayTests {
             gateway.scheduler.advance(by: slow)
             late.respond(.rejected(.wrong))
             if rest == 1 {
-                while gateway.scheduler.timesScheduled < 2 { await Task.yield() }
+                await gateway.scheduler.untilScheduled(2)
                 gateway.scheduler.advance(by: .milliseconds(135))
             }
             #expect(await response.code == .credentialsRejected)

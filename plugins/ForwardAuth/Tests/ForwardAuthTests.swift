@@ -9,22 +9,27 @@ import Testing
 
 @Suite("Logins with forward-auth")
 struct ForwardAuthTests {
-    private static let accepted = ScriptedService.answer("200 OK", "X-Forwarded-User: alice\r\n")
+    private static let accepted = response("200 OK", "X-Forwarded-User: alice\r\n")
+
+    /// Returns the step that writes a response.
+    private static func response(_ status: String, _ fields: String = "", body: String = "") -> ScriptedServer.Step {
+        .write(ScriptedServer.response(status, fields, body: body))
+    }
 
     /// The service's response to each request.
     private struct Script: Sendable {
-        let moves: @Sendable (ScriptedService.Seen) -> [ScriptedService.Move]
+        let steps: @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step]
 
-        init(_ moves: @escaping @Sendable (ScriptedService.Seen) -> [ScriptedService.Move]) { self.moves = moves }
+        init(_ steps: @escaping @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step]) { self.steps = steps }
     }
 
     /// Runs the closure with a service and an authenticator that queries it. Fills in the URL of the settings.
     private func withService(
         _ script: Script, context: PluginContext = .test(),
         settings: ForwardAuthPlugin.Settings = .init(url: "", delegation: .init(timeout: .seconds(60))),
-        _ body: (any Authenticator, ScriptedService) async throws -> Void
+        _ body: (any Authenticator, ScriptedServer) async throws -> Void
     ) async throws {
-        let service = try await ScriptedService.start(script.moves)
+        let service = try await ScriptedServer.start(script.steps)
         var settings = settings
         settings.url = service.url
         try await body(try await ForwardAuthPlugin.makeAuthenticator(settings, context: context), service)
@@ -35,10 +40,10 @@ struct ForwardAuthTests {
     func passwords() async throws {
         let script = Script { request in
             guard request.values("Authorization") == ["Basic YWxpY2U6Z29vZDo="] else {
-                return [ScriptedService.answer("401 Unauthorized", "WWW-Authenticate: Basic\r\n", body: "no")]
+                return [Self.response("401 Unauthorized", "WWW-Authenticate: Basic\r\n", body: "no")]
             }
             return [
-                ScriptedService.answer(
+                Self.response(
                     "200 OK",
                     "x-forwarded-user: Alice\r\nX-Forwarded-Groups: dispatch, no group, Sales\r\n"
                         + "X-Forwarded-Groups: night\r\n", body: "welcome")
@@ -63,7 +68,7 @@ struct ForwardAuthTests {
     func tokens() async throws {
         let script = Script { request in
             request.values("Authorization") == ["Bearer good.token"]
-                ? [Self.accepted] : [ScriptedService.answer("403 Forbidden")]
+                ? [Self.accepted] : [Self.response("403 Forbidden")]
         }
         try await withService(script) { authenticator, _ in
             #expect(await authenticator.present("good.token") == identity("alice"))
@@ -76,7 +81,7 @@ struct ForwardAuthTests {
         arguments: ["bob", "alice, bob", "alice2", "ali ce", "\u{E4}lice"])
     func anotherUser(_ other: String) async throws {
         let fields = "X-Forwarded-User: \(other)\r\n"
-        try await withService(Script { _ in [ScriptedService.answer("200 OK", fields)] }) { authenticator, _ in
+        try await withService(Script { _ in [Self.response("200 OK", fields)] }) { authenticator, _ in
             #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
         }
     }
@@ -85,7 +90,7 @@ struct ForwardAuthTests {
     func renaming() async throws {
         let names = NameRules(suffixes: ["@example.com"])
         let script = Script { _ in
-            [ScriptedService.answer("204 No Content", "Remote-User: BOB@Example.com\r\n")]
+            [Self.response("204 No Content", "Remote-User: BOB@Example.com\r\n")]
         }
         try await withService(
             script, context: .test(names: names),
@@ -144,13 +149,13 @@ struct ForwardAuthTests {
 
     @Test("A login without a listener is unavailable, and the next one works once the service listens")
     func down() async throws {
-        let service = try await ScriptedService.start { _ in [Self.accepted] }
+        let service = try await ScriptedServer.start { _ in [Self.accepted] }
         let settings = ForwardAuthPlugin.Settings(url: service.url, delegation: .init(timeout: .seconds(60)))
-        let address = try SocketAddress(ipAddress: "127.0.0.1", port: try #require(URL(string: service.url)?.port))
+        let address = try SocketAddress(ipAddress: "127.0.0.1", port: service.port)
         await service.stop()
         let authenticator = try await ForwardAuthPlugin.makeAuthenticator(settings, context: .test())
         #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
-        let again = try await ScriptedService.start(at: address) { _ in [Self.accepted] }
+        let again = try await ScriptedServer.start(at: address) { _ in [Self.accepted] }
         #expect(await authenticator.login("alice", "good") == identity("alice"))
         await again.stop()
     }
@@ -159,7 +164,7 @@ struct ForwardAuthTests {
     func unixSocket() async throws {
         let path = "/tmp/nga-\(UUID().uuidString.prefix(8)).sock"
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let service = try await ScriptedService.start(at: try SocketAddress(unixDomainSocketPath: path)) { _ in
+        let service = try await ScriptedServer.start(at: try SocketAddress(unixDomainSocketPath: path)) { _ in
             [Self.accepted]
         }
         let url = "http+unix://\(path.replacing("/", with: "%2F"))/verify"
@@ -232,4 +237,9 @@ struct ForwardAuthTests {
                 service.seen.allSatisfy { $0.values("Authorization").count == 1 && $0.line == "GET /verify HTTP/1.1" })
         }
     }
+}
+
+extension ScriptedServer {
+    /// The URL that the authenticator queries.
+    fileprivate var url: String { "http://127.0.0.1:\(port)/verify" }
 }

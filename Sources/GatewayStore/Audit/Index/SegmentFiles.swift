@@ -104,9 +104,7 @@ struct SegmentReader {
 
     /// Returns at most `count` bytes from the offset on.
     func read(from start: Int, count: Int = .max) throws(FileFailure) -> [UInt8] {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
-        let wanted = min(max(0, count), max(0, Int(status.st_size) - max(0, start)))
+        let wanted = min(max(0, count), max(0, try size() - max(0, start)))
         var failure: FileFailure?
         let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, filled in
             while filled < wanted {
@@ -120,5 +118,18 @@ struct SegmentReader {
         }
         if let failure { throw failure }
         return bytes
+    }
+
+    /// Returns at most the last `count` bytes.
+    func read(last count: Int) throws(FileFailure) -> [UInt8] {
+        let size = try size()
+        let length = min(size, count)
+        return try read(from: size - length, count: length)
+    }
+
+    private func size() throws(FileFailure) -> Int {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
+        return Int(status.st_size)
     }
 }

@@ -1,0 +1,34 @@
+internal import GatewayCore
+internal import Logging
+
+extension AuthenticatorChain.Link {
+    /// Returns whether the authenticator may verify a password for the login name.
+    ///
+    /// Two accounts whose names fold to one user are an error in an account list. An authenticator without one may have
+    /// both, so it does not receive a name that folding changes by more than letter case.
+    func mayVerify(_ login: LoginName) -> Bool {
+        authenticator is any AccountList || NameRules.isUnambiguous(login.text)
+    }
+
+    /// Checks an accepted identity: rejects it if its user differs from the presented one, or if it is outside the
+    /// scope of the authenticator.
+    func checked(
+        _ identity: Identity, _ kind: CredentialKind, of user: UserName?, _ logger: Logger
+    ) -> AuthenticationOutcome {
+        if kind == .password, identity.user != user {
+            logger.error(
+                "Authenticator returned a different user than the login names",
+                metadata: [
+                    "authenticator": "\(name)", "presented": "\(user?.text ?? "-")", "accepted": "\(identity.user)",
+                ])
+            return .rejected(user == nil ? .unmapped : .wrong)
+        }
+        guard bounds.contain(identity) else {
+            logger.warning(
+                "Authenticator accepted a user outside its scope",
+                metadata: ["authenticator": "\(name)", "user": "\(identity.user)"])
+            return .rejected(.untrusted)
+        }
+        return .accepted(identity)
+    }
+}
