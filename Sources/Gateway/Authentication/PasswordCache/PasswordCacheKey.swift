@@ -1,12 +1,14 @@
 internal import GatewayCore
 
 /// The key of a cached result. It does not reveal the password.
-struct PasswordCacheKey: Hashable {
+struct PasswordCacheKey: OwnedKey {
     /// The canonical user name. A name without canonical form is stored unchanged after a NUL, which no canonical name
     /// contains.
     let user: String
     /// A keyed digest of everything that the result may depend on.
     let digest: KeyedDigest
+
+    var owner: String { user }
 
     static func user(_ user: UserName?, login: LoginName) -> String { user?.text ?? "\0" + login.text }
 }

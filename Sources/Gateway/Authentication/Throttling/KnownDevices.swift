@@ -1,14 +1,16 @@
 internal import GatewayCore
 
 /// A bounded table of pairs of user and address with a successful login. Later failed logins of a pair are charged to
-/// its entry.
+/// its entry. A full table evicts the pair whose last success is the oldest.
 struct KnownDevices {
-    struct Pair: Hashable {
+    struct Pair: OwnedKey {
         let user: UserName
         let address: Peer.Address
+
+        var owner: UserName { user }
     }
 
-    private struct Entry {
+    private struct Login {
         var succeeded: Int64
         var arrival: Int64?
     }
@@ -17,66 +19,50 @@ struct KnownDevices {
     static let memory: Int64 = 30 * 86_400 * 1_000_000_000
 
     let rate: GCRA
-    private var entries: [Pair: Entry] = [:]
-    private let capacity: Int
+    private var logins: BoundedMap<Pair, Login>
 
     init(rate: GCRA, capacity: Int) {
         self.rate = rate
-        self.capacity = max(1, capacity)
+        logins = BoundedMap(capacity: capacity)
     }
 
-    var count: Int { entries.count }
+    var count: Int { logins.count }
 
     func contains(_ pair: Pair, now: Int64) -> Bool {
-        entries[pair].map { $0.succeeded + Self.memory > now } ?? false
+        logins[pair].map { $0.succeeded + Self.memory > now } ?? false
     }
 
-    func wait(for pair: Pair, now: Int64) -> Int64 { rate.wait(arrival: entries[pair]?.arrival, now: now) }
+    func wait(for pair: Pair, now: Int64) -> Int64 { rate.wait(arrival: logins[pair]?.arrival, now: now) }
 
     mutating func charge(_ pair: Pair, now: Int64) {
-        let arrival = rate.charged(arrival: entries[pair]?.arrival, now: now)
-        entries[pair]?.arrival = arrival
+        logins.update(pair) { [rate] in $0.arrival = rate.charged(arrival: $0.arrival, now: now) }
     }
 
     mutating func refund(_ pair: Pair) {
-        guard let arrival = entries[pair]?.arrival else { return }
-        entries[pair]?.arrival = arrival - rate.interval
+        logins.update(pair) { [rate] in $0.arrival = $0.arrival.map { $0 - rate.interval } }
     }
 
     /// Records a successful login. Earlier charges stay, because the owner of one password may guess others.
     mutating func succeeded(_ pair: Pair, now: Int64) {
-        if entries[pair] == nil, entries.count >= capacity { evict(now) }
-        entries[pair, default: Entry(succeeded: now)].succeeded = now
+        let isKnown = logins.update(pair, asNewest: true) { $0.succeeded = now }
+        if !isKnown { logins.insert(Login(succeeded: now), for: pair) }
     }
 
     mutating func lift(where matches: (Pair) -> Bool) -> Int {
         var lifted = 0
-        for pair in entries.keys where matches(pair) && entries[pair]?.arrival != nil {
-            entries[pair]?.arrival = nil
+        for login in logins.entries where matches(login.key) && login.value.arrival != nil {
+            logins.update(login.key) { $0.arrival = nil }
             lifted += 1
         }
         return lifted
     }
 
-    mutating func forget(_ user: UserName) {
-        for pair in Array(entries.keys.lazy.filter { $0.user == user }) { entries[pair] = nil }
-    }
+    mutating func forget(_ user: UserName) { logins.removeAll(of: user) }
 
     func blocked(now: Int64) -> [(pair: Pair, wait: Int64)] {
-        entries.compactMap { pair, entry in
-            let wait = rate.wait(arrival: entry.arrival, now: now)
-            return wait > 0 ? (pair, wait) : nil
+        logins.entries.compactMap { login in
+            let wait = rate.wait(arrival: login.value.arrival, now: now)
+            return wait > 0 ? (login.key, wait) : nil
         }
-    }
-
-    /// Evicts a sixteenth of the entries with the oldest successes, without sorting the table.
-    private mutating func evict(_ now: Int64) {
-        let surplus = capacity / 16 + 1
-        // The iteration order of a dictionary is random, so the first thousand entries are a sample.
-        let sample = entries.values.prefix(1024).map(\.succeeded).sorted()
-        guard let oldEnough = sample.dropFirst(sample.count / 16).first else { return }
-        // Removed one by one, because `filter` would rebuild the whole table.
-        let going = Array(entries.lazy.filter { $0.value.succeeded <= oldEnough }.prefix(surplus).map(\.key))
-        for pair in going { entries[pair] = nil }
     }
 }
