@@ -61,7 +61,7 @@ public final class IdempotencyStore: Sendable {
         table = Mutex(IdempotencyTable(most: most, maximumPerUser: maximumPerUser))
     }
 
-    /// The number of stored sends.
+    /// The number of stored sends. For tests of the bound.
     public var count: Int { table.withLock(\.count) }
 
     /// Restores the sends that the journal contains, in order, the oldest first.

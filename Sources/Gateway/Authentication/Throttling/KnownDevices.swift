@@ -26,6 +26,7 @@ struct KnownDevices {
         logins = BoundedMap(capacity: capacity)
     }
 
+    /// The number of pairs. For tests of the bound.
     var count: Int { logins.count }
 
     func contains(_ pair: Pair, now: Int64) -> Bool {

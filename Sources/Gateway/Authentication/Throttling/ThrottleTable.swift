@@ -38,6 +38,7 @@ struct ThrottleTable<Key: Hashable & Sendable> {
         capacityOfOwn = max(1, self.capacity / 16 * 15)
     }
 
+    /// The number of entries. For tests of the bound.
     var count: Int { arrivals.count }
 
     /// Returns the entry of a key: its own if it exists or there is room, otherwise a shared one.

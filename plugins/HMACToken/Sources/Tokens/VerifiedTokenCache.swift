@@ -47,6 +47,6 @@ final class VerifiedTokenCache: Sendable {
         entries.withLock { _ = $0.insert(entry, for: Key(digest: digest)) }
     }
 
-    /// The number of cached tokens.
+    /// The number of cached tokens. For tests of the bound.
     var count: Int { entries.withLock(\.count) }
 }
