@@ -174,8 +174,8 @@ public struct Gateway: RequestResponder {
         return response
     }
 
-    /// Deletes a registration that is marked for deletion, at the backend and in the ledger, through the same phases as
-    /// a call.
+    /// Deletes a registration that is marked for deletion, at the backend and in the ledger. The deletion is recorded,
+    /// forwarded and completed like that of a call.
     ///
     /// - Returns: Whether nothing remains to be deleted now. If false, the registration stays marked for another
     ///   attempt.
@@ -184,11 +184,7 @@ public struct Gateway: RequestResponder {
             guard let pendingDeletion = try await authorization.sweep(id, CallFacts(call: call, peer: .gateway)) else {
                 return true
             }
-            guard case .upstream(let plan) = try rewriting.rewrite(limiting.exempt(Idempotency.exempt(pendingDeletion)))
-            else {
-                return true
-            }
-            let recorded = try await recording.record(plan)
+            let recorded = try await recording.record(rewriting.planSweep(pendingDeletion))
             return await completion.completeSweep(forwarding.forward(recorded))
         } catch {
             _ = rejectionResponder.response(error, of: call)

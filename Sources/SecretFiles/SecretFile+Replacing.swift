@@ -39,16 +39,12 @@ extension SecretFile {
         }
     }
 
-    /// Replaces or creates the file atomically: a concurrent reader sees the old text or the new one.
+    /// Replaces or creates the file atomically, for a caller that has held the lock since it read the old text. A
+    /// concurrent reader sees the old text or the new one.
     ///
     /// A new file has mode 0600, or 0640 if its directory passes its group on (setgid). Created by root, it gets the
     /// owner of its directory. A replaced file keeps its owner, its group, and the group's permission to read. A
     /// gateway that runs as another user than the operator can therefore still read it.
-    public static func replace(_ path: String, with text: String) throws(ConfigurationProblem) {
-        try replace(path, with: text, holding: Lock(path))
-    }
-
-    /// Replaces the file for a caller that has held the lock since it read the old text.
     public static func replace(
         _ path: String, with text: String, holding lock: Lock
     ) throws(ConfigurationProblem) {

@@ -49,3 +49,9 @@ import Testing
         #expect(context.traceparent(span: 2) == "00-\(Self.trace)-0000000000000002-01")
     }
 }
+
+extension TraceContext {
+    fileprivate func traceparent(span: UInt64) -> String {
+        String(decoding: [UInt8](expecting: 55) { write(traceparentWith: span, to: &$0) }, as: UTF8.self)
+    }
+}

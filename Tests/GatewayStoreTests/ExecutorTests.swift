@@ -1,5 +1,6 @@
 import Dispatch
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import GatewayStore

@@ -23,7 +23,8 @@ import Testing
     ) throws
         -> (RegistrationID, RequestedRegistration)
     {
-        guard case .update(let label, let registration) = try parse(request, profile).0 else { throw Missing() }
+        guard case .registration(.update(let label, let registration)) = try parse(request, profile).0
+        else { throw Missing() }
         return (label, registration)
     }
 
@@ -46,14 +47,14 @@ import Testing
     }
 
     @Test("A create request is parsed with its handle, or without one") func create() throws {
-        guard case .create(let handle?) = try parse(Sample.create).0 else { throw Missing() }
+        guard case .registration(.create(let handle?)) = try parse(Sample.create).0 else { throw Missing() }
         #expect(handle == Sample.handle())
         // The requests have no handle or an empty one, no body, and the content type that Windows clients send.
         for line in [
             "POST /api/register", "POST /api/register?", "POST /api/register?handle=", "POST /api/register?HANDLE",
         ] {
             let request = ReceivedRequest(line, contentType: .text("text/plain; charset=utf-8"))
-            guard case .create(nil) = try parse(request).0 else { throw Missing() }
+            guard case .registration(.create(nil)) = try parse(request).0 else { throw Missing() }
         }
     }
 
@@ -97,11 +98,11 @@ import Testing
     func theRegistrationIDIsReadFromWhereTheProfilePlacesIt() throws {
         let query = "/api/register?id=\(Sample.label)"
         for profile in BackendProfile.BuiltIn.allCases {
-            guard case .delete(Sample.label) = try parse(Sample.delete, profile).0 else { throw Missing() }
+            guard case .registration(.delete(Sample.label)) = try parse(Sample.delete, profile).0
+            else { throw Missing() }
         }
-        guard case .delete(Sample.label) = try parse(ReceivedRequest("DELETE \(query)"), .core).0 else {
-            throw Missing()
-        }
+        guard case .registration(.delete(Sample.label)) = try parse(ReceivedRequest("DELETE \(query)"), .core).0
+        else { throw Missing() }
         #expect(try update(ReceivedRequest("PUT \(query)", json: Sample.body()), .core).0 == Sample.label)
     }
 

@@ -15,9 +15,7 @@ struct AuthorizedCall: ~Copyable {
 
 /// An authorized operation. Operations on a registration hold a claim, which is a lock in the ledger.
 enum Permitted: ~Copyable {
-    case create(handle: DeviceHandle?, LedgerClaim)
-    case update(label: RegistrationID, DeviceHandle, tags: [Tag], LedgerClaim)
-    case delete(RegistrationID, LedgerClaim)
+    case registration(PermittedRegistration)
     case send(RequestedSend)
     case sendToAudience(RequestedAudienceSend, members: [UserName])
     case own(PermittedLocalCall)
@@ -27,9 +25,7 @@ enum Permitted: ~Copyable {
         // One pattern in each case: the compiler does not accept several patterns for a noncopyable value.
         switch self {
         case .send(let send): send
-        case .create: nil
-        case .update: nil
-        case .delete: nil
+        case .registration: nil
         case .sendToAudience: nil
         case .own: nil
         }
@@ -40,9 +36,7 @@ enum Permitted: ~Copyable {
         switch self {
         case .send(let send): send.text
         case .sendToAudience(let send, _): send.text
-        case .create: nil
-        case .update: nil
-        case .delete: nil
+        case .registration: nil
         case .own: nil
         }
     }
@@ -51,13 +45,18 @@ enum Permitted: ~Copyable {
     var requestedAudience: (send: RequestedAudienceSend, members: [UserName])? {
         switch self {
         case .sendToAudience(let send, let members): (send, members)
-        case .create: nil
-        case .update: nil
-        case .delete: nil
+        case .registration: nil
         case .send: nil
         case .own: nil
         }
     }
+}
+
+/// An authorized operation on a registration.
+enum PermittedRegistration: ~Copyable {
+    case create(handle: DeviceHandle?, LedgerClaim)
+    case update(label: RegistrationID, DeviceHandle, tags: [Tag], LedgerClaim)
+    case delete(RegistrationID, LedgerClaim)
 }
 
 /// The authorize phase: decides whether the caller may make the call. The policy decides on sends and tags, the ledger
@@ -77,35 +76,54 @@ struct Authorization: Sendable {
     func authorize(
         _ identified: consuming AuthenticatedCall, _ payment: Limiter.Payment = .charged
     ) async throws(Rejection) -> AuthorizedCall {
-        if let authorized = try authorizeImmediately(&identified, payment) { return authorized }
-        return try await authorizeAsynchronously(identified, payment)
+        switch try authorizeSend(&identified, payment) {
+        case .authorized(let authorized): return authorized
+        case .deferred(let call): return try await authorize(call, of: identified, payment)
+        }
     }
 
-    /// Authorizes sends, which depend only on the policy; returns nil for other calls.
+    /// The result of the synchronous part of the phase.
+    private enum SendAuthorization: ~Copyable {
+        case authorized(AuthorizedCall)
+        /// The call is not a send.
+        case deferred(DeferredCall)
+    }
+
+    /// A call whose authorization may wait for the ledger, the history or an authenticator.
+    private enum DeferredCall {
+        case registration(RegistrationCall)
+        case own(LocalCall)
+    }
+
+    /// Authorizes sends, which depend only on the policy, and defers all other calls.
     @inline(never)
-    private func authorizeImmediately(
+    private func authorizeSend(
         _ identified: inout AuthenticatedCall, _ payment: Limiter.Payment
-    ) throws(Rejection) -> AuthorizedCall? {
+    ) throws(Rejection) -> SendAuthorization {
         do throws(Rejection) {
-            guard let permitted = try permitImmediately(identified.call, identified.caller, &identified.facts) else {
-                return nil
+            let permitted: Permitted
+            switch identified.call {
+            case .send(let send): permitted = try permit(send, identified.caller, &identified.facts)
+            case .sendToAudience(let send): permitted = try permit(send, identified.caller, &identified.facts)
+            case .registration(let call): return .deferred(.registration(call))
+            case .own(let call): return .deferred(.own(call))
             }
-            return AuthorizedCall(facts: identified.facts, caller: identified.caller, permitted: permitted)
+            return .authorized(
+                AuthorizedCall(facts: identified.facts, caller: identified.caller, permitted: permitted))
         } catch {
             throw charge(error, to: identified.caller, identified.facts, payment)
         }
     }
 
     @inline(never)
-    private func authorizeAsynchronously(
-        _ identified: consuming AuthenticatedCall, _ payment: Limiter.Payment
+    private func authorize(
+        _ call: DeferredCall, of identified: consuming AuthenticatedCall, _ payment: Limiter.Payment
     ) async throws(Rejection) -> AuthorizedCall {
         var facts = identified.facts
         let caller = identified.caller
         do throws(Rejection) {
             let revocation = CallerRevocationCheck(of: caller, since: identified.epoch, in: sessions)
-            let permitted = try await permit(
-                identified.call, caller, login: identified.login, revocation, &facts)
+            let permitted = try await permit(call, caller, login: identified.login, revocation, &facts)
             // The session may have been closed, or the user revoked, while the call waited for the ledger.
             try revocation.check()
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
@@ -127,28 +145,8 @@ struct Authorization: Sendable {
         return rejection.with(facts)
     }
 
-    /// Authorizes the deletion of a registration that is marked for deletion, on behalf of its former owner.
-    ///
-    /// - Returns: Nil if there is nothing left to delete.
-    func sweep(_ id: RegistrationID, _ facts: CallFacts) async throws(Rejection) -> AuthorizedCall? {
-        var facts = facts
-        do throws(Rejection) {
-            let claim = try await claim(.sweep(id))
-            guard case .pendingDeletion(let id, let owner, let reason) = claim.decision else { return nil }
-            facts.action = .registerDelete
-            facts.user = owner
-            facts.registration = id
-            facts.rule = reason.rawValue
-            return AuthorizedCall(
-                facts: facts, caller: Identity(user: owner ?? .nobody("import"), authenticator: "gateway"),
-                permitted: .delete(id, claim))
-        } catch {
-            throw error.with(facts)
-        }
-    }
-
     private func permit(
-        _ call: Call, _ caller: Identity, login: LoginName?, _ revocation: CallerRevocationCheck,
+        _ call: DeferredCall, _ caller: Identity, login: LoginName?, _ revocation: CallerRevocationCheck,
         _ facts: inout CallFacts
     ) async throws(Rejection) -> Permitted {
         switch call {
@@ -156,10 +154,16 @@ struct Authorization: Sendable {
             let permitted = try await permit(own, caller, at: facts.peer, login: login, since: revocation.epoch)
             facts.session = permitted.session
             return .own(permitted)
-        case .send(let send):
-            return try permit(send, caller, &facts)
-        case .sendToAudience(let send):
-            return try permit(send, caller, &facts)
+        case .registration(let registration):
+            return .registration(try await permit(registration, caller, login: login, revocation, &facts))
+        }
+    }
+
+    private func permit(
+        _ call: RegistrationCall, _ caller: Identity, login: LoginName?, _ revocation: CallerRevocationCheck,
+        _ facts: inout CallFacts
+    ) async throws(Rejection) -> PermittedRegistration {
+        switch call {
         case .create(let handle):
             return .create(
                 handle: handle, try await claim(.create(user: caller.user, handle: handle), revocation))
@@ -177,16 +181,6 @@ struct Authorization: Sendable {
             }
             facts.registration = id
             return .delete(id, claim)
-        }
-    }
-
-    private func permitImmediately(
-        _ call: Call, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Rejection) -> Permitted? {
-        switch call {
-        case .send(let send): try permit(send, caller, &facts)
-        case .sendToAudience(let send): try permit(send, caller, &facts)
-        case .create, .update, .delete, .own: nil
         }
     }
 
@@ -216,7 +210,8 @@ struct Authorization: Sendable {
         return Policy.wouldReject
     }
 
-    private func claim(
+    /// Claims what the request names in the ledger.
+    func claim(
         _ request: LedgerRequest, _ revocation: CallerRevocationCheck? = nil
     ) async throws(Rejection) -> LedgerClaim {
         do throws(LedgerUnavailable) {

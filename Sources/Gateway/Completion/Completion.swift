@@ -13,51 +13,68 @@ struct Completion: Sendable {
 
     @inline(never)
     func complete(_ forwarded: consuming ForwardedPlan) async -> Response {
-        if let response = completeImmediately(forwarded) { return response }
-        return await completeInLedger(forwarded)
-    }
-
-    /// Completes sends, which do not concern the ledger; returns nil for other calls.
-    @inline(never)
-    private func completeImmediately(_ forwarded: borrowing ForwardedPlan) -> Response? {
-        let facts = forwarded.plan.facts
-        if let audience = forwarded.plan.audience {
-            let response = complete(audience, forwarded.memberResults, facts)
-            forwarded.plan.claim?.complete(IdempotentResult(forwarded.memberResults.map(\.outcome.result), response))
-            return response
+        switch completeSend(forwarded) {
+        case .completed(let response): return response
+        case .registration(let registration): return await complete(registration).response
         }
-        guard forwarded.plan.purpose.isSend else { return nil }
-        return finish(
-            Completed(forwarded.outcome.result, .empty(200)), forwarded.outcome, forwarded.milliseconds, facts,
-            forwarded.plan.claim)
     }
 
     /// Completes the deletion of a registration that was marked for deletion (see `Gateway.sweep(_:as:)`).
     ///
     /// - Returns: Whether nothing is left to delete.
     func completeSweep(_ forwarded: consuming ForwardedPlan) async -> Bool {
-        let (outcome, milliseconds, facts) = (forwarded.outcome, forwarded.milliseconds, forwarded.plan.facts)
+        switch completeSend(forwarded) {
+        // `Rewriting.planSweep(_:)` plans no send.
+        case .completed: return false
+        case .registration(let registration): return await complete(registration).isComplete
+        }
+    }
+
+    /// The result of the synchronous part of the phase.
+    private enum SendCompletion: ~Copyable {
+        case completed(Response)
+        /// The plan is not a send, and its change has to be written to the ledger.
+        case registration(ForwardedRegistration)
+    }
+
+    /// A change of a registration with the backend's result.
+    private struct ForwardedRegistration: ~Copyable {
+        let change: UpstreamPlan.RegistrationChange
+        let outcome: ForwardResult
+        let milliseconds: Int
+        let facts: CallFacts
+    }
+
+    /// Completes sends, which do not concern the ledger.
+    @inline(never)
+    private func completeSend(_ forwarded: consuming ForwardedPlan) -> SendCompletion {
+        let (outcome, milliseconds) = (forwarded.outcome, forwarded.milliseconds)
+        let (facts, claim) = (forwarded.plan.facts, forwarded.plan.claim)
+        let (audience, memberResults) = (forwarded.plan.audience, forwarded.memberResults)
         switch consume forwarded.plan.purpose {
-        case .delete(let id, let claim):
-            let completed = await completeDelete(outcome, id, claim, facts.call)
-            _ = finish(completed, outcome, milliseconds, facts, nil)
-            return completed.isComplete
-        case .create: return false
-        case .update: return false
-        case .send: return false
+        case .registration(let change):
+            return .registration(
+                ForwardedRegistration(change: change, outcome: outcome, milliseconds: milliseconds, facts: facts))
+        case .send:
+            guard let audience else {
+                let completed = Completed(outcome.result, .empty(200))
+                return .completed(finish(completed, outcome, milliseconds, facts, claim))
+            }
+            let response = complete(audience, memberResults, facts)
+            claim?.complete(IdempotentResult(memberResults.map(\.outcome.result), response))
+            return .completed(response)
         }
     }
 
     @inline(never)
-    private func completeInLedger(_ forwarded: consuming ForwardedPlan) async -> Response {
-        let outcome = forwarded.outcome
-        let milliseconds = forwarded.milliseconds
-        var facts = forwarded.plan.facts
-        let sendClaim = forwarded.plan.claim
+    private func complete(
+        _ registration: consuming ForwardedRegistration
+    ) async -> (response: Response, isComplete: Bool) {
+        let outcome = registration.outcome
+        let milliseconds = registration.milliseconds
+        var facts = registration.facts
         let completed: Completed
-        switch consume forwarded.plan.purpose {
-        case .send:
-            completed = Completed(outcome.result, .empty(200))
+        switch consume registration.change {
         case .create(let handle, let claim):
             completed = await completeCreate(outcome, handle: handle, claim, &facts)
         case .update(let update):
@@ -65,12 +82,12 @@ struct Completion: Sendable {
         case .delete(let id, let claim):
             completed = await completeDelete(outcome, id, claim, facts.call)
         }
-        return finish(completed, outcome, milliseconds, facts, sendClaim)
+        return (finish(completed, outcome, milliseconds, facts), completed.isComplete)
     }
 
     private func finish(
         _ completed: Completed, _ outcome: ForwardResult, _ milliseconds: Int, _ facts: CallFacts,
-        _ claim: IdempotencyClaim?
+        _ claim: IdempotencyClaim? = nil
     ) -> Response {
         journal.note(
             JournalRecord(

@@ -75,7 +75,7 @@ public struct DryRun: Sendable {
         case .sendToAudience(let send):
             let members = rules.policy.audiences[send.audience] ?? []
             return rules.limiter.statuses(of: caller, at: peer, sending: send, to: members)
-        case .create, .update, .delete, .own:
+        case .registration, .own:
             return rules.limiter.statuses(of: caller, at: peer, sending: nil)
         }
     }

@@ -8,11 +8,11 @@ public struct ExplainedCall: Sendable, Hashable {
     init(_ call: Call) {
         parameters =
             switch call {
-            case .create(let handle): Self.handle(handle)
-            case .update(let label, let wanted):
+            case .registration(.create(let handle)): Self.handle(handle)
+            case .registration(.update(let label, let wanted)):
                 [.init("label", .string(label.text))] + Self.handle(wanted.handle)
                     + [.init("tags", .array(wanted.tags.map(JSONValue.string)))]
-            case .delete(let label): [.init("label", .string(label.text))]
+            case .registration(.delete(let label)): [.init("label", .string(label.text))]
             case .send(let send):
                 [.init("recipient", .string(send.recipient.text))] + Self.message(send.text, send.service)
             case .sendToAudience(let send):

@@ -120,7 +120,7 @@ struct Forwarding: Sendable {
         _ target: RegistrationTarget, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout PlanExecution
     ) async -> Bool {
         switch purpose {
-        case .update(let update):
+        case .registration(.update(let update)):
             let known = update.claim.decision.updated
             let registration: RegistrationID? = if case .known(let id) = target { id } else { run.outcome.reserved }
             guard let id = registration else { return true }
@@ -140,8 +140,8 @@ struct Forwarding: Sendable {
             run.outcome.result = .revoked
             run.outcome.detail = "the caller was revoked before the request to the backend"
             return false
-        case .create: return true
-        case .delete: return true
+        case .registration(.create): return true
+        case .registration(.delete): return true
         case .send: return true
         }
     }

@@ -64,7 +64,7 @@ struct Idempotency: Sendable {
         }
     }
 
-    /// Returns a call without a look-up: a deletion that the gateway starts itself, or a dry run, which sends nothing.
+    /// Returns a call without a look-up, for a dry run, which sends nothing.
     static func exempt(_ authorized: consuming AuthorizedCall) -> DeduplicatedCall { DeduplicatedCall(authorized) }
 
     /// Charges a repeated send, or a rejection because of the key, to the limits that count every call. Limits of sends
@@ -108,9 +108,7 @@ extension Permitted {
         case .sendToAudience(let send, _):
             PermittedIdempotentSend(
                 send.key, target: AudienceName.prefix + send.audience.text, service: send.service, text: send.text)
-        case .create: nil
-        case .update: nil
-        case .delete: nil
+        case .registration: nil
         case .own: nil
         }
     }

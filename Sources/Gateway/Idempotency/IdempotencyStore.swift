@@ -15,11 +15,13 @@ public final class IdempotencyStore: Sendable {
     public static let most = 1_000_000
 
     /// The scope of a key. The same key for another recipient identifies another send.
-    struct Scope: Hashable {
+    struct Scope: OwnedKey {
         let user: UserName
         let target: String
         let service: PushService
         let key: KeyedDigest
+
+        var owner: UserName { user }
     }
 
     /// The result of a look-up.
@@ -59,7 +61,7 @@ public final class IdempotencyStore: Sendable {
         table = Mutex(IdempotencyTable(most: most, maximumPerUser: maximumPerUser))
     }
 
-    /// The number of stored sends.
+    /// The number of stored sends. For tests of the bound.
     public var count: Int { table.withLock(\.count) }
 
     /// Restores the sends that the journal contains, in order, the oldest first.
@@ -77,13 +79,13 @@ public final class IdempotencyStore: Sendable {
     /// Looks up a send. Stores nothing.
     func lookUp(_ scope: Scope, message: KeyedDigest) -> Lookup {
         let now = clocks.wall()
-        let entry = table.withLock { table in
+        let send = table.withLock { table in
             Self.removeExpired(from: &table, now)
-            return table.entry(for: scope)
+            return table.send(for: scope)
         }
-        guard let entry else { return .new(IdempotencyClaim(scope: scope, message: message, store: self)) }
-        guard entry.message == message else { return .another }
-        switch entry.state {
+        guard let send else { return .new(IdempotencyClaim(scope: scope, message: message, store: self)) }
+        guard send.message == message else { return .another }
+        switch send.state {
         case .inFlight: return .inFlight
         case .answered(let response, let result): return .answered(response, result)
         case .unknown: return .unknown
@@ -96,7 +98,7 @@ public final class IdempotencyStore: Sendable {
     fileprivate func insert(_ scope: Scope, _ message: KeyedDigest) -> UInt64? {
         let now = clocks.wall()
         return table.withLock { table in
-            table.entry(for: scope) == nil ? table.add(scope, message: message, at: now, state: .inFlight) : nil
+            table.send(for: scope) == nil ? table.add(scope, message: message, at: now, state: .inFlight) : nil
         }
     }
 
@@ -115,8 +117,8 @@ public final class IdempotencyStore: Sendable {
     private static func removeExpired(from table: inout IdempotencyTable, _ now: WallTime) {
         // At most eight at a time, so that no call waits for the removal of a whole day's sends.
         for _ in 0..<8 {
-            guard let oldest = table.oldest, oldest.at.microseconds <= now.microseconds - period else { return }
-            table.remove(oldest.scope)
+            guard let oldest = table.oldest, oldest.value.at.microseconds <= now.microseconds - period else { return }
+            table.remove(oldest.key)
         }
     }
 }

@@ -65,7 +65,4 @@ struct Limiting: Sendable {
         let fields = limiter.fields(for: context.caller, isSend: context.isSend)
         if response.fields.isEmpty { response.fields = fields } else { response.fields += fields }
     }
-
-    /// Admits an operation of the gateway itself without a charge.
-    func exempt(_ deduplicated: consuming DeduplicatedCall) -> AdmittedCall { AdmittedCall(deduplicated, members: nil) }
 }

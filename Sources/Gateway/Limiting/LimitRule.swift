@@ -39,9 +39,6 @@ final class LimitRule: Sendable {
     /// Whether the rule checks each member of an audience separately.
     var isByRecipient: Bool { countsRecipient }
 
-    /// Whether the rule also counts calls that were rejected before the limit phase.
-    var countsEveryCall: Bool { !countsSendsOnly && !countsLogins }
-
     /// Appends the charges of the call: one, or one for each group if the rule counts by group; none if the call is not
     /// counted.
     func append(

@@ -2,12 +2,8 @@ internal import GatewayCore
 
 /// A parsed call: one of the operations that the gateway supports, with valid parameters.
 enum Call: Sendable {
-    /// A device requests a registration id, with or without its handle.
-    case create(handle: DeviceHandle?)
-    /// A device creates or updates its registration under the id that it presents.
-    case update(label: RegistrationID, RequestedRegistration)
-    /// A device deletes the registration with the id that it presents.
-    case delete(label: RegistrationID)
+    /// A device creates, updates or deletes its registration.
+    case registration(RegistrationCall)
     /// One user notifies another.
     case send(RequestedSend)
     /// One user notifies all members of an audience.
@@ -19,9 +15,19 @@ enum Call: Sendable {
     var isSend: Bool {
         switch self {
         case .send, .sendToAudience: true
-        case .create, .update, .delete, .own: false
+        case .registration, .own: false
         }
     }
+}
+
+/// A call of a device about its registration.
+enum RegistrationCall: Sendable {
+    /// Requests a registration id, with or without the device's handle.
+    case create(handle: DeviceHandle?)
+    /// Creates or updates the registration under the id that the device presents.
+    case update(label: RegistrationID, RequestedRegistration)
+    /// Deletes the registration with the id that the device presents.
+    case delete(label: RegistrationID)
 }
 
 /// A call to one of the gateway's own endpoints, without the backend.

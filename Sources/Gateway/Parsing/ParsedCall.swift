@@ -55,11 +55,11 @@ struct Parsing: Sendable {
                     facts.audience = send.audience.text
                     facts.pns = send.service
                     facts.bytes = send.text.utf8.count
-                case .update(_, let registration):
+                case .registration(.update(_, let registration)):
                     // The label that the client presents may belong to another user. It is recorded only after the
                     // ledger has resolved it to a registration.
                     facts.platform = registration.handle.service
-                case .create, .delete, .own:
+                case .registration(.create), .registration(.delete), .own:
                     break
                 }
             }
@@ -79,21 +79,22 @@ struct Parsing: Sendable {
         case .create:
             try requireNoBody(request)
             let query = try QueryParameters(request.query, allowed: ["handle"])
-            return .create(handle: try query.value("handle").flatMap { text throws(Rejection) in try handle(text) })
+            return .registration(
+                .create(handle: try query.value("handle").flatMap { text throws(Rejection) in try handle(text) }))
         case .update:
             let label = try label(segment, request)
             try MediaType.requireJSON(request.contentType)
-            return .update(label: label, try registration(request.body))
+            return .registration(.update(label: label, try registration(request.body)))
         case .delete:
             try requireNoBody(request)
-            return .delete(label: try label(segment, request))
+            return .registration(.delete(label: try label(segment, request)))
         case .deleteByPath:
             try requireNoBody(request)
             _ = try QueryParameters(request.query, allowed: [])
             guard let id = segment.flatMap(RegistrationID.init) else {
                 throw Rejection(.malformedRequest, "the registration id in the path is malformed")
             }
-            return .delete(label: id)
+            return .registration(.delete(label: id))
         case .send:
             let query = try QueryParameters(request.query, allowed: ["pns", "to_tag"])
             try MediaType.requireJSON(request.contentType)

@@ -63,7 +63,7 @@ public struct ReceivedRequest: Sendable {
         case repeated
     }
 
-    /// Creates a request. Called by the listener and by tests.
+    /// Creates a request. Called by the listener, for dry runs, and by tests.
     public init(
         id: CallID, method: HTTPMethod?, path: ByteBuffer, query: ByteBuffer? = nil,
         authorization: FieldValue = .absent, contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent,

@@ -46,9 +46,9 @@ struct CoalescedRejections {
         Records.records(records.flush(now: now, all: all))
     }
 
-    /// The number of tracked kinds.
+    /// The number of tracked kinds. For tests of the bound.
     var kinds: Int { records.kinds }
 
-    /// The number of rejections that wait to be written.
+    /// The number of rejections that wait to be written. For tests.
     var waiting: Int { records.waiting }
 }

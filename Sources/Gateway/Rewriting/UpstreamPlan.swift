@@ -13,21 +13,15 @@ struct UpstreamPlan: ~Copyable {
 
     /// The purpose of the plan, which determines its completion.
     enum Purpose: ~Copyable {
+        case registration(RegistrationChange)
+        case send
+    }
+
+    /// A change of a registration, which is written to the ledger when the plan completes.
+    enum RegistrationChange: ~Copyable {
         case create(handle: DeviceHandle?, LedgerClaim)
         case update(PlannedUpdate)
         case delete(RegistrationID, LedgerClaim)
-        case send
-
-        /// Whether the plan is a send, which changes no registration.
-        var isSend: Bool {
-            // One pattern in each case: the compiler does not accept several patterns for a noncopyable value.
-            switch self {
-            case .send: true
-            case .create: false
-            case .update: false
-            case .delete: false
-            }
-        }
     }
 
     /// The data of an update. A separate type, because the compiler cannot borrow one of several associated values of a
@@ -95,24 +89,8 @@ struct Rewriting: Sendable {
         switch consume admitted.permitted {
         case .own(let call):
             return .own(LocalPlan(facts: facts, caller: caller, call: call))
-        case .create(let handle, let claim):
-            let queried = claim.decision == .queryWithHandle ? handle : nil
-            let steps = [PlannedStep(step: .reserve(handle: queried))]
-            return .upstream(
-                UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .create(handle: queried, claim)))
-        case .update(let label, let handle, let tags, let claim):
-            let registration = UpstreamRegistration(owner: caller.user, handle: handle, tags: tags)
-            let steps = Self.steps(for: claim.decision, registration)
-            return .upstream(
-                UpstreamPlan(
-                    facts: facts, caller: caller, steps: steps,
-                    purpose: .update(UpstreamPlan.PlannedUpdate(label: label, handle: handle, claim: claim))))
-        case .delete(let id, let claim):
-            // If the backend does not delete the registration, it is overwritten so that it delivers to nobody.
-            let step = PlannedStep(
-                step: .delete(id, owner: caller.user), ifGone: [.upsert(.known(id), registrationOfNobody())])
-            return .upstream(
-                UpstreamPlan(facts: facts, caller: caller, steps: [step], purpose: .delete(id, claim)))
+        case .registration(let registration):
+            return .upstream(plan(registration, facts, caller))
         case .send(let send):
             let step: UpstreamStep
             do throws(Rejection) {
@@ -143,6 +121,37 @@ struct Rewriting: Sendable {
                 UpstreamPlan(
                     facts: facts, caller: caller, steps: steps, purpose: .send, audience: audience, claim: sendClaim))
         }
+    }
+
+    private func plan(
+        _ registration: consuming PermittedRegistration, _ facts: CallFacts, _ caller: Identity
+    ) -> UpstreamPlan {
+        let steps: [PlannedStep]
+        let change: UpstreamPlan.RegistrationChange
+        switch consume registration {
+        case .create(let handle, let claim):
+            let queried = claim.decision == .queryWithHandle ? handle : nil
+            steps = [PlannedStep(step: .reserve(handle: queried))]
+            change = .create(handle: queried, claim)
+        case .update(let label, let handle, let tags, let claim):
+            let registration = UpstreamRegistration(owner: caller.user, handle: handle, tags: tags)
+            steps = Self.steps(for: claim.decision, registration)
+            change = .update(UpstreamPlan.PlannedUpdate(label: label, handle: handle, claim: claim))
+        case .delete(let id, let claim):
+            // If the backend does not delete the registration, it is overwritten so that it delivers to nobody.
+            steps = [
+                PlannedStep(
+                    step: .delete(id, owner: caller.user), ifGone: [.upsert(.known(id), registrationOfNobody())])
+            ]
+            change = .delete(id, claim)
+        }
+        return UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .registration(change))
+    }
+
+    /// Plans the deletion of a registration that is marked for deletion.
+    func planSweep(_ deletion: consuming PendingDeletion) -> UpstreamPlan {
+        let (facts, owner, id) = (deletion.facts, deletion.owner, deletion.id)
+        return plan(.delete(id, deletion.claim), facts, owner)
     }
 
     private static func steps(for decision: LedgerDecision, _ registration: UpstreamRegistration) -> [PlannedStep] {

@@ -1,6 +1,6 @@
 internal import GatewayCore
 
-/// One request to the backend. The gateway sends no other requests.
+/// One request to the backend for a call or a sweep. Except for health checks, the gateway sends no other requests.
 enum UpstreamStep: Sendable {
     /// Requests an id: the existing one of the handle, or a new one. If the ledger has the returned id for another
     /// handle, the gateway requests a new id without a handle.

@@ -7,7 +7,7 @@ public struct CallID: Sendable, Hashable, CustomStringConvertible {
     /// A number that is unique within the process.
     public let number: UInt64
 
-    /// Creates an id from its halves. Called by the listener.
+    /// Creates an id from its halves. Called by `CallIDGenerator`.
     public init(process: UInt64, number: UInt64) {
         self.process = process
         self.number = number

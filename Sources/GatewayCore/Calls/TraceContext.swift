@@ -51,14 +51,9 @@ public struct TraceContext: Sendable, Hashable {
         }
     }
 
-    /// Returns the `traceparent` of an upstream request within the trace.
+    /// Appends the `traceparent` of an upstream request within the trace.
     ///
     /// - Parameter span: The id of that request; 0, which is not a valid id, becomes 1.
-    public func traceparent(span: UInt64) -> String {
-        String(decoding: [UInt8](expecting: Self.length) { write(traceparentWith: span, to: &$0) }, as: UTF8.self)
-    }
-
-    /// Appends the `traceparent` of an upstream request with that id.
     package func write(traceparentWith span: UInt64, to bytes: inout ByteWriter) {
         bytes.append("00-")
         bytes.append(hexDigitsOf: high)

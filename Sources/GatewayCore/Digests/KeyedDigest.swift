@@ -22,10 +22,7 @@ public struct KeyedDigest: Sendable, Hashable {
     /// The 16 bytes.
     public var bytes: [UInt8] { withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { Array($0) } }
 
-    /// The digest as 32 lower-case hexadecimal digits.
-    public var hex: String { String(hexEncoding: bytes) }
-
-    /// Appends the 32 digits.
+    /// Appends the digest as 32 lower-case hexadecimal digits.
     package func write(to text: inout ByteWriter) {
         text.append(hexDigitsOf: high)
         text.append(hexDigitsOf: low)

@@ -40,11 +40,6 @@ public enum Base64 {
         bytes.withContiguousStorageIfAvailable { encode($0, variant) } ?? encode(Array(bytes), variant)
     }
 
-    /// Returns the bytes encoded as text.
-    public static func encode(_ bytes: Span<UInt8>, _ variant: Variant) -> [UInt8] {
-        bytes.withUnsafeBufferPointer { encode($0, variant) }
-    }
-
     private static func encode(_ bytes: UnsafeBufferPointer<UInt8>, _ variant: Variant) -> [UInt8] {
         [UInt8](expecting: (bytes.count + 2) / 3 * 4) { write(bytes, variant, to: &$0) }
     }

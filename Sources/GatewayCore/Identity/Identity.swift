@@ -26,7 +26,8 @@ public struct Identity: Sendable, Hashable {
     /// The reference of the presented token; nil after a login by password.
     public var token: TokenReference? { storage.token }
 
-    /// Creates an identity. Only authenticators do so.
+    /// Creates an identity. Authenticators do so for a verified credential. The gateway does so where no credential is
+    /// presented: for a sweep, for a dry run, and to compare an account with the scope of its authenticator.
     public init(
         user: UserName, groups: Set<GroupName> = [], authenticator: PluginName, token: TokenReference? = nil
     ) {

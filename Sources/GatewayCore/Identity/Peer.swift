@@ -15,7 +15,7 @@ public struct Peer: Sendable, Hashable, CustomStringConvertible {
     /// The address as text for log and journal: `192.0.2.1`, `2001:db8::1`, `unix`.
     public let text: String
 
-    /// Creates a peer. Called by the listener.
+    /// Creates a peer. Called by the listener, and for an address that an operator names.
     public init(address: Address, text: String) {
         self.address = address
         self.text = text

@@ -1,4 +1,5 @@
-/// A canonical user name: 1–111 bytes of `a–z 0–9 _ @ . -`. Limits, policy, ledger and journal accept no other key.
+/// A canonical user name: 1–111 bytes of `a–z 0–9 _ @ . -`. Limits, policy and ledger accept no other form of a user's
+/// name. The journal also records the name that a client presented and that is not verified, as `PresentedName`.
 ///
 /// Created by `NameRules` from input, or read from a store of canonical names. `username:` and the name together fit
 /// into one tag.

@@ -17,7 +17,4 @@ public enum AccountStatus: Sendable, Hashable {
     case ended(InvalidCredentialReason)
     /// The status cannot be determined now. Nothing changes, and the gateway queries again later.
     case unknown(OutageReason)
-
-    /// Whether the account is valid.
-    public var isGood: Bool { if case .good = self { true } else { false } }
 }

@@ -7,9 +7,6 @@ public protocol Journal: Sendable {
 
     /// Appends a record in order with all others, without waiting for the disk. Never blocks.
     func note(_ record: JournalRecord)
-
-    /// The reason why records cannot be written now; nil if they can. Used for readiness.
-    var outage: JournalUnavailable? { get }
 }
 
 /// The error that the journal cannot be written.

@@ -54,13 +54,6 @@ public protocol RegistrationLedger: Sendable {
     ) async throws(LedgerUnavailable) -> Bool
 }
 
-extension RegistrationLedger {
-    /// Claims on behalf of a caller that cannot be revoked.
-    public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
-        try await begin(request, now: now, isRevoked: { false })
-    }
-}
-
 /// The error that the ledger cannot be read or written.
 public struct LedgerUnavailable: Error, Sendable, CustomStringConvertible {
     /// The detail for the log.

@@ -42,10 +42,10 @@ final class KeyLocks: Sendable {
         self.waitersInAll = waitersInAll
     }
 
-    /// The number of waiting claims.
+    /// The number of waiting claims. For tests.
     var waiting: Int { state.withLock { $0.waiting } }
 
-    /// The number of locked keys.
+    /// The number of locked keys. For tests.
     var heldKeys: Int { state.withLock { $0.waiters.count } }
 
     /// Returns a new claim that holds no lock. The caller must call `releaseAll(_:)` for it.

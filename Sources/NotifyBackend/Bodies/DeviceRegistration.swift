@@ -5,12 +5,6 @@ struct DeviceRegistration: Equatable {
     var handle: String?
     var tags: [String]?
 
-    init(platform: String? = nil, handle: String? = nil, tags: [String]? = nil) {
-        self.platform = platform
-        self.handle = handle
-        self.tags = tags
-    }
-
     /// Reads the members of an object, with names compared without case. If `scalarsAreText` is true, numbers and
     /// Booleans are read as text, as Json.NET does.
     init(_ object: JSONValue, scalarsAreText: Bool) {

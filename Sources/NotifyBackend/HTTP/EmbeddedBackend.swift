@@ -54,7 +54,8 @@ public struct EmbeddedBackend: Service {
 
     /// Creates a backend on a Unix socket. An existing socket file at `path` is replaced.
     ///
-    /// The other parameters are those of the TCP backend. `onListening` is called with 0.
+    /// The other parameters are those of the TCP backend. `onListening` is called with 0. The commands serve on TCP;
+    /// this form is for tests, which need no free port with it.
     public init(
         flavor: BackendFlavor,
         hub: NotificationHub = NotificationHub(),

@@ -2,6 +2,9 @@
 ///
 /// Setting an existing key keeps its position. All operations take amortized O(1) time; removed keys leave gaps in the
 /// order, which are compacted when they make up half of it.
+///
+/// GatewayCore has a similar type, `BoundedMap`. This module does not use it, because the backend imports nothing of the
+/// gateway, and because a registration that is updated keeps its position in the list.
 struct BoundedTable<Value> {
     private struct Entry {
         var value: Value

@@ -42,11 +42,12 @@ public final class NotificationHub: Sendable {
     }
 
     /// Makes the next `times` operations of the fault's kind fail, in addition to those injected before.
+    /// For tests of a gateway against a failing hub.
     public func inject(_ fault: HubFault, times: Int = 1) {
         state.withLock { $0.faults[fault, default: 0] += max(0, times) }
     }
 
-    /// Expires a registration as a hub does: it receives nothing, and upserts of its id find it gone.
+    /// Expires a registration as a hub does: it receives nothing, and upserts of its id find it gone. For tests.
     ///
     /// Returns whether there was such a registration.
     @discardableResult
@@ -130,7 +131,7 @@ public final class NotificationHub: Sendable {
 }
 
 extension NotificationHub {
-    /// The number of open live inbox streams.
+    /// The number of open live inbox streams. For tests.
     public var subscriberCount: Int { state.withLock { $0.subscriberCount } }
 
     /// Opens a live inbox: first its contents, then every further delivery, with heartbeats between.

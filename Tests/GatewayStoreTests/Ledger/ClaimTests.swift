@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Synchronization
 import Testing
 

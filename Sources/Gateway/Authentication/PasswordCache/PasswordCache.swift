@@ -48,7 +48,7 @@ public final class PasswordCache: Sendable {
         }
     }
 
-    /// The number of cached results, including expired ones.
+    /// The number of cached results, including expired ones. For tests of the bound.
     public var count: Int { state.withLock(\.table.count) }
 
     /// The result of a cache look-up.

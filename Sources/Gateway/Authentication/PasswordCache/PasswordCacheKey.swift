@@ -1,11 +1,13 @@
 internal import GatewayCore
 
 /// The key of a cached result. It does not reveal the password.
-struct PasswordCacheKey: Hashable {
+struct PasswordCacheKey: OwnedKey {
     /// The canonical user name, or ``unmapped``.
     let user: String
     /// A keyed digest of everything that the result may depend on, including the login name.
     let digest: KeyedDigest
+
+    var owner: String { user }
 
     /// The user of all names without canonical form. No canonical name contains a NUL.
     ///

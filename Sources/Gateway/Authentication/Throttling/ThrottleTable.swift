@@ -4,6 +4,15 @@ internal import GatewayCore
 ///
 /// When it is full, the entries closest to expiry are evicted. A new key without room shares an entry with the new keys
 /// of its address block, or, if that entry finds no room either, with all other new keys.
+///
+/// `LimitTable` is the other bounded table of GCRA state. The arithmetic of both is in `GCRA`; two differences keep the
+/// tables apart:
+///
+/// - This table stores names, because operators list and lift bans by them. `LimitTable` stores only digests, because
+///   it has up to a million keys, and for the same reason is divided into segments that are swept one at a time.
+/// - The keys here are chosen by clients without a valid credential. In a full table an attacker's many small debts are
+///   evicted before the large debt of a ban, and new keys share an entry only with their address block. The keys of
+///   `LimitTable` belong mostly to authenticated callers; it evicts no debt, and new keys share entries by digest.
 struct ThrottleTable<Key: Hashable & Sendable> {
     /// The entry that a key counts in: its own, one for its address block, or one for everybody.
     enum Bucket: Hashable, Sendable {
@@ -29,6 +38,7 @@ struct ThrottleTable<Key: Hashable & Sendable> {
         capacityOfOwn = max(1, self.capacity / 16 * 15)
     }
 
+    /// The number of entries. For tests of the bound.
     var count: Int { arrivals.count }
 
     /// Returns the entry of a key: its own if it exists or there is room, otherwise a shared one.

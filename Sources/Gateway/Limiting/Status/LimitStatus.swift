@@ -73,7 +73,7 @@ extension Limiter {
         for rule in Set(decision.shadowed.map(\.rule)) { recordShadowRejection(rule) }
         let exhausted = decision.shadowed + (decision.exhausted.map { [$0.charge] } ?? [])
         store.refused.withLock { refused in
-            for charge in exhausted where !refused.contains(charge.key) {
+            for charge in exhausted where !refused.renew(charge.key) {
                 refused.note(charge.key, names(of: charge, subject))
             }
         }

@@ -19,26 +19,23 @@ struct LimitNames: Sendable, Hashable {
 }
 
 /// The names behind the keys that were exhausted most recently, for operators. The limit table itself holds only
-/// digests. Bounded: the oldest keys are discarded, and a key that is exhausted again is stored again.
+/// digests. Bounded: the keys that were not exhausted for longest are discarded.
 struct ThrottledKeys: Sendable {
     /// The maximum number of keys.
     static let capacity = 1024
 
-    private var current: [LimitKey: LimitNames] = [:]
-    private var previous: [LimitKey: LimitNames] = [:]
+    private var names = BoundedMap<LimitKey, LimitNames>(capacity: capacity)
+
+    /// Returns whether the key is stored, and protects a stored key from being discarded soon.
+    mutating func renew(_ key: LimitKey) -> Bool { names.refresh(key) != nil }
 
     /// Stores a key with its names.
-    mutating func note(_ key: LimitKey, _ names: LimitNames) {
-        if current.count >= Self.capacity / 2, current[key] == nil {
-            previous = current
-            current = [:]
-        }
-        current[key] = names
-    }
-
-    /// Returns whether the key is in the current generation and need not be stored again.
-    func contains(_ key: LimitKey) -> Bool { current[key] != nil }
+    mutating func note(_ key: LimitKey, _ names: LimitNames) { self.names.insert(names, for: key) }
 
     /// All stored keys.
-    var all: [LimitKey: LimitNames] { previous.merging(current) { _, new in new } }
+    var all: [(key: LimitKey, names: LimitNames)] { names.entries.map { ($0.key, $0.value) } }
+}
+
+extension LimitKey: OwnedKey {
+    typealias Owner = SoleOwner
 }

@@ -7,6 +7,8 @@ internal import GatewayCore
 /// entries that the new keys of its limit share. When the key gets an entry of its own, the debt of the shared entry is
 /// copied to it. Filling the table therefore clears no debt. Its only effect is that new keys slow each other down
 /// until other debts have expired.
+///
+/// `ThrottleTable`, the table of failed logins, describes why it is another type.
 struct LimitTable {
     /// The number of entries that the new keys of one limit share in a full table.
     static let sharedPlaces: UInt64 = 64

@@ -59,7 +59,7 @@ struct RequestFramer {
     /// The number of bytes that no request has consumed yet.
     var bufferedBytes: Int { buffer.readableBytes }
 
-    /// The allocated size of the buffer for those bytes.
+    /// The allocated size of the buffer for those bytes. Tests read it to check that a large request leaves none.
     var bufferCapacity: Int { buffer.storageCapacity }
 
     /// The memory that an incomplete request holds, in bytes. Memory shared by head and body counts twice.

@@ -53,6 +53,7 @@ public final class AuditIndex: Sendable {
     static let fileName = "index.sqlite"
 
     /// Opens the index of the journal in the directory, or creates an empty one. Blocks.
+    /// For tests and benchmarks; an `AuditTrail` opens its index with its own `SegmentFiles`.
     public convenience init(directory: String) throws(Failure) {
         try self.init(SegmentFiles(directory: directory))
     }

@@ -4,6 +4,7 @@ internal import GatewayCore
 
 extension AuditIndex {
     /// Passes the matching lines to `onLine` in the journal's order, without their line feeds. Blocks.
+    /// For tests and benchmarks, which query the index alone; the commands query an `AuditTrail`.
     ///
     /// - Parameter limit: The maximum number of lines. If more match, the newest are returned.
     /// - Returns: Whether more lines match than the limit.

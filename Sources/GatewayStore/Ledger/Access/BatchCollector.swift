@@ -5,7 +5,7 @@ final class BatchCollector<Work: Sendable>: Sendable {
     /// The collected work; nil while no work runs.
     private let collected = Mutex<[Work]?>(nil)
 
-    /// The number of collected items.
+    /// The number of collected items. For tests.
     var count: Int { collected.withLock { $0?.count ?? 0 } }
 
     /// Adds an item.

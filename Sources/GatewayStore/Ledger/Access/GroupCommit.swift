@@ -45,7 +45,7 @@ final class GroupCommit: Sendable {
         self.health = health
     }
 
-    /// The number of waiting changes.
+    /// The number of waiting changes. For tests.
     var count: Int { waiting.withLock(\.count) }
 
     /// Writes a change durably. Resumes once it is on disk or has failed.

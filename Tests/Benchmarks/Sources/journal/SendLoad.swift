@@ -106,7 +106,6 @@ struct SendLoad {
 private struct NoJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {}
     func note(_ record: JournalRecord) {}
-    var outage: JournalUnavailable? { nil }
 }
 
 /// The backend's handler, which responds to each request. Each read is one request.

@@ -5,7 +5,7 @@ public struct ConformanceResult: Sendable, Hashable, CustomStringConvertible {
     /// The process's mistake, or nil if the check passed.
     public let fault: String?
 
-    /// Whether the check passed.
+    /// Whether the check passed. For tests of a process.
     public var isGood: Bool { fault == nil }
 
     /// `ok      hello`, or `FAILED  hello: why`.

@@ -1,6 +1,7 @@
 internal import GatewayCore
 
-/// The JOSE header of an unverified token (RFC 7515, section 4). Only the key id in it is used.
+/// The JOSE header of an unverified token (RFC 7515, section 4). The key id in it selects a key; all else
+/// is only compared with what that key allows.
 struct JoseHeader {
     /// All members of the header.
     let members: JSONValue

@@ -5,8 +5,6 @@ struct PAMCode: Hashable, Sendable, CustomStringConvertible {
     /// The code, `PAM_SUCCESS` to `PAM_INCOMPLETE`, or 254 for any other value.
     let number: UInt8
 
-    static let success = PAMCode(PAM_SUCCESS)
-
     init(_ status: CInt) {
         number = (0..<32).contains(status) ? UInt8(status) : 254
     }

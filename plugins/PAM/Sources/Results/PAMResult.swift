@@ -1,6 +1,7 @@
 internal import GatewayCore
 
-/// The decision on a worker's findings. The only place that maps PAM codes to acceptance or rejection.
+/// The decision on a worker's findings. `PAMCode.meaning` classifies each code; only this type accepts or rejects a
+/// login by those classes.
 enum PAMResult: Sendable, Hashable {
     /// The account is valid, and for a login the password too.
     case granted(name: String, groups: Set<GroupName>)

@@ -77,7 +77,7 @@ struct PAMResultTests {
         #expect(verdict(0, 0, uid: 1, minimumUID: 1) == Self.granted)
         #expect(verdict(0, 0, uid: .max) == Self.granted)
         #expect(verdict(7, nil, uid: 0) == .refused(.wrong, isKnown: true))
-        var findings = WorkerResult(authentication: .success, account: .success, user: "alice", entry: .absent)
+        var findings = WorkerResult(authentication: PAMCode(0), account: PAMCode(0), user: "alice", entry: .absent)
         #expect(PAMResult(findings, of: .login, minimumUID: 1) == .refused(.disabled, isKnown: false))
         findings.entry = .unreadable
         #expect(PAMResult(findings, of: .login, minimumUID: 1) == .undecided)

@@ -10,7 +10,7 @@ struct PacketTests {
         operation: .login, service: "notify-gateway", user: "b\u{F6}b@example.com", remoteHost: "2001:db8::1",
         password: Secret("correct horse".utf8))
     private static let findings = WorkerResult(
-        authentication: .success, account: PAMCode(13), user: "alice",
+        authentication: PAMCode(0), account: PAMCode(13), user: "alice",
         entry: .found(.init(uid: 4_000_000_000, groups: Set(["dispatch", "sales"].compactMap(GroupName.init)))))
 
     private static func bytes(_ request: WorkerRequest, _ nonce: Nonce) throws -> [UInt8] {

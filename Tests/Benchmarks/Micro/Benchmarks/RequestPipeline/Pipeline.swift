@@ -83,7 +83,6 @@ private final class Pipeline {
 private struct ForgetfulJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {}
     func note(_ record: JournalRecord) {}
-    var outage: JournalUnavailable? { nil }
 }
 
 private struct ReadyBackend: Backend {

@@ -1,0 +1,8 @@
+public import GatewayCore
+
+extension RegistrationLedger {
+    /// Claims on behalf of a caller that cannot be revoked.
+    public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
+        try await begin(request, now: now, isRevoked: { false })
+    }
+}
