@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A hash table of sends with an idempotency key. Linked lists order its entries by age: one of all sends, and one for
 /// each user.

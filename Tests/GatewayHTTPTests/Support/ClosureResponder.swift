@@ -1,5 +1,6 @@
 import Gateway
 import GatewayCore
+import GatewaySupport
 import NIOCore
 
 /// A request pipeline that responds with the result of a closure. A rejection has its code as the body.

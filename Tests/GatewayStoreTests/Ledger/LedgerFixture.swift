@@ -3,6 +3,7 @@ import GatewayCore
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 /// A ledger in a separate directory, with helpers for the tests.
 struct LedgerFixture {

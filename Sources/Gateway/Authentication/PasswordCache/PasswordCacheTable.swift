@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// A bounded table of cached results, grouped by user so that a change of one user is applied quickly.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The JOSE header of an unverified token (RFC 7515, section 4). Only the key id in it is used.
 struct JoseHeader {
