@@ -31,17 +31,19 @@ let yams = product("Yams", "Yams")
 let grdb = product("GRDB", "GRDB.swift")
 let arguments = product("ArgumentParser", "swift-argument-parser")
 
-// The layers, lowest first. A target may name only what stands above it in this list (plug-ins: GatewayCore alone).
+// The layers, lowest first. A target may name only what stands above it in this list (plug-ins:
+// GatewayCore and GatewaySupport).
 let package = Package(
     name: "notify-gateway",
     products: [
         .executable(name: "notify-gateway", targets: ["notify-gateway"]),
         // For the benchmarks and the fuzzers, which are packages of their own.
+        .library(name: "GatewaySupport", targets: ["GatewaySupport"]),
         .library(name: "GatewayCore", targets: ["GatewayCore"]),
         .library(name: "Gateway", targets: ["Gateway"]),
         .library(name: "GatewayHTTP", targets: ["GatewayHTTP"]),
         .library(name: "GatewayStore", targets: ["GatewayStore"]),
-        .library(name: "GatewayServer", targets: ["GatewayServer"]),
+        .library(name: "GatewayOperations", targets: ["GatewayOperations"]),
         .library(name: "GatewayTesting", targets: ["GatewayTesting"]),
         .library(name: "StaticUsers", targets: ["StaticUsers"]),
         .library(name: "HMACToken", targets: ["HMACToken"]),
@@ -63,22 +65,23 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
-            name: "GatewayCore", dependencies: ["CLibcrypto", logging, nioCore, nioPosix, yams], exclude: ["README.md"],
-            swiftSettings: strict),
-        // Beside GatewayCore, for it and for plug-ins that keep keys or hashes in files.
-        .target(
-            name: "SecretFiles", dependencies: ["GatewayCore"], exclude: ["README.md"], swiftSettings: strict),
-        .target(
-            name: "Gateway", dependencies: ["GatewayCore", logging, nioCore], exclude: ["README.md"],
+            name: "GatewaySupport", dependencies: ["CLibcrypto", nioPosix, yams], exclude: ["README.md"],
             swiftSettings: strict),
         .target(
-            name: "GatewayStore", dependencies: ["GatewayCore", logging, nioCore, nioPosix, grdb],
-            exclude: ["README.md"],
+            name: "GatewayCore", dependencies: ["GatewaySupport", logging], exclude: ["README.md"],
             swiftSettings: strict),
+        .target(
+            name: "Gateway", dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore], exclude: ["README.md"],
+            swiftSettings: strict),
+        .target(
+            name: "GatewayStore", dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, grdb],
+            exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayHTTP",
             dependencies: [
-                "CMalloc", "Gateway", "GatewayCore", logging, nioCore, nioPosix, nioTLS, nioSSL, nioHTTP2, nioHPACK,
+                "CMalloc", "Gateway", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, nioTLS, nioSSL,
+                nioHTTP2,
+                nioHPACK,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -86,21 +89,38 @@ let package = Package(
             dependencies: [logging, nioCore, lifecycle, hummingbird, hummingbirdCore],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
+            name: "GatewayConfiguration",
+            dependencies: [
+                "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", logging, nioCore, nioPosix,
+            ],
+            exclude: ["README.md"], swiftSettings: strict),
+        .target(
+            name: "GatewayOperations",
+            dependencies: [
+                "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport",
+                "NotifyBackend", logging, nioCore, nioPosix, lifecycle,
+            ],
+            exclude: ["README.md"], swiftSettings: strict),
+        .target(
             name: "GatewayServer",
             dependencies: [
-                "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "NotifyBackend", "SecretFiles",
-                logging, coreMetrics, nioCore, nioPosix, nioSSL, lifecycle, signals, hummingbird, hummingbirdCore,
+                "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations", "GatewayStore",
+                "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore, nioPosix, lifecycle, signals, hummingbird,
+                hummingbirdCore,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayTesting",
-            dependencies: ["Gateway", "GatewayCore", "GatewayHTTP", logging, nioCore, nioPosix, nioEmbedded],
+            dependencies: [
+                "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", logging, nioCore, nioPosix, nioEmbedded,
+            ],
             exclude: ["README.md"], swiftSettings: strict),
         .executableTarget(
             name: "notify-gateway",
             dependencies: [
-                "GatewayCore", "GatewayServer", "GatewayStore", "NotifyBackend", "StaticUsers", "HMACToken", "PAM",
-                "ExternalProcess", "ForwardAuth", arguments, logging,
+                "GatewayConfiguration", "GatewayCore", "GatewayOperations", "GatewayServer", "GatewayStore",
+                "GatewaySupport", "NotifyBackend", "StaticUsers", "HMACToken", "PAM", "ExternalProcess", "ForwardAuth",
+                arguments, logging,
             ],
             swiftSettings: strict),
 
@@ -109,79 +129,103 @@ let package = Package(
             name: "CLibcrypt", path: "plugins/StaticUsers/CLibcrypt", pkgConfig: "libcrypt",
             providers: [.apt(["libcrypt-dev"])]),
         .target(
-            name: "StaticUsers", dependencies: ["GatewayCore", "SecretFiles", "CLibcrypt", logging],
+            name: "StaticUsers", dependencies: ["GatewayCore", "GatewaySupport", "CLibcrypt", logging],
             path: "plugins/StaticUsers/Sources", swiftSettings: strict),
         .testTarget(
             name: "StaticUsersTests",
-            dependencies: ["StaticUsers", "GatewayCore", "GatewayTesting", "SecretFiles", nioPosix],
+            dependencies: ["StaticUsers", "GatewayCore", "GatewaySupport", "GatewayTesting", nioPosix],
             path: "plugins/StaticUsers/Tests", swiftSettings: strict),
         .target(
-            name: "HMACToken", dependencies: ["GatewayCore", "SecretFiles", "CLibcrypto", logging],
+            name: "HMACToken", dependencies: ["GatewayCore", "GatewaySupport", "CLibcrypto", logging],
             path: "plugins/HMACToken/Sources", swiftSettings: strict),
         .testTarget(
-            name: "HMACTokenTests", dependencies: ["HMACToken", "GatewayCore", "GatewayTesting"],
+            name: "HMACTokenTests", dependencies: ["HMACToken", "GatewayCore", "GatewaySupport", "GatewayTesting"],
             path: "plugins/HMACToken/Tests", swiftSettings: strict),
 
         .systemLibrary(
             name: "CPAM", path: "plugins/PAM/CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
         .target(
-            name: "PAM", dependencies: ["GatewayCore", "CPAM", logging], path: "plugins/PAM/Sources",
-            swiftSettings: strict),
+            name: "PAM", dependencies: ["GatewayCore", "GatewaySupport", "CPAM", logging],
+            path: "plugins/PAM/Sources", swiftSettings: strict),
         .testTarget(
             name: "PAMTests",
-            dependencies: ["PAM", "GatewayCore", "GatewayTesting", "notify-gateway"],
+            dependencies: ["PAM", "GatewayCore", "GatewaySupport", "GatewayTesting", "notify-gateway"],
             path: "plugins/PAM/Tests", swiftSettings: strict),
 
         .target(
-            name: "ExternalProcess", dependencies: ["GatewayCore", logging, nioCore, nioPosix],
+            name: "ExternalProcess", dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore, nioPosix],
             path: "plugins/ExternalProcess/Sources", swiftSettings: strict),
         .testTarget(
             name: "ExternalProcessTests",
             dependencies: [
-                "ExternalProcess", "GatewayCore", "GatewayTesting", logging, nioCore, nioPosix, nioEmbedded,
+                "ExternalProcess", "GatewayCore", "GatewaySupport", "GatewayTesting", logging, nioCore, nioPosix,
+                nioEmbedded,
             ],
             path: "plugins/ExternalProcess/Tests", swiftSettings: strict),
         .target(
             name: "ForwardAuth",
-            dependencies: ["GatewayCore", logging, nioCore, nioPosix, nioHTTP1, nioSSL, httpClient],
+            dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, nioHTTP1, nioSSL, httpClient],
             path: "plugins/ForwardAuth/Sources", swiftSettings: strict),
         .testTarget(
             name: "ForwardAuthTests",
             dependencies: [
-                "ForwardAuth", "GatewayCore", "GatewayTesting", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient,
+                "ForwardAuth", "GatewayCore", "GatewaySupport", "GatewayTesting", nioCore, nioPosix, nioHTTP1, nioSSL,
+                httpClient,
             ],
             path: "plugins/ForwardAuth/Tests", swiftSettings: strict),
 
-        .testTarget(name: "GatewayCoreTests", dependencies: ["GatewayCore", "GatewayTesting"], swiftSettings: strict),
         .testTarget(
-            name: "GatewayTests", dependencies: ["Gateway", "GatewayCore", "GatewayTesting", logging, nioCore],
+            name: "GatewaySupportTests", dependencies: ["GatewaySupport", "GatewayTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "GatewayCoreTests", dependencies: ["GatewayCore", "GatewaySupport", "GatewayTesting"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: ["Gateway", "GatewayCore", "GatewaySupport", "GatewayTesting", logging, nioCore],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayStoreTests",
-            dependencies: ["GatewayStore", "GatewayCore", "GatewayTesting", logging, nioCore, nioPosix, grdb],
+            dependencies: [
+                "GatewayStore", "GatewayCore", "GatewaySupport", "GatewayTesting", logging, nioCore, nioPosix, grdb,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayHTTPTests",
             dependencies: [
-                "GatewayHTTP", "Gateway", "GatewayCore", "GatewayTesting", nioCore, nioEmbedded, nioPosix, nioSSL,
-                nioTLS, nioHTTP1, nioHTTP2, nioHPACK,
+                "GatewayHTTP", "Gateway", "GatewayCore", "GatewaySupport", "GatewayTesting", nioCore, nioEmbedded,
+                nioPosix, nioSSL, nioTLS, nioHTTP1, nioHTTP2, nioHPACK,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "NotifyBackendTests", dependencies: ["NotifyBackend", logging, lifecycle, nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
+            name: "GatewayConfigurationTests",
+            dependencies: [
+                "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
+                "StaticUsers", "HMACToken", "PAM", "ExternalProcess", "ForwardAuth", logging, nioCore, nioPosix,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "GatewayOperationsTests",
+            dependencies: [
+                "GatewayOperations", "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore",
+                "GatewaySupport", "GatewayTesting", "StaticUsers", logging, nioCore, nioPosix, nioEmbedded,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "GatewayServerTests",
             dependencies: [
-                "GatewayServer", "Gateway", "GatewayCore", "GatewayStore", "GatewayTesting", "StaticUsers", "HMACToken",
-                "PAM", "ExternalProcess", "ForwardAuth", logging, coreMetrics, nioCore, nioPosix, nioEmbedded,
+                "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
+                "GatewayStore", "GatewaySupport", "GatewayTesting", "StaticUsers", logging, coreMetrics, nioCore, nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "GatewayServer", "Gateway", "GatewayStore", "GatewayCore", "GatewayTesting", "NotifyBackend",
-                "StaticUsers", "HMACToken", "PAM", "notify-gateway", nioCore, nioPosix, nioSSL, logging, coreMetrics,
+                "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
+                "GatewayStore", "GatewaySupport", "GatewayTesting", "NotifyBackend", "StaticUsers", "HMACToken", "PAM",
+                "notify-gateway", nioCore, nioPosix, nioSSL, logging, coreMetrics,
             ],
             swiftSettings: strict),
     ]

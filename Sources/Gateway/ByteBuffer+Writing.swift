@@ -1,4 +1,4 @@
-package import GatewayCore
+package import GatewaySupport
 package import NIOCore
 
 extension ByteBuffer {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 // The phases of `Gateway` that the dry run also uses, created from the configuration.
 

@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 public import NIOCore
 
 /// The request pipeline. `serve(_:)` contains the complete sequence of phases. Each phase consumes the value of the

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 public import Logging
 
 /// The external dependencies of a gateway: stores, backend, clocks and timers.

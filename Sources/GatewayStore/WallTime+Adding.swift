@@ -1,4 +1,4 @@
-internal import GatewayCore
+internal import GatewaySupport
 
 extension WallTime {
     /// Returns the time that is later by the number of microseconds, limited to the range of the type.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The requests of the shipped clients, byte for byte as their HTTP stacks write them: header order, spacing, and
 /// escaping or the lack of it.

@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// A monotonic clock and a wall clock that move only when the test moves them.

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// A session store in memory whose writes can be made to fail.

@@ -1,5 +1,6 @@
 public import Gateway
 public import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 extension Peer {

@@ -1,5 +1,6 @@
 public import Gateway
 public import GatewayCore
+public import GatewaySupport
 
 extension Response {
     /// The body as text.

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// A ledger that decides as the test says and records its calls. It never makes a caller wait.

@@ -1,5 +1,6 @@
 public import Gateway
 public import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// A gateway with test doubles for its clock, ledger, journal, backend and users. It uses no socket and no file, and

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// A token issuer with numbered tokens. The test sets the status of its accounts.

@@ -1,5 +1,6 @@
 public import ArgumentParser
 public import GatewayCore
+import GatewaySupport
 
 extension Duration: @retroactive ExpressibleByArgument {
     /// Parses a duration as the configuration writes it, such as `30min`.

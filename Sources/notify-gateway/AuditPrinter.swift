@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 
 /// Prints journal records. A table is printed once all records have been added; JSON and CSV are printed record by
 /// record.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import GatewayCore
+import GatewaySupport
 
 /// A time on the command line: RFC 3339, a day in UTC, or a span until now.
 enum AuditTime: ExpressibleByArgument {

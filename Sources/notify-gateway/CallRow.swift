@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 
 /// A row of the table for one call or for one record without a call. It combines all records of the call.
 struct CallRow {

@@ -1,3 +1,4 @@
+import GatewayConfiguration
 import GatewayServer
 
 /// The text that a demo prints: commands to try, and the location of its files.

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 
 /// The text of an explanation: a line for each deciding fact, a table of the limits, and the requests to the backend.
 struct ExplanationText {

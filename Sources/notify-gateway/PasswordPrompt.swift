@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewaySupport
 
 /// Reads a new password: twice without echo from a terminal, once from a pipe. The command line is never used, because
 /// other users of the machine can read it.

@@ -1,6 +1,6 @@
 import ExternalProcess
 import ForwardAuth
-import GatewayServer
+import GatewayConfiguration
 import HMACToken
 import PAM
 import StaticUsers

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 
 /// A table of results for people: a header line, then one line per result, with columns as wide as their content.
 struct ResultTable {

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 import HMACToken
 
 /// The result of inspecting a token, as JSON and as rows.

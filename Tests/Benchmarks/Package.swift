@@ -29,7 +29,10 @@ let package = Package(
     targets: [
         // A gateway process, a fixed backend, and clients.
         .target(
-            name: "BenchmarkSupport", dependencies: [gateway("GatewayCore"), gateway("HMACToken"), nioCore, nioPosix],
+            name: "BenchmarkSupport",
+            dependencies: [
+                gateway("GatewaySupport"), gateway("GatewayCore"), gateway("HMACToken"), nioCore, nioPosix,
+            ],
             swiftSettings: strict),
         .executableTarget(name: "forward", dependencies: [nioCore, nioPosix, arguments], swiftSettings: strict),
         .executableTarget(
@@ -37,8 +40,8 @@ let package = Package(
         .executableTarget(
             name: "scaling",
             dependencies: [
-                "BenchmarkSupport", gateway("GatewayCore"), gateway("GatewayStore"), nioCore, nioPosix, logging,
-                arguments,
+                "BenchmarkSupport", gateway("GatewaySupport"), gateway("GatewayCore"), gateway("GatewayStore"), nioCore,
+                nioPosix, logging, arguments,
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             swiftSettings: strict),
@@ -47,15 +50,17 @@ let package = Package(
         .executableTarget(
             name: "login-timing",
             dependencies: [
-                gateway("GatewayCore"), gateway("StaticUsers"), gateway("HMACToken"), nioPosix, logging, arguments,
+                gateway("GatewaySupport"), gateway("GatewayCore"), gateway("StaticUsers"), gateway("HMACToken"),
+                nioPosix,
+                logging, arguments,
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "journal",
             dependencies: [
-                "BenchmarkSupport", gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"),
-                gateway("GatewayStore"),
-                gateway("GatewayTesting"), nioCore, nioPosix, logging, arguments,
+                "BenchmarkSupport", gateway("GatewaySupport"), gateway("GatewayCore"), gateway("Gateway"),
+                gateway("GatewayHTTP"), gateway("GatewayStore"), gateway("GatewayTesting"), nioCore, nioPosix, logging,
+                arguments,
             ],
             swiftSettings: strict),
     ]

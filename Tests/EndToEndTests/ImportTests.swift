@@ -1,4 +1,5 @@
 import Foundation
+import GatewaySupport
 import GatewayTesting
 import NotifyBackend
 import Testing

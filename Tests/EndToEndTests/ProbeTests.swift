@@ -2,12 +2,14 @@ import Foundation
 import Gateway
 import GatewayCore
 import GatewayHTTP
+import GatewaySupport
 import GatewayTesting
 import Logging
 import NIOCore
 import NotifyBackend
 import Testing
 
+@testable import GatewayOperations
 @testable import GatewayServer
 
 @Suite("The probe command") struct ProbeTests {

@@ -24,8 +24,8 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"), gateway("GatewayStore"),
-                gateway("GatewayServer"), gateway("HMACToken"),
+                gateway("GatewaySupport"), gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"),
+                gateway("GatewayStore"), gateway("GatewayOperations"), gateway("HMACToken"),
                 nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
             ],

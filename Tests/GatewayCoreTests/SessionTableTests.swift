@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 import Testing
 
 @Suite("Sessions and revocations in memory")

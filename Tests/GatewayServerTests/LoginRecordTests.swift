@@ -7,6 +7,7 @@ import Testing
 @testable import Gateway
 @testable import GatewayServer
 @testable import GatewayStore
+@testable import GatewaySupport
 
 /// The shipped rules for log monitors, compared with the output of the gateway.
 @Suite("Failed logins in log and journal")

@@ -1,7 +1,9 @@
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
 import Testing
 
+@testable import GatewayConfiguration
 @testable import GatewayServer
 
 @Suite("Settings that need a restart")

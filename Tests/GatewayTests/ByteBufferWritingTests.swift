@@ -1,4 +1,4 @@
-import GatewayCore
+import GatewaySupport
 import NIOCore
 import Testing
 

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// The verification of credentials: queries the authenticators within a deadline; for passwords, uses a cache and a

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// A delay for rejected passwords, so that the response time does not reveal the reason of the rejection.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// The parsed `Authorization` field: Basic (RFC 7617) or Bearer (RFC 6750).

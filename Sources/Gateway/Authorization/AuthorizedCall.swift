@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A call that the caller may make, with its registration claimed in the ledger. Only the authorize phase creates one.
 struct AuthorizedCall: ~Copyable {

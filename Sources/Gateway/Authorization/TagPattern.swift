@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 
 /// A pattern of tags: the characters of tags, and `*` for any number of characters. Compared without case.
 public struct TagPattern: Sendable, Hashable, CustomStringConvertible {

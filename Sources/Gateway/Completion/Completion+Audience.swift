@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// The numbers of members of an audience that a send reached, skipped, and failed to reach.

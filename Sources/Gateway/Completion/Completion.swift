@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// The complete phase, the last one: records exactly one outcome for each intent, and creates the response to the

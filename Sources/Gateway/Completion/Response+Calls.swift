@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 // The responses that unmodified clients accept as success (contract: clients).
 

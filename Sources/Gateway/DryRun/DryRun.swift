@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// A dry run of a call: the phases of `Gateway.serve(_:)` up to the plan, for a caller whose identity is assumed.
 ///

@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 
 /// A parsed call as named parameters, for display.
 public struct ExplainedCall: Sendable, Hashable {

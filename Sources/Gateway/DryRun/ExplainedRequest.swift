@@ -1,4 +1,3 @@
-internal import GatewayCore
 internal import NIOCore
 
 /// A request that the backend would receive, unchanged except for the credential, which is hidden.

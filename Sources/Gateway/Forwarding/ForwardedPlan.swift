@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// A plan after forwarding, with its result. Only the forward phase creates one.

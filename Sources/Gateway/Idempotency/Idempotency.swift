@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A call that repeats no earlier send. Only the deduplicate phase creates one.
 struct DeduplicatedCall: ~Copyable {

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// The sends with an idempotency key of the last 24 hours and their results, so that no send is repeated.

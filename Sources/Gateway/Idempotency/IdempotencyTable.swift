@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A table of sends with an idempotency key. It is bounded in total and for each user.
 ///

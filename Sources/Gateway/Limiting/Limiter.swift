@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// The rate limiter: counts calls against the limits, in bounded memory.

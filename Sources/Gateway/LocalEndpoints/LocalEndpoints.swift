@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// The handlers of the gateway's own endpoints, which replace forwarding and completion for calls without the backend.

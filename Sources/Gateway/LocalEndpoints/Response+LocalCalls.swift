@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 extension Response {
     /// Returns the response with a new token (RFC 6749, section 5.1) and its session.

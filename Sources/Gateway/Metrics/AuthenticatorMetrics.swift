@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The metrics of the authenticators with one plug-in name: results, durations and cache hits. Lock-free; safe on any
 /// thread.

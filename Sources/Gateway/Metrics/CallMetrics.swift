@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// The metrics of calls, by action, result, phase, limit and authenticator. They survive reloads of the configuration

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A parsed call: one of the operations that the gateway supports, with valid parameters.
 enum Call: Sendable {

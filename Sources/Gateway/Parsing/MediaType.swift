@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// Checks of `Content-Type` and `Content-Encoding` (contract: client rule 8).

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// The rule for reading the text of a message from a body, which some clients build without escaping (contract: client

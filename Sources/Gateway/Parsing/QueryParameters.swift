@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// The parameters of a query: split at `&`, percent-decoded once, valid UTF-8. Each name must be known and unique.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// The query of `GET /auth/notifications-received`.

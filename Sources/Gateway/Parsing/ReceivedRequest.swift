@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 public import NIOCore
 
 /// A complete request from the listener: framed, within the size limits, and not parsed yet.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// The body of a registration: `Platform`, `Handle` and `Tags`, with names in any case.

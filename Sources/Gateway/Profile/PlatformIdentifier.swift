@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 
 /// A backend's name for a push service, for example `fcm`: 1–32 bytes of `A–Z a–z 0–9 _ . -`, sent unchanged.
 ///

@@ -1,4 +1,4 @@
-public import GatewayCore
+public import GatewaySupport
 
 /// The credential that identifies the user to the backend. The gateway has authenticated the user, and the backend
 /// trusts the gateway.

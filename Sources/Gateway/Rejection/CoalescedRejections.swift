@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The coalesced journal records of rejections: the first of a kind at once, then one record a second with its count.
 ///

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A rate limiter of log and journal entries, so that no client can fill the disk. Events with an equal `Kind` are
 /// coalesced: the first one is written at once, and the later ones of each period become one entry with their count.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The response to a rejected call: a problem document (RFC 9457) without internal details and without any byte of the
 /// request.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// The recorder of rejections in the journal, coalesced. Shared by all event loops; a rejection costs one short

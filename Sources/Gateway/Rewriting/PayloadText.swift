@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A message escaped for the payload that the backend builds by pasting it without escaping (contract: payloads).
 ///

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// A serializer of the gateway's own HTTP/1.1 requests from typed steps. It writes an allow-list of header fields and

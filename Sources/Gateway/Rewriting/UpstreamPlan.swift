@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The backend requests of one call, all decided before the first one is sent. Only the rewrite phase creates one.
 struct UpstreamPlan: ~Copyable {

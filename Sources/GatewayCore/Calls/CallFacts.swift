@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// The facts established about a call so far, as the log and the journal record them. Each pipeline phase adds to them.
 @dynamicMemberLookup
 public struct CallFacts: Sendable, Hashable, CustomStringConvertible {

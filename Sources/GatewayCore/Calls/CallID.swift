@@ -1,3 +1,5 @@
+package import GatewaySupport
+
 /// The id of one call. It appears in the journal and the log, and as `X-Request-Id` in the response and upstream.
 ///
 /// 32 hexadecimal digits: 64 random bits of the process, then a number that is unique within the process. Not a secret.

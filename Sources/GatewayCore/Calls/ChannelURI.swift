@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// Normalization of channel URIs that differ only in percent-encoding (RFC 3986, section 6.2.2). Without it, a second
 /// account could bind the same channel under another spelling.
 ///

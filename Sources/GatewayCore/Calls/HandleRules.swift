@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// The grammar of device handles (contract: grammars), with the hosts that channel URIs may name.
 public struct HandleRules: Sendable, Hashable {
     /// The host patterns of WNS channel URIs: a host name, or `*.` and the required suffix.

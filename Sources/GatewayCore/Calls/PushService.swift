@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// A push notification service, independent of the name that a client or a backend uses for it.
 ///
 /// `gcm`, `fcm` and `fcmv1` name one service, and therefore share one key of limits and of handle bindings.

@@ -1,3 +1,4 @@
+package import GatewaySupport
 internal import Synchronization
 
 /// The trace that a call belongs to (W3C Trace Context, Level 1): continued from a trusted peer, or started by the

@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// The members of a `tracestate` field: vendor-specific data of the systems that a trace passed (W3C Trace Context,
 /// Level 1, section 3.3).
 ///

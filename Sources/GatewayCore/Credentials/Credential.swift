@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// A credential that a caller presents. Authenticators receive it together with the peer, and never see a header.
 public enum Credential: Sendable {
     /// A user name and password of the Basic scheme (RFC 7617).

@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// The name of an audience: 1–64 bytes of `a–z 0–9 _ . -`, matched without case. Sends address it as `audience:NAME`.
 ///
 /// User names contain no colon, so an audience's address is never the name of a user.

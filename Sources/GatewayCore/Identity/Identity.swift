@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// The identity of a caller, as an authenticator established it.
 public struct Identity: Sendable, Hashable {
     // One reference, so that passing an identity between phases does not copy its members.

@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 extension NameRules {
     /// The rules as text, which a store keeps beside the names that it holds. Equal texts produce equal canonical
     /// names. `keepsLoginCase` is not part of it, because it does not affect canonical names.

@@ -1,4 +1,5 @@
 import Foundation
+import GatewaySupport
 
 /// The rules that make a name canonical: NFC, Unicode case folding, removal of at most one prefix and one suffix, then
 /// escaping.

@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// An authenticator that can list its accounts, so that the gateway notices accounts that ended.
 public protocol AccountList: ReloadableAuthenticator, AccountAuthenticator {
     /// Returns the accounts at this time. Called after every `reload()` and when the previous

@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// A kind of authenticator that the configuration can name. The program's plug-in catalogue lists all of them.
 ///
 /// Life cycle: the settings are read and then validated; then an authenticator is made and used. An authenticator that

@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// The settings that authenticators with an external verifier share: the kinds of credential, the timeout and the
 /// concurrency.
 ///

@@ -1,3 +1,4 @@
+public import GatewaySupport
 public import Logging
 
 /// The facilities that a plug-in receives. A plug-in has no other access to the gateway.

@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// A component that is based on files and can reload them while the gateway runs.
 public protocol ReloadableFiles: Sendable {
     /// The files whose change triggers a reload.

@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// An authenticator that also issues the tokens that it accepts, for `POST /auth/token`.
 public protocol TokenIssuer: Authenticator {
     /// The time from the login by password until the session expires.

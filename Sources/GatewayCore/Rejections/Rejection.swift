@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// The error of the request pipeline: a call that is rejected, and the reason.
 ///
 /// The code is mapped to a status and a problem document, to a metric label, and to the journal's word, each in one

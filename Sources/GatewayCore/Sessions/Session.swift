@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// A login session: begins with a password and continues with tokens, each issued for the previous one, until it
 /// expires.
 public struct Session: Sendable, Hashable {

@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// The id of a session: 128 random bits as 22 characters of base64url. It is not a credential.
 public struct SessionID: Sendable, Hashable, CustomStringConvertible {
     /// The id.

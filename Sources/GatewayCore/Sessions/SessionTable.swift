@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// The current sessions and revocations in memory. A value, which stores keep behind a lock.
 public struct SessionTable: Sendable {
     /// The maximum number of sessions of a user. A further session replaces the one that was renewed longest ago.

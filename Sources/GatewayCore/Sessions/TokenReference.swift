@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// The identifying claims of a presented token, without the token itself.
 public struct TokenReference: Sendable, Hashable {
     /// The id of the token (`jti`, RFC 7519, section 4.1.7).

@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// A send with an idempotency key as read back from the journal, to restore the idempotency store after a restart.
 public struct IdempotentSend: Sendable, Hashable {
     /// The sender.

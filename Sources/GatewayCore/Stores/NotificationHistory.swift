@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// A query interface for the notifications that a user has received.
 public protocol NotificationHistory: Sendable {
     /// Returns the sends to the user that were forwarded to the backend, newest first.

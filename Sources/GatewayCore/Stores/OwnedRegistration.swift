@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// One registration in the ledger. It does not contain the handle, of which the ledger keeps only a digest.
 public struct OwnedRegistration: Sendable, Hashable {
     /// The state of a registration.

@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// The ownership of device registrations. It depends on the login and the device handle; the id that a client presents
 /// only labels a registration for that client.
 ///

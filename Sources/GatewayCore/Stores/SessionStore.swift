@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// The sessions and revocations: in memory for readers, durable for writers.
 ///
 /// A revocation takes effect in memory at the start of the call. A call that throws has changed nothing: the session or token is

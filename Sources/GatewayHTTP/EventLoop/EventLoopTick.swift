@@ -1,3 +1,4 @@
+internal import GatewaySupport
 internal import NIOCore
 public import NIOPosix
 

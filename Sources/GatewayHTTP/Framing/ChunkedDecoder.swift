@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// A strict decoder for the chunked transfer coding (RFC 9112, section 7.1). It rejects white space around sizes, and a

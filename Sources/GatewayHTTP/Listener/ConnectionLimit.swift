@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import NIOCore
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A cache for the value of the `Date` field (RFC 9110, section 5.6.7), formatted once a second.
 struct DateField {

@@ -1,5 +1,6 @@
 public import Gateway
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import NIOCore
 public import NIOPosix
 

@@ -1,5 +1,6 @@
 internal import Gateway
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// A client connection that can be drained and closed by its listener.

@@ -1,5 +1,6 @@
 internal import Gateway
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// A serializer for HTTP/1.1 responses. It puts head and body into one buffer.

@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import NIOSSL
 internal import Synchronization
 

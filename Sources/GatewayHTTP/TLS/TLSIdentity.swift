@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import NIOSSL
 
 /// A certificate chain, leaf first, and the private key of the leaf.

@@ -1,4 +1,4 @@
-public import GatewayCore
+public import GatewaySupport
 
 /// Counters of connection attempts to the backend. A reload passes them to the next `Upstream`, so that the metrics
 /// stay monotonic. Any loop may use them without a lock.

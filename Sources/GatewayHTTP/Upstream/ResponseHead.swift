@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The parts of a response's head that the gateway uses.
 struct ResponseHead {

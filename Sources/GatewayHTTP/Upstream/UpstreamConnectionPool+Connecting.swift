@@ -1,5 +1,6 @@
 internal import Gateway
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 extension UpstreamConnectionPool {

@@ -1,4 +1,6 @@
+internal import GatewayConfiguration
 internal import GatewayCore
+internal import GatewaySupport
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging

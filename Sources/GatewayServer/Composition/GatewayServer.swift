@@ -1,8 +1,11 @@
 internal import Foundation
 internal import Gateway
-public import GatewayCore
+public import GatewayConfiguration
+internal import GatewayCore
 internal import GatewayHTTP
+internal import GatewayOperations
 internal import GatewayStore
+public import GatewaySupport
 public import Logging
 internal import NIOCore
 internal import NIOPosix
@@ -91,8 +94,7 @@ public struct GatewayServer: Sendable {
         let notifier = ServiceNotifier(environment: environment, clocks: clocks)
         let metrics = CallMetrics(clocks: clocks)
         let assembly = AuthenticatorAssembly(
-            plugins: configuration.authenticators, names: configuration.names, pool: pool, filePool: filePool,
-            clocks: clocks, logger: logger, metrics: metrics)
+            of: configuration, pool: pool, filePool: filePool, clocks: clocks, logger: logger, metrics: metrics)
         try requireFreeAddresses(inherited)
         let problems = await assembly.problems()
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationError(problems) }
@@ -153,12 +155,11 @@ public struct GatewayServer: Sendable {
             control = try await openControl(
                 .init(
                     throttle: parts.throttle, limiter: { parts.current.limiter.value }, names: configuration.names,
-                    reloading: reloading,
+                    reload: { await reloading.reloadNow() },
                     dryRun: parts.current.dryRun,
                     stores: StoreOperations(
-                        ledger: stores.ledger, sessions: stores.sessions, revocation: revocation,
-                        sweeper: parts.sweeper, names: configuration.names, handles: parts.current.handles,
-                        clocks: clocks)),
+                        ledger: stores.ledger, revocation: revocation, names: configuration.names,
+                        handles: parts.current.handles, clocks: clocks)),
                 stores, group)
         } catch {
             history.close()
@@ -211,9 +212,8 @@ public struct GatewayServer: Sendable {
         let sends = IdempotencyStore(clocks: clocks)
         sends.restore(stores.keyedSends)
         let revocation = UserRevocation(
-            sessions: stores.sessions, passwordCache: passwordCache, throttle: throttle, sends: sends,
-            journal: stores.journal,
-            sweeper: sweeper, logger: logger)
+            stores: stores, passwordCache: passwordCache, throttle: throttle, sends: sends, sweeper: sweeper,
+            logger: logger)
         let chain = HotSwappable(made.chain)
         let authentication = HotSwappable(configuration.authentication)
         let limiter = Limiter(configuration.limits, clocks: clocks)

@@ -1,7 +1,10 @@
 internal import Gateway
+internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewayHTTP
+internal import GatewayOperations
 internal import GatewayStore
+internal import GatewaySupport
 internal import Logging
 internal import NIOCore
 internal import NIOPosix

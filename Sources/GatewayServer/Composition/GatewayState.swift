@@ -1,6 +1,9 @@
 internal import Gateway
+internal import GatewayConfiguration
 internal import GatewayCore
+internal import GatewayOperations
 internal import GatewayStore
+internal import GatewaySupport
 internal import Logging
 
 /// The components of a gateway that outlive a reload of the configuration: its stores, and its state about callers.
@@ -41,9 +44,7 @@ struct GatewayState: Sendable {
     /// Returns the authenticators of a configuration, ready for validation and creation.
     func assembly(of configuration: ServerConfiguration) -> AuthenticatorAssembly {
         AuthenticatorAssembly(
-            plugins: configuration.authenticators, names: configuration.names, pool: pool, filePool: filePool,
-            clocks: clocks,
-            logger: logger, metrics: metrics)
+            of: configuration, pool: pool, filePool: filePool, clocks: clocks, logger: logger, metrics: metrics)
     }
 
     /// Returns the rules of a gateway of the configuration, with the present state about callers.

@@ -1,5 +1,6 @@
 internal import Foundation
-public import GatewayHTTP
+public import GatewayConfiguration
+internal import GatewayHTTP
 internal import NIOCore
 
 /// An address that the gateway cannot listen on, described for an operator.

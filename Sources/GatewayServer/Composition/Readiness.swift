@@ -1,4 +1,8 @@
+internal import GatewayCore
 internal import GatewayHTTP
+internal import GatewayOperations
+internal import GatewayStore
+internal import GatewaySupport
 internal import NIOCore
 internal import Synchronization
 
@@ -65,5 +69,21 @@ final class Readiness: Sendable {
     private func overload(now: NIODeadline) -> String? {
         guard let time = calls.withLock({ $0?.overloaded(now: now) }), time >= Self.longOverload else { return nil }
         return "overloaded: calls have been rejected for \(time.nanoseconds / 1_000_000_000) s"
+    }
+}
+
+extension GatewayStores {
+    /// Returns the readiness, which depends on whether the stores can be written.
+    func readiness(clocks: Clocks) -> Readiness {
+        Readiness(
+            stores: [
+                StoreHealthCheck("journal", clocks: clocks) { [journal] in await journal.check()?.detail },
+                // This check commits a transaction, so its result is reused for a second.
+                StoreHealthCheck("ledger", reuse: .seconds(1), clocks: clocks) { [ledger] in
+                    if let fault = ledger.fault { return fault }
+                    return await ledger.check()?.detail
+                },
+            ]
+        ) { [journal] in journal.loss }
     }
 }

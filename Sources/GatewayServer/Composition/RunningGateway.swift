@@ -1,6 +1,9 @@
 internal import Gateway
+internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewayHTTP
+internal import GatewayOperations
+internal import GatewaySupport
 internal import Logging
 internal import NIOCore
 internal import NIOPosix

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// Checks whether a store can still be written, with a time limit.

@@ -1,4 +1,5 @@
-internal import GatewayCore
+public import GatewayConfiguration
+internal import GatewaySupport
 public import Logging
 
 extension Logger {

@@ -1,5 +1,7 @@
 internal import Foundation
+internal import GatewayConfiguration
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// A log handler that writes each event as one line, a JSON object or text. Values are escaped and truncated to 256

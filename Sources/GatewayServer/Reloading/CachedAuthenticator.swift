@@ -1,5 +1,6 @@
 internal import Gateway
 internal import GatewayCore
+internal import GatewaySupport
 
 /// An authenticator that reads files and clears the password cache after it has reloaded them.
 struct CachedAuthenticator: ReloadableAuthenticator {

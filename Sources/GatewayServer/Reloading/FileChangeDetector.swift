@@ -1,4 +1,4 @@
-internal import SecretFiles
+internal import GatewaySupport
 
 /// Detects changes of files since the last check: another inode, size, modification time or status
 /// change time.

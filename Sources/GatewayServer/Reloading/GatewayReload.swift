@@ -1,6 +1,9 @@
 internal import Gateway
+internal import GatewayConfiguration
 internal import GatewayCore
+internal import GatewayOperations
 internal import GatewayStore
+internal import GatewaySupport
 internal import Logging
 
 /// Reads the whole configuration again and replaces the current one in one step. Everything is validated before

@@ -1,4 +1,6 @@
 internal import GatewayCore
+internal import GatewayOperations
+internal import GatewaySupport
 internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization

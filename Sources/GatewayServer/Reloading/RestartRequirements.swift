@@ -1,4 +1,6 @@
+internal import GatewayConfiguration
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// The changed settings that need a restart: open sockets, locked stores, and the rules for the user names in the

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// The files of authenticators and certificates, which are reloaded when they change.

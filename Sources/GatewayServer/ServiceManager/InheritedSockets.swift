@@ -1,5 +1,7 @@
 internal import Foundation
+internal import GatewayConfiguration
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The listening sockets that the service manager passes to the gateway and keeps open during a restart. They start at
 /// descriptor 3, as sd_listen_fds(3) describes. Each belongs to the listener with its address.

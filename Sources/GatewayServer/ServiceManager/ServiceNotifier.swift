@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// Sends the state of the gateway to the service manager: datagrams to the socket in `NOTIFY_SOCKET`, as sd_notify(3)

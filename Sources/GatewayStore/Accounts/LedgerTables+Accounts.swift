@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Statements on the `account` table, and on the registrations that accounts made.
 extension LedgerTables {

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// The account fingerprints in the ledger's database. At startup the gateway compares them with the authenticators'
 /// lists to detect accounts that were removed while it was stopped.

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 extension JournalFile {
     /// Returns the sends with an idempotency key that the journal in the directory recorded since the time, oldest

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The lines of one write, already chained, with the checkpoints that are due. A batch has no effect until it is on
 /// disk.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The end of the hash chain: the next line's number, and the last line's hash.
 struct JournalChain: Sendable, Hashable {

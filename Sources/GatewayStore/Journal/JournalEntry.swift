@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Glibc
 
 /// The content of journal lines before they are chained: the members between `at` and `prev`.

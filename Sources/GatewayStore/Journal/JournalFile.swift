@@ -1,5 +1,6 @@
 internal import Foundation
 public import GatewayCore
+public import GatewaySupport
 public import Logging
 
 /// The audit journal: segments of JSON Lines in one directory, chained by hash and written by one thread.

@@ -1,4 +1,4 @@
-internal import GatewayCore
+internal import GatewaySupport
 
 /// The file-system calls of the journal, one method for each, so that tests can inject failures.
 ///

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Writes the members of a journal line. Nil members are left out.
 ///

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A reader of one journal line as found on disk, without its line feed.
 ///

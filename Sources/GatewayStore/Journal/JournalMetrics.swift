@@ -1,4 +1,4 @@
-public import GatewayCore
+public import GatewaySupport
 
 /// The metrics of one journal. The writer thread updates them; any thread may read them.
 public final class JournalMetrics: Sendable {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Finds the end of the journal, repairs what a crash left incomplete, and returns the records to write about it.
 ///

@@ -1,3 +1,4 @@
+internal import GatewaySupport
 internal import Glibc
 
 /// A segment that is being written. Confined to one thread.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 extension JournalWriter {
     /// Starts a new segment if the current one is full or has reached its maximum age.

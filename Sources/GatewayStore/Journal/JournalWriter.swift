@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// Writes batches to the segments. Confined to one thread; `run` returns when the journal is closed.

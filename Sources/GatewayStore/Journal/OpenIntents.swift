@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Finds intents without an outcome, from the end of the journal back to the last `start` line. Recovery at that start
 /// wrote the earlier missing outcomes, in the batch of the `start` line itself.

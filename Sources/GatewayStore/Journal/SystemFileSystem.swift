@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Glibc
 
 /// The file-system calls of the operating system.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The ledger's key for a device handle: the push service and a keyed digest of the handle.
 struct HandleKey: Sendable, Hashable {

@@ -1,5 +1,6 @@
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The result of looking up a request in the ledger: the decision, and the locks needed to carry it out.
 struct LedgerLookup: Sendable, Hashable {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The ledger's tables and their version, stored in `PRAGMA user_version`.
 enum LedgerSchema {

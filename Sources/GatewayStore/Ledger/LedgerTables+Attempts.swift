@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Statements on update attempts. An attempt is stored before the gateway sends an update to the backend, and removed
 /// once the outcome is known.

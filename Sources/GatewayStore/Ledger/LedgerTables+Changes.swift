@@ -1,5 +1,6 @@
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A claim's request and decision, with the data that its change is checked against.
 struct LedgerTask: Sendable {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Statements on registrations that are marked for deletion at the backend.
 extension LedgerTables {

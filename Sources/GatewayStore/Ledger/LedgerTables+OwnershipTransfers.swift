@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Statements on transfers of devices between users.
 extension LedgerTables {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Statements on handles that an earlier version spelled differently. The key is a digest of the spelling, so such a
 /// handle has a different key.

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The ledger's SQL statements. Valid only during the database access that created it.
 struct LedgerTables {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 public import GatewayCore
+internal import GatewaySupport
 
 extension SQLiteLedger {
     /// Copies the ledger to a new file, and its keys to files beside it, which the copy needs. The ledger stays usable

@@ -1,5 +1,6 @@
 internal import GRDB
 public import GatewayCore
+public import GatewaySupport
 
 extension SQLiteLedger: RegistrationLedger {
     /// Locks the handle, then the registration, and decides once both are held.

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 public import GatewayCore
+internal import GatewaySupport
 internal import Glibc
 
 // The journal's checkpoint in the ledger.

@@ -1,5 +1,6 @@
 internal import GRDB
 public import GatewayCore
+internal import GatewaySupport
 
 extension SQLiteLedger {
     /// Returns the user's registrations without reservations, most recently seen first.

@@ -1,5 +1,6 @@
 internal import GRDB
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// The registration ledger in an SQLite file, with its key and its lock in files beside it.

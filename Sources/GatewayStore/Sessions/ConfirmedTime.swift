@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The wall-clock time, checked against the monotonic clock. Records expire by this time.
 ///

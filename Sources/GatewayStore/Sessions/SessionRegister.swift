@@ -1,5 +1,6 @@
 internal import GRDB
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// The sessions and revocations, held in memory for lookups and stored in the ledger's database.

@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 
 extension Authenticator {
     /// Verifies a name, normalised to a login name as the gateway does it, and a password of any bytes.

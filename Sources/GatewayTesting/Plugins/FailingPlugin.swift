@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// An authenticator that fails as configured, for tests of the gateway's behaviour with faulty plug-ins.

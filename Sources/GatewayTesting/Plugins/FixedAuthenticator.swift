@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// An authenticator with fixed passwords by login name, and fixed tokens. Counts its calls.

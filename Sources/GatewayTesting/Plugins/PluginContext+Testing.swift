@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 internal import Logging
 internal import NIOPosix
 

@@ -1,5 +1,6 @@
 internal import Foundation
 public import GatewayCore
+internal import GatewaySupport
 
 /// The examples in a plug-in's README, which tests load.
 public struct PluginReadme {

@@ -1,7 +1,9 @@
 import ArgumentParser
+import GatewayConfiguration
 import GatewayCore
 import GatewayServer
 import GatewayStore
+import GatewaySupport
 
 extension AuditCommand {
     /// `audit key`: prints the public key that verifies the journal's checkpoints.

@@ -1,7 +1,9 @@
 import ArgumentParser
+import GatewayConfiguration
 import GatewayCore
 import GatewayServer
 import GatewayStore
+import GatewaySupport
 
 extension AuditCommand {
     /// `audit list`: lists calls or records, the newest last.

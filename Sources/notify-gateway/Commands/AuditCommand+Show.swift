@@ -2,6 +2,7 @@ import ArgumentParser
 import GatewayCore
 import GatewayServer
 import GatewayStore
+import GatewaySupport
 
 extension AuditCommand {
     /// `audit show`: prints all records of one call.

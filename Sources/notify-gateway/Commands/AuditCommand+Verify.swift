@@ -1,8 +1,11 @@
 import ArgumentParser
 import Foundation
+import GatewayConfiguration
 import GatewayCore
+import GatewayOperations
 import GatewayServer
 import GatewayStore
+import GatewaySupport
 
 extension AuditCommand {
     /// `audit verify`: verifies that the journal is unchanged.

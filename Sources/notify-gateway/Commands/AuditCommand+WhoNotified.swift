@@ -1,7 +1,9 @@
 import ArgumentParser
+import GatewayConfiguration
 import GatewayCore
 import GatewayServer
 import GatewayStore
+import GatewaySupport
 
 extension AuditCommand {
     /// `audit who-notified`: lists the senders of a user's notifications.

@@ -1,7 +1,10 @@
 import ArgumentParser
+import GatewayConfiguration
 import GatewayCore
+import GatewayOperations
 import GatewayServer
 import GatewayStore
+import GatewaySupport
 
 /// The filter options of the commands that list records.
 struct AuditFilterOption: ParsableArguments {

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import GatewayConfiguration
 import GatewayServer
 import Logging
 public import NotifyBackend

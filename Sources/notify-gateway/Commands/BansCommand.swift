@@ -1,6 +1,8 @@
 import ArgumentParser
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 
 /// `bans`: lists and lifts the login bans of the running gateway.
 struct BansCommand: AsyncParsableCommand {

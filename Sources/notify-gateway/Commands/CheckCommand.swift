@@ -1,6 +1,8 @@
 import ArgumentParser
+import GatewayConfiguration
 import GatewayCore
 import GatewayServer
+import GatewaySupport
 
 /// `check`: reports every problem of a configuration, and changes nothing.
 struct CheckCommand: AsyncParsableCommand {

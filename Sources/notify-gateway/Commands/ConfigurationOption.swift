@@ -1,6 +1,7 @@
 import ArgumentParser
+import GatewayConfiguration
 import GatewayCore
-import GatewayServer
+import GatewaySupport
 
 /// The option for the path of the configuration, shared by all commands that read it.
 struct ConfigurationOption: ParsableArguments {

@@ -1,7 +1,10 @@
 import ArgumentParser
 import Foundation
+import GatewayConfiguration
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 import Logging
 
 /// The options of all commands that query the running gateway: its configuration, and the output format.

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
+import GatewayConfiguration
 import GatewayCore
 import GatewayServer
+import GatewaySupport
 import Logging
 import NotifyBackend
 import StaticUsers

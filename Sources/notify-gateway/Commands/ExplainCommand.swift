@@ -1,6 +1,8 @@
 import ArgumentParser
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 
 /// `explain`: shows how the gateway would process a call.
 struct ExplainCommand: AsyncParsableCommand {

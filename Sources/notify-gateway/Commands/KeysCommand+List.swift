@@ -1,5 +1,6 @@
 import ArgumentParser
 import GatewayCore
+import GatewaySupport
 import HMACToken
 
 extension KeysCommand {

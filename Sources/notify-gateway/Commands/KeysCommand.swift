@@ -1,6 +1,7 @@
 public import ArgumentParser
 import GatewayCore
 import GatewayServer
+import GatewaySupport
 public import HMACToken
 
 /// `keys`: lists and changes the keys that sign tokens.

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 
 /// `ledger`: commands for the database of registrations and sessions.
 struct LedgerCommand: AsyncParsableCommand {

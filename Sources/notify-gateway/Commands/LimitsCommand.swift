@@ -1,6 +1,8 @@
 import ArgumentParser
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 
 /// `limits`: shows and resets the limits of the running gateway.
 struct LimitsCommand: AsyncParsableCommand {

@@ -1,6 +1,9 @@
 import ArgumentParser
+import GatewayConfiguration
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 import Logging
 
 /// `probe`: tests the configured backend for known vulnerabilities.

@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 
 /// `registrations`: lists, revokes and imports device registrations.
 struct RegistrationsCommand: AsyncParsableCommand {

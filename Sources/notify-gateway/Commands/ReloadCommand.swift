@@ -1,6 +1,8 @@
 import ArgumentParser
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 
 /// `reload`: makes the running gateway reload its configuration and files.
 struct ReloadCommand: AsyncParsableCommand {

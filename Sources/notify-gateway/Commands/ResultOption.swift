@@ -1,5 +1,6 @@
 import ArgumentParser
 import GatewayCore
+import GatewaySupport
 
 /// The option for the output format, shared by all commands that print rows.
 struct ResultOption: ParsableArguments {

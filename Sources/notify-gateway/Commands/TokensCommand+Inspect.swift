@@ -1,6 +1,8 @@
 import ArgumentParser
+import GatewayConfiguration
 import GatewayCore
 import GatewayServer
+import GatewaySupport
 import HMACToken
 
 extension TokensCommand {

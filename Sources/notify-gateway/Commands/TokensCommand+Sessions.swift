@@ -1,7 +1,9 @@
 import ArgumentParser
 import Foundation
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 
 extension TokensCommand {
     /// `tokens list`: lists the sessions.

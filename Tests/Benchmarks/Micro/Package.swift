@@ -28,8 +28,8 @@ let package = Package(
             dependencies: [
                 "CAllocations",
                 .product(name: "Benchmark", package: "benchmark"),
-                gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"), gateway("GatewayStore"),
-                gateway("GatewayTesting"), gateway("HMACToken"),
+                gateway("GatewaySupport"), gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"),
+                gateway("GatewayStore"), gateway("GatewayTesting"), gateway("HMACToken"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,5 +1,7 @@
+import GatewayConfiguration
 import GatewayCore
 import GatewayServer
+import GatewaySupport
 import GatewayTesting
 import Logging
 

@@ -1,6 +1,8 @@
 import Foundation
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 import GatewayTesting
 import NotifyBackend
 import Testing

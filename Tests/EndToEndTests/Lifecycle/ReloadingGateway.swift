@@ -1,6 +1,9 @@
 import Foundation
+import GatewayConfiguration
 import GatewayCore
+import GatewayOperations
 import GatewayServer
+import GatewaySupport
 import GatewayTesting
 import HMACToken
 import StaticUsers

@@ -1,4 +1,6 @@
+import GatewayConfiguration
 import GatewayCore
+import GatewayOperations
 import GatewayServer
 import GatewayTesting
 import NotifyBackend

@@ -1,6 +1,8 @@
 import Foundation
+import GatewayConfiguration
 import GatewayCore
 import GatewayServer
+import GatewaySupport
 import GatewayTesting
 import Testing
 

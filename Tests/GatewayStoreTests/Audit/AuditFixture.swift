@@ -3,6 +3,7 @@ import GatewayCore
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 /// A closed journal of several segments, and a set of queries on it.
 struct AuditFixture {

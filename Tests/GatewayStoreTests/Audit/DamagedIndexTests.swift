@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
 import Testing
 

@@ -4,6 +4,7 @@ import Logging
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 private typealias Fixture = JournalFixture
 

@@ -3,6 +3,7 @@ import GatewayCore
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 @Suite("Audit: segments that are removed during a read", .timeLimit(.minutes(5)))
 struct VanishingSegmentTests {

@@ -3,6 +3,7 @@ import GatewayCore
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 /// The service's user can make FIFOs in the directories of the stores, which commands of root read.
 @Suite("FIFOs in place of files")

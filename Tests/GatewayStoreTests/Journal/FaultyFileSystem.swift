@@ -3,6 +3,7 @@ import GatewayCore
 import GatewayTesting
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 /// The system's file system with injected faults, and a record of what a power failure would leave.
 final class FaultyFileSystem: JournalFileSystem {

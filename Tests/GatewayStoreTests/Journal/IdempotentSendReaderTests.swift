@@ -2,6 +2,7 @@ import GatewayCore
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 @Suite("Sends with an idempotency key, read from the journal", .timeLimit(.minutes(5)))
 struct IdempotentSendReaderTests {

@@ -6,6 +6,7 @@ import Synchronization
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 /// A journal in a separate directory, on a file system with injected faults.
 struct JournalFixture {

@@ -2,6 +2,7 @@ import GatewayCore
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 private typealias Fixture = JournalFixture
 

@@ -3,6 +3,7 @@ import GatewayTesting
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 private typealias Fixture = JournalFixture
 

@@ -3,6 +3,7 @@ import GatewayCore
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 /// A line of the journal, parsed without the product's code.
 struct ReadLine {

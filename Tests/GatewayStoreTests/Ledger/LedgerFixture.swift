@@ -4,6 +4,7 @@ import GatewayTesting
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 /// A ledger in a separate directory, with helpers for the tests.
 struct LedgerFixture {

@@ -3,6 +3,7 @@ import GatewayCore
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 private typealias Fixture = LedgerFixture
 

@@ -4,6 +4,7 @@ import GatewayTesting
 import Testing
 
 @testable import GatewayStore
+@testable import GatewaySupport
 
 private typealias Fixture = LedgerFixture
 

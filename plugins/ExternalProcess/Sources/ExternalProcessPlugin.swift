@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// The `external-process` authenticator: queries a separate process, written in any language, over a Unix socket.
 ///

@@ -1,6 +1,7 @@
 import ExternalProcess
 import Foundation
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
 import NIOCore
 import Testing

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The value of the `Authorization` field, built from the credential. The client's own field is never forwarded.
 struct AuthorizationField {

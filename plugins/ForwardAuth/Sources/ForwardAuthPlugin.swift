@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// The `forward-auth` authenticator: sends a sub-request to an HTTP service, like Traefik's ForwardAuth and nginx's
 /// `auth_request`.

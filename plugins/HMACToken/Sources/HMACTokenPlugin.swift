@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// The `hmac-token` authenticator: JSON Web Tokens (RFC 7519) signed with HMAC-SHA-2, by keys that a `kid` selects.
 public enum HMACTokenPlugin: AuthenticatorPlugin {

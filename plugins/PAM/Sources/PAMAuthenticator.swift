@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 /// The authenticator that verifies passwords with PAM, in worker processes.

@@ -1,6 +1,7 @@
 internal import CPAM
 internal import Foundation
 internal import GatewayCore
+internal import GatewaySupport
 
 extension PAMPlugin.Settings {
     /// Whether the text is a valid service name: it becomes a file name and a worker's argument.

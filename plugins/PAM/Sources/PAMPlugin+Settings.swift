@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GatewayCore
+internal import GatewaySupport
 
 extension PAMPlugin {
     /// The settings under `pam:` in the configuration.

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// The `pam` authenticator: verifies passwords of system accounts with a stack of Pluggable Authentication Modules.
 public enum PAMPlugin: AuthenticatorPlugin {

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// The `static-users` authenticator: passwords against a file of names and crypt(3) hashes.
 public enum StaticUsersPlugin: AuthenticatorPlugin {

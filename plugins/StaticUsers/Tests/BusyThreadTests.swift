@@ -1,5 +1,6 @@
 import Dispatch
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
 import NIOPosix
 import Testing

@@ -1,6 +1,6 @@
 import Foundation
 import GatewayTesting
-import SecretFiles
+import GatewaySupport
 import Testing
 
 @Suite("Stamps of files")

@@ -1,7 +1,7 @@
 import Foundation
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
-import SecretFiles
 import StaticUsers
 import Testing
 

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// A cache of password verification results, so that a slow authenticator is not queried repeatedly.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The key of a cached result. It does not reveal the password.
 struct PasswordCacheKey: OwnedKey {

@@ -1,4 +1,6 @@
 internal import GatewayCore
+internal import GatewaySupport
+internal import NIOCore
 
 /// A bounded table of cached results. A change of one user is applied without a search through those of others.
 struct PasswordCacheTable {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A bounded table of pairs of user and address with a successful login. Later failed logins of a pair are charged to
 /// its entry. A full table evicts the pair whose last success is the oldest.

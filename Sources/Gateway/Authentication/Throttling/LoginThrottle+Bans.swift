@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// A temporary rejection of passwords for a user, an address, or a pair of both.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 extension LoginThrottle {

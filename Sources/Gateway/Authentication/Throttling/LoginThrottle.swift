@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// A rate limit of failed logins that never locks a user out of an account.

@@ -1,4 +1,4 @@
-public import GatewayCore
+internal import GatewayCore
 internal import Synchronization
 
 /// Limits on the calls in flight of each user and each client address. They keep a slow backend from exhausting the

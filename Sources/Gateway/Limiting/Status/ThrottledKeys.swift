@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The names behind a key of a limit.
 struct LimitNames: Sendable, Hashable {

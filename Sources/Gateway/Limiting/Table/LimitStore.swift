@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// The state that outlives a limiter: the table, and the assignment of numbers to limits. Shared by a limiter and its

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// A table of connections, grouped by the network of the peer. It selects the connection to close when room is needed.

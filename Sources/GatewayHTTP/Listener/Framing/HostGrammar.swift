@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A strict form of `uri-host [":" port]` (RFC 9110, section 7.2): a name, an IPv4 address, or an IPv6 address in
 /// brackets. An empty host is invalid.

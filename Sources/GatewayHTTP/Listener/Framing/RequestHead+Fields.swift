@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 extension RequestHead {
     /// Applies one field line. Returns whether the range of its value is stored; otherwise its bytes are no longer

@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// The memory limit for incomplete requests and unread responses of all connections. It is shared because clients can

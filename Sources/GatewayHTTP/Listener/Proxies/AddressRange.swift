@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// A range of IP addresses in CIDR notation (RFC 4632), a single address, or `unix` for all clients of a Unix socket.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// The forwarding fields of a request, as ranges in the head. They are read only from trusted proxies.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// The header of the PROXY protocol, version 1 or 2 ("The PROXY protocol", HAProxy, sections 2.1 and 2.2). It reports

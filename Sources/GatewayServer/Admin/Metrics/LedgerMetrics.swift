@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewayStore
+internal import GatewaySupport
 
 /// The metrics of the ledger. A scrape reads values that are already counted.
 enum LedgerMetrics {

@@ -1,7 +1,10 @@
 internal import Gateway
+internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewayHTTP
+internal import GatewayOperations
 internal import GatewayStore
+internal import GatewaySupport
 
 /// Collects the metrics of all components when they are scraped. It is not part of the request pipeline.
 struct MetricsCollector: Sendable {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import GatewayCore
+internal import GatewaySupport
 
 /// The metrics of the process, under the standard names of Prometheus client libraries.
 enum ProcessMetrics {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The text exposition format of Prometheus, version 0.0.4.
 enum PrometheusText {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 extension AuditIndex {
     /// Updates the index from the segments: reads appended lines, removes the entries of removed segments, and reads

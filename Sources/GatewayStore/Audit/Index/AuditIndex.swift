@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// A SQLite index of the journal's lines, stored beside the segments and built from them only.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Glibc
 
 /// The clean shutdown marker `index.clean`. It states that the last process closed the database cleanly and that the

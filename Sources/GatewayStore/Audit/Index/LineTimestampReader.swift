@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Parses the times of consecutive lines, in microseconds. Caches the last second, because most lines share it with the
 /// line before.

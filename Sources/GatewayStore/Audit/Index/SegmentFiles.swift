@@ -1,3 +1,4 @@
+internal import GatewaySupport
 internal import Glibc
 
 /// Read-only access to the segments of a journal.

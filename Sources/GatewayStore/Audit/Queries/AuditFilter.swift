@@ -1,5 +1,6 @@
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The conditions of a query: those on columns of the index, and the others, for which the line itself is read.
 struct AuditFilter: Sendable {

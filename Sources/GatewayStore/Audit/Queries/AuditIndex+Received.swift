@@ -1,5 +1,6 @@
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 extension AuditIndex {
     /// Returns the newest sends to the user that may have reached the backend. Blocks.

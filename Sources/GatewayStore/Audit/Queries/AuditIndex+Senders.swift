@@ -1,5 +1,6 @@
 internal import GRDB
 public import GatewayCore
+public import GatewaySupport
 
 extension AuditIndex {
     /// Returns the senders who notified the user since the time, most frequent first. Blocks.

@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// The position of a line in the journal.
 struct AuditLocation: Sendable, Hashable {
     /// The line's number.

@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// A query for lines of the journal. A line must match every condition that is set.
 public struct AuditQuery: Sendable, Hashable {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 extension AuditScan {
     /// The outcome results that state that the send never reached the backend.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Runs queries on the segments alone, with the same results as the index. Used while no index is usable.
 ///

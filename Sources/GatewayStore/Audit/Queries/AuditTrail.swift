@@ -1,5 +1,6 @@
 internal import Foundation
 public import GatewayCore
+public import GatewaySupport
 internal import Synchronization
 
 /// Runs queries on a journal: on its index if that is usable, otherwise on the segments.

@@ -1,3 +1,4 @@
+internal import GatewaySupport
 internal import Glibc
 
 /// The last lines of a journal and the lines appended after them, read from the segments.

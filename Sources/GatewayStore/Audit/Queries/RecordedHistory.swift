@@ -1,5 +1,6 @@
 internal import Dispatch
 public import GatewayCore
+public import GatewaySupport
 internal import Glibc
 public import Logging
 internal import Synchronization

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Glibc
 
 /// Checks the hash chain line by line. The caller passes the segments in order.

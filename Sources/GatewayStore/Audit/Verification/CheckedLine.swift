@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Glibc
 
 /// The parts of a line that the chain check needs, read by position so that a million lines take only seconds.

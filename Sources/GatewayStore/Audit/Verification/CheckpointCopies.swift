@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 
 /// The checkpoints kept outside the journal, which the journal must match.
 public struct CheckpointCopies: Sendable {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GRDB
+internal import GatewaySupport
 
 /// A read-only view of a journal's index for commands. Changes no file in the journal's directory.
 ///

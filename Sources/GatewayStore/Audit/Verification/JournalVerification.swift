@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import Glibc
 
 /// Reads a journal from its first line to its last and finds the first deviation from what was written.

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Foundation
+internal import GatewaySupport
 internal import Logging
 internal import Synchronization
 

@@ -1,3 +1,4 @@
+internal import GatewaySupport
 internal import Glibc
 
 /// A destination of checkpoint lines. Confined to one thread; may block.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 extension JournalRecovery {
     /// Compares the journal with the checkpoint stored in the ledger.

@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 
 /// The last checkpoint of a journal, as stored outside it: the number, hash and time of its line.
 public struct KnownCheckpoint: Sendable, Hashable {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Glibc
 
 /// The segments that are no longer written, in the state in which they were closed. Confined to the writer's thread.

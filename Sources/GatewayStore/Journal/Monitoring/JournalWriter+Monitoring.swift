@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 
 // Detection of changes that others make to the journal's files while it is written.

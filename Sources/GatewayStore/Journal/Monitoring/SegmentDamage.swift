@@ -1,3 +1,4 @@
+internal import GatewaySupport
 internal import Glibc
 
 /// A difference between a segment as written and the file at its path.

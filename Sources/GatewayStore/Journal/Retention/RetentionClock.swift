@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Decides whether the wall clock is reliable enough to remove segments by age. Confined to the writer's thread.
 ///

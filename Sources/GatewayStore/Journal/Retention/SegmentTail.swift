@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The last valid line of a segment.
 struct SegmentTail: Sendable, Hashable {

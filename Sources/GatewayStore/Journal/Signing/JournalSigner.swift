@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Decides when a checkpoint is due, and signs statements. A checkpoint is due after ``longestRun`` lines, and after
 /// the interval if there are unsigned lines. Confined to the writer's thread.

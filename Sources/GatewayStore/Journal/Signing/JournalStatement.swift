@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The content of a signed line: the number and the hash of an earlier line.
 ///

@@ -1,5 +1,6 @@
 internal import Foundation
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 
 /// The file of the key that signs the journal's statements. It lies outside the journal's directory, so that write
 /// access to the directory alone does not allow forged statements.

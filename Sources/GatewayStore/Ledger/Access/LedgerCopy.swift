@@ -1,5 +1,6 @@
 internal import Foundation
 public import GatewayCore
+internal import GatewaySupport
 
 /// A private copy of a ledger that no gateway has open, for commands that only read.
 ///

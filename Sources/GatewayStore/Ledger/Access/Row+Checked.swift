@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Column reads that throw on unexpected values. GRDB's subscripts trap if a value is NULL or has another type, which a
 /// damaged file may cause.

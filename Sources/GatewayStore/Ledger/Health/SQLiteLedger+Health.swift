@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 public import GatewayCore
+internal import GatewaySupport
 
 extension SQLiteLedger {
     /// The reason why the ledger cannot be used; nil if no problem is known. Acquires a lock briefly.

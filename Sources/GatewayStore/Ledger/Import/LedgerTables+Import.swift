@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 /// An import entry whose handle is replaced by its key.
 struct KeyedImportEntry: Sendable {

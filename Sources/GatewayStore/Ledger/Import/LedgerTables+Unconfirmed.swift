@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 public import GatewayCore
+public import GatewaySupport
 
 /// Statements on imported registrations that no device has confirmed.
 ///

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 public import GatewayCore
+public import GatewaySupport
 
 extension SQLiteLedger {
     /// Imports registrations from before the gateway in one transaction: binds valid ones, and marks rejected ones for

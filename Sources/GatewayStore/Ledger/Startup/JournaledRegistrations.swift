@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// The registrations and revocations that the journal recorded since a time. They bring a ledger that was restored from
 /// a backup up to date.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The content of `ledger.sqlite.state`: whether the last process closed the ledger, and the ledger's current
 /// generation.

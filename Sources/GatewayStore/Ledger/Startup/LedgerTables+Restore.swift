@@ -1,6 +1,6 @@
 internal import Foundation
 internal import GRDB
-internal import GatewayCore
+internal import GatewaySupport
 
 /// Statements on generations, copies and restores.
 extension LedgerTables {

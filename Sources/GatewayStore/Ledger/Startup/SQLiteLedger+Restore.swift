@@ -1,5 +1,6 @@
 internal import GRDB
 public import GatewayCore
+public import GatewaySupport
 
 /// The changes made to a ledger that was restored from a copy.
 public struct LedgerRestore: Sendable, Hashable {

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GatewayCore
+internal import GatewaySupport
 
 extension SQLiteLedger {
     /// Returns the path of the state file.

@@ -3,6 +3,7 @@ import Gateway
 import GatewayCore
 import GatewayHTTP
 import GatewayStore
+import GatewaySupport
 import Logging
 import NIOCore
 import NIOPosix

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewaySupport
 import HMACToken
 
 /// A comparison of tokens that are valid except for one byte of their tag.

@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewaySupport
 import StaticUsers
 
 /// A comparison of wrong passwords for names in the users file and for unknown names.

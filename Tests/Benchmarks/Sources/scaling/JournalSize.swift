@@ -2,6 +2,7 @@ import BenchmarkSupport
 import Foundation
 import GatewayCore
 import GatewayStore
+import GatewaySupport
 import Logging
 import NIOCore
 

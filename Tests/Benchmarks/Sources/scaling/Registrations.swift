@@ -2,6 +2,7 @@ import BenchmarkSupport
 import GRDB
 import GatewayCore
 import GatewayStore
+import GatewaySupport
 import NIOCore
 
 /// The ledger's registrations, ten per user. An import creates the registrations that calls use; one SQL statement

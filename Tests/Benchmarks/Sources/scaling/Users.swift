@@ -1,6 +1,7 @@
 import BenchmarkSupport
 import Foundation
 import GatewayCore
+import GatewaySupport
 import NIOCore
 
 /// The users file. All users have the same password hash, which makes the file quick to create.

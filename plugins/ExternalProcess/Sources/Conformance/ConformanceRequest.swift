@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A request of a check: the gateway's own, with the check's changes.
 struct ConformanceRequest {

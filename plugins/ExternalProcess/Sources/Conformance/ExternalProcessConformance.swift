@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 internal import NIOCore
 
 /// A conformance test for implementations of the protocol: it acts as a gateway, then sends input that no gateway

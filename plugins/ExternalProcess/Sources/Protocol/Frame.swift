@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// A message of the protocol: its length in four bytes, most significant byte first, then that many bytes of JSON.

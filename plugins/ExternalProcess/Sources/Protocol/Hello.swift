@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 
 /// The first message on a connection. The gateway offers its versions, and the process selects one.

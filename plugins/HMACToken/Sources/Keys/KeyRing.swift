@@ -1,5 +1,5 @@
 internal import GatewayCore
-internal import SecretFiles
+internal import GatewaySupport
 
 /// The keys of a valid key file, which tokens are verified with.
 struct KeyRing: Sendable {

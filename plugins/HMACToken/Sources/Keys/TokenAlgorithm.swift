@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The accepted signature algorithms (RFC 7518, section 3.2). Each key has exactly one.
 public enum TokenAlgorithm: String, Sendable, CaseIterable {

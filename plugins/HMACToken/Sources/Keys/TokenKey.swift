@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// A key of the key file, with its validity period and the tokens that it may sign.
 public struct TokenKey: Sendable {

@@ -1,4 +1,5 @@
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 
 /// The state of a key at a moment.
 public enum TokenKeyStatus: String, Sendable, CaseIterable {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The content of a key file.
 struct TokenKeysDocument {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 extension TokenKeysFile {
     /// The file's new content.

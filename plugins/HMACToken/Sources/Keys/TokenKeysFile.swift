@@ -1,6 +1,6 @@
 internal import CLibcrypto
-public import GatewayCore
-internal import SecretFiles
+internal import GatewayCore
+public import GatewaySupport
 
 /// An editable key file, for the commands `keys rotate` and `keys list`.
 ///

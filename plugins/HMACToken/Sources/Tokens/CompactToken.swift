@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The three base64url parts of an unverified token in JWS compact serialization (RFC 7515, section 3.1).
 struct CompactToken {

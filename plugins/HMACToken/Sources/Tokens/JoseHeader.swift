@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The JOSE header of an unverified token (RFC 7515, section 4). The key id in it selects a key; all else
 /// is only compared with what that key allows.

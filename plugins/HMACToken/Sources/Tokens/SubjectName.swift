@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The user name of a `sub` claim.
 enum SubjectName {

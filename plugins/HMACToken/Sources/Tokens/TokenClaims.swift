@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The claims of a token with a valid signature (RFC 7519, section 4.1), converted to their types.
 struct TokenClaims {

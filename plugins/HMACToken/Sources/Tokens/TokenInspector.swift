@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// Decodes and verifies tokens for the command `tokens inspect`. Verifies as the authenticator does, but does not
 /// know revocations.

@@ -1,5 +1,6 @@
 internal import CLibcrypto
 public import GatewayCore
+public import GatewaySupport
 
 /// Issues tokens that this plug-in accepts. The authenticator and the command `tokens issue` use it.
 public struct TokenSigner: Sendable {

@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 
 /// The reason why a token is invalid. The cases are in the order of the checks.
 public enum TokenValidationError: Error, Sendable, Hashable, CustomStringConvertible {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Verifies tokens (RFC 7519, section 7.2, with RFC 8725). Before the signature is verified only the key id in a
 /// token is used; the algorithm is the key's, never the token's.

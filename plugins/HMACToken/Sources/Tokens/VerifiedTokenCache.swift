@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// A cache of tokens that were verified with one version of the keys. A repeated token costs one digest instead of a

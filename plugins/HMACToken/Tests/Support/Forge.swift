@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 
 /// Makes valid and forged tokens.
 struct Forge {

@@ -1,6 +1,7 @@
 internal import Dispatch
 internal import Foundation
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 internal import Synchronization
 

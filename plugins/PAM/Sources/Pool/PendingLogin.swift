@@ -1,4 +1,4 @@
-internal import GatewayCore
+internal import GatewaySupport
 
 /// A queued login and its waiting caller.
 struct PendingLogin: Sendable {

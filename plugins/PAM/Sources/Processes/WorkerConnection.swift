@@ -1,6 +1,7 @@
 internal import CPAM
 internal import Foundation
 internal import GatewayCore
+internal import GatewaySupport
 
 /// A connection to one worker, which serves one login at a time. Destroying the value closes the connection and stops
 /// the worker.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The worker of one pool thread. It is started for a login and replaced after a number of logins or a failure.
 struct WorkerSlot: ~Copyable {

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The grammar of names and passwords that are passed to PAM modules.
 enum LoginGrammar {

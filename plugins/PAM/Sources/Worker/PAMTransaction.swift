@@ -1,6 +1,7 @@
 internal import CPAM
 internal import Foundation
 internal import GatewayCore
+internal import GatewaySupport
 
 /// One libpam transaction, in the worker. Blocks as long as the modules do.
 struct PAMTransaction: ~Copyable {

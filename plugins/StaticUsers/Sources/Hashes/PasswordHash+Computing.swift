@@ -1,5 +1,6 @@
 internal import CLibcrypt
-public import GatewayCore
+internal import GatewayCore
+public import GatewaySupport
 
 #if canImport(Glibc)
 internal import Glibc

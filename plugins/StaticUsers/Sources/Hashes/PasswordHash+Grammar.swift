@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 // The grammars of crypt(5), one function a scheme, each with an upper bound on the cost of a login.
 

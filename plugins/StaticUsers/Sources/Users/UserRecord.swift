@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 /// A user of the users file.
 public struct UserRecord: Sendable {

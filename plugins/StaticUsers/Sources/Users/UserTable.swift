@@ -1,5 +1,5 @@
 internal import GatewayCore
-internal import SecretFiles
+internal import GatewaySupport
 
 /// The users of a valid users file, which logins are verified against.
 struct UserTable: Sendable {

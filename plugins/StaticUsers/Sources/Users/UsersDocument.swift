@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The content of a users file, in YAML or htpasswd format.
 struct UsersDocument {

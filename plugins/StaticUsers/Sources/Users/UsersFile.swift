@@ -1,5 +1,5 @@
 public import GatewayCore
-internal import SecretFiles
+public import GatewaySupport
 
 /// An editable users file, for the commands `users add`, `list`, `remove` and `passwd`.
 ///

@@ -1,4 +1,5 @@
 @testable import GatewayCore
+@testable import GatewaySupport
 
 private struct Text {
     let bytes: [UInt8]

@@ -4,6 +4,7 @@ import NIOCore
 
 @testable import Gateway
 @testable import GatewayCore
+@testable import GatewaySupport
 
 /// The phases of the request pipeline up to the last one of a measurement. No phase waits: the journal stores nothing,
 /// and the backend's response is ready.

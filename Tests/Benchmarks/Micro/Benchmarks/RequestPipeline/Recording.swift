@@ -1,5 +1,6 @@
 @testable import GatewayCore
 @testable import GatewayStore
+@testable import GatewaySupport
 
 /// The encoding of the journal's lines by event loop and writer, without a file, for a number of records per batch.
 private final class Lines {

@@ -3,6 +3,7 @@ import NIOCore
 
 @testable import Gateway
 @testable import GatewayCore
+@testable import GatewaySupport
 
 /// Sample calls in the form that clients send them.
 enum Sample {

@@ -2,6 +2,7 @@ import GatewayTesting
 
 @testable import Gateway
 @testable import GatewayCore
+@testable import GatewaySupport
 @testable import HMACToken
 
 /// An authenticator, and tokens that it accepts.

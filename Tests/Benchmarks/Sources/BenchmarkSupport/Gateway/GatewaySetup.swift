@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewaySupport
 import HMACToken
 
 /// The directory of a gateway: its configuration, the files that it names, and tokens that the gateway accepts.

@@ -1,4 +1,4 @@
-@testable internal import GatewayServer
+@testable internal import GatewayOperations
 
 /// An entry of a Notification Hubs export that is accepted stays within the bounds of an entry.
 enum HubExportTarget: FuzzTarget {

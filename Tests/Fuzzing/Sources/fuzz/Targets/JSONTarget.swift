@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GatewayCore
+internal import GatewaySupport
 
 /// Foundation accepts every text that the JSON parser accepts, and a value that the writer writes reads as the same value.
 enum JSONTarget: FuzzTarget {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GatewayCore
+internal import GatewaySupport
 
 @testable internal import HMACToken
 

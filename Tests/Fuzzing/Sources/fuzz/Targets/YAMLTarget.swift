@@ -1,4 +1,4 @@
-internal import GatewayCore
+internal import GatewaySupport
 
 /// Every text either parses or is a problem that names a line of the text.
 enum YAMLTarget: FuzzTarget {

@@ -1,0 +1,143 @@
+package import Gateway
+package import GatewayCore
+package import GatewaySupport
+package import Logging
+
+/// Validates the configured authenticators and creates the authenticator chain from them.
+package struct AuthenticatorAssembly {
+    let plugins: [ConfiguredPlugin]
+    let names: NameRules
+    let pool: BlockingPool
+    /// The pool that reads files. If it is nil, `pool` reads them.
+    var filePool: BlockingPool?
+    let clocks: Clocks
+    let logger: Logger
+    /// The counters of authentication results; nil if they are not counted.
+    var metrics: CallMetrics?
+    /// Whether the authenticators replace those of a running gateway.
+    var isReload = false
+
+    /// Returns the problems of all authenticators.
+    package func problems() async -> [ConfigurationProblem] {
+        var problems: [ConfigurationProblem] = []
+        for index in plugins.indices {
+            problems += await plugins[index].problems(context(of: index, revocations: EmptyRevocationList()))
+        }
+        return problems
+    }
+
+    /// The created authenticators.
+    package struct Made {
+        /// The chain in the order of the configuration.
+        package var chain: AuthenticatorChain
+        /// Each authenticator with the configuration that it was created from.
+        fileprivate var links: [(plugin: ConfiguredPlugin, isLastOfItsKind: Bool, authenticator: any Authenticator)] =
+            []
+        /// The authenticators that read files.
+        package var reloadable: [any ReloadableAuthenticator] = []
+        /// The account lists of the authenticators that have one, in the order of the configuration.
+        package var lists: [ScopedAccountList] = []
+    }
+
+    /// Creates the authenticators.
+    ///
+    /// - Parameters:
+    ///   - revocations: The list of revoked tokens and sessions.
+    ///   - former: The authenticators of the previous configuration. One with unchanged configuration that reads no
+    ///     files is reused with its workers and connections. The others are created again.
+    package func make(revocations: any RevocationList, keepingFrom former: Made? = nil) async throws -> Made {
+        var made = Made(chain: AuthenticatorChain([]))
+        var links: [AuthenticatorChain.Link] = []
+        for (index, plugin) in plugins.enumerated() {
+            let context = context(of: index, revocations: revocations)
+            let authenticator: any Authenticator
+            if let known = former?.authenticator(of: plugin, isLastOfItsKind: context.isLastOfItsKind) {
+                authenticator = known
+            } else {
+                authenticator = try await plugin.make(context)
+            }
+            made.links.append((plugin, context.isLastOfItsKind, authenticator))
+            if let lives = authenticator as? any ReloadableAuthenticator { made.reloadable.append(lives) }
+            if let list = authenticator as? any AccountList {
+                made.lists.append(ScopedAccountList(name: plugin.name, scope: plugin.bounds, list: list))
+            }
+            links.append(link(of: plugin, authenticator))
+        }
+        made.chain = AuthenticatorChain(links)
+        return made
+    }
+
+    /// Makes a chain for a command that asks what the authenticators know of accounts. An authenticator that cannot be made is
+    /// logged, and cannot tell anything.
+    package func makeChain(revocations: any RevocationList) async -> AuthenticatorChain {
+        var links: [AuthenticatorChain.Link] = []
+        for (index, plugin) in plugins.enumerated() {
+            do {
+                let authenticator = try await plugin.make(context(of: index, revocations: revocations))
+                links.append(link(of: plugin, authenticator))
+            } catch {
+                logger.warning(
+                    "An authenticator cannot be asked",
+                    metadata: ["authenticator": "\(plugin.name)", "detail": "\(OperatorMessage.of(error))"])
+                links.append(link(of: plugin, UnusableAuthenticator()))
+            }
+        }
+        return AuthenticatorChain(links)
+    }
+
+    private func link(of plugin: ConfiguredPlugin, _ authenticator: any Authenticator) -> AuthenticatorChain.Link {
+        .init(
+            name: plugin.name, takes: plugin.takes, bounds: plugin.bounds,
+            outcomeDependsOnPeer: plugin.outcomeDependsOnPeer, authenticator: authenticator,
+            metrics: metrics?.authenticator(plugin.name))
+    }
+
+    private func context(of index: Int, revocations: any RevocationList) -> PluginContext {
+        var logger = logger
+        logger[metadataKey: "authenticator"] = "\(plugins[index].name)"
+        let later = plugins[(index + 1)...].reduce(into: Set<CredentialKind>()) { $0.formUnion($1.takes) }
+        return PluginContext(
+            logger: logger, blockingPool: pool, filePool: filePool, clocks: clocks, names: names,
+            isLastOfItsKind: plugins[index].takes.isDisjoint(with: later), revocations: revocations,
+            isReload: isReload)
+    }
+}
+
+extension AuthenticatorAssembly {
+    /// Creates the assembly of a configuration's authenticators.
+    package init(
+        of configuration: ServerConfiguration, pool: BlockingPool, filePool: BlockingPool? = nil, clocks: Clocks,
+        logger: Logger, metrics: CallMetrics? = nil
+    ) {
+        self.init(
+            plugins: configuration.authenticators, names: configuration.names, pool: pool, filePool: filePool,
+            clocks: clocks, logger: logger, metrics: metrics)
+    }
+}
+
+extension AuthenticatorAssembly.Made {
+    /// Returns the authenticator that was created from the same settings, unless it reads files.
+    fileprivate func authenticator(of plugin: ConfiguredPlugin, isLastOfItsKind: Bool) -> (any Authenticator)? {
+        links.first { link in
+            link.plugin.name == plugin.name && link.plugin.settings == plugin.settings
+                && link.isLastOfItsKind == isLastOfItsKind && !(link.authenticator is any ReloadableAuthenticator)
+        }?.authenticator
+    }
+}
+
+extension AuthenticatorAssembly.Made {
+    /// The load of the authenticators that have workers or connections of their own.
+    package var loads: [(name: PluginName, load: [AuthenticatorLoad])] {
+        links.compactMap { link in
+            (link.authenticator as? any MeasuredAuthenticator).map { (link.plugin.name, $0.load) }
+        }
+    }
+}
+
+/// The place of an authenticator that could not be made.
+private struct UnusableAuthenticator: AccountAuthenticator {
+    func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        .unavailable(.failed)
+    }
+    func status(of login: LoginName) async -> AccountStatus { .unknown(.failed) }
+}

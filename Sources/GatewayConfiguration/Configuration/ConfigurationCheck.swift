@@ -1,0 +1,75 @@
+internal import Foundation
+internal import GatewayCore
+internal import GatewayStore
+public import GatewaySupport
+internal import Logging
+internal import NIOPosix
+
+/// Validates a configuration without starting anything, for the command `check`.
+public enum ConfigurationCheck {
+    /// Returns the problems of the file and of the files that its authenticators name, in the order of the files.
+    public static func problems(
+        of path: String, catalog: PluginCatalog, clocks: Clocks = .system
+    ) async -> [ConfigurationProblem] {
+        let (configuration, problems) = ConfigurationFile.load(path, catalog: catalog)
+        // An error elsewhere in the file does not hide problems in the files of authenticators with valid settings.
+        let authenticators =
+            configuration?.authenticators ?? ConfigurationFile.authenticators(in: path, catalog: catalog)
+        let threads = NIOThreadPool(numberOfThreads: 2)
+        threads.start()
+        let assembly = AuthenticatorAssembly(
+            plugins: authenticators, names: configuration?.names ?? ConfigurationFile.names(in: path),
+            pool: BlockingPool(threads: threads, capacity: 64), clocks: clocks,
+            logger: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() })
+        let found = await assembly.problems()
+        try? await threads.shutdownGracefully()
+        return sorted(problems) + found
+            + (configuration.map { stores(of: $0, path) + ConfiguredTLS.problems($0, clocks: clocks) } ?? [])
+    }
+
+    private static func stores(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
+        directories(of: configuration, path)
+            + NameRulesChange.problems(ofLedger: configuration.ledger.file, for: configuration.names)
+            + migration(of: configuration, path) + damage(of: configuration, path)
+    }
+
+    /// Returns the damage of the ledger's file. A running gateway may have the file open.
+    private static func damage(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
+        let file = configuration.ledger.file
+        let damage: String?
+        do throws(LedgerUnavailable) { damage = try SQLiteLedger.damage(inFile: file) } catch { damage = nil }
+        return damage.map {
+            [
+                ConfigurationProblem(
+                    at: SourceLocation(file: path), path: "ledger.file",
+                    "\(file) is damaged: \($0); restore a backup made with \"ledger backup\"")
+            ]
+        } ?? []
+    }
+
+    private static func migration(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
+        Migration.warning(configuration).map {
+            [ConfigurationProblem(at: SourceLocation(file: path), path: "ledger", $0, severity: .warning)]
+        } ?? []
+    }
+
+    private static func directories(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
+        let check = DirectoryCheck(file: path)
+        let key = configuration.journal.signingKey
+        let ledger = (configuration.ledger.file as NSString).deletingLastPathComponent
+        return [
+            check.problem(with: configuration.journal.directory, under: "journal.directory"),
+            FileManager.default.fileExists(atPath: key)
+                ? nil
+                : check.problem(with: (key as NSString).deletingLastPathComponent, under: "journal.signing-key"),
+            check.problem(with: ledger, under: "ledger.file"),
+            configuration.control.flatMap { check.problem(withControlSocket: $0) },
+        ].compactMap(\.self)
+    }
+
+    private static func sorted(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
+        problems.sorted { left, right in
+            (left.location.line, left.location.column) < (right.location.line, right.location.column)
+        }
+    }
+}

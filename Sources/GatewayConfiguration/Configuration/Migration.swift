@@ -1,0 +1,48 @@
+internal import GatewayCore
+package import GatewayStore
+
+/// Whether the backend's registrations from before the gateway are known to be valid.
+package enum Migration {
+    /// Returns a sentence for operators about registrations that are not known to be valid; nil if there are none.
+    /// Blocks.
+    ///
+    /// Such a registration may carry another user's tag and receive that user's notifications. The gateway prevents V5
+    /// and V6 only for registrations that are made through it.
+    package static func warning(_ configuration: ServerConfiguration) -> String? {
+        // An embedded backend starts empty with the gateway, so it has no earlier registrations.
+        if configuration.ledger.isMigrated || configuration.backend.address == .embedded { return nil }
+        do throws(LedgerUnavailable) {
+            return warning(try SQLiteLedger.migration(inFile: configuration.ledger.file))
+        } catch {
+            return "the state of imported registrations cannot be read: \(error.detail)"
+        }
+    }
+
+    /// Returns the sentence for a known state.
+    package static func warning(_ state: MigrationState) -> String? {
+        switch state {
+        case .notImported:
+            "registrations from before the gateway were not imported; V5 and V6 are mitigated for new registrations only "
+                + "(run \"registrations import\", or set ledger.migrated)"
+        case .imported(let unsound, let unconfirmed):
+            joined([unsound > 0 ? self.unsound(unsound) : nil, unconfirmed > 0 ? self.unconfirmed(unconfirmed) : nil])
+        }
+    }
+
+    private static func unsound(_ count: Int) -> String {
+        "\(count) \(count == 1 ? "registration" : "registrations") from before the gateway "
+            + "\(count == 1 ? "is" : "are") invalid; V5 and V6 are mitigated for the others only "
+            + "(run \"registrations import --purge\", or set ledger.migrated)"
+    }
+
+    private static func unconfirmed(_ count: Int) -> String {
+        "\(count) imported \(count == 1 ? "registration is" : "registrations are") unconfirmed; before the "
+            + "gateway, any user could register another user's name (V6). Each is deleted unless its device registers "
+            + "again within ledger.confirm-imported-within (see \"registrations list\")"
+    }
+
+    private static func joined(_ sentences: [String?]) -> String? {
+        let sentences = sentences.compactMap(\.self)
+        return sentences.isEmpty ? nil : sentences.joined(separator: "; ")
+    }
+}

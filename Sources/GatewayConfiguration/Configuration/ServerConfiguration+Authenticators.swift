@@ -1,0 +1,94 @@
+internal import Gateway
+internal import GatewayCore
+internal import GatewaySupport
+
+extension ServerConfiguration {
+    /// Reads `authenticators`: a list of mappings of one plug-in's name to its settings.
+    static func readAuthenticators(_ root: ConfigurationReader, _ catalog: PluginCatalog) -> [ConfiguredPlugin] {
+        let allowed = catalog.names.joined(separator: ", ")
+        guard let values = root.sequence("authenticators"), !values.isEmpty else {
+            root.report("authenticators", "must name at least one of: \(allowed)")
+            return []
+        }
+        var located: [(plugin: ConfiguredPlugin, path: String)] = []
+        for value in values {
+            let wrapper = root.reader(of: value.node, under: value.path)
+            let entries = wrapper.allEntries()
+            guard let entry = entries.first, entries.count == 1 else {
+                wrapper.report("must be one plug-in name with its settings; available: \(allowed)")
+                continue
+            }
+            guard catalog.has(entry.name) else {
+                wrapper.report(
+                    at: entry.location, under: entry.name, "is not an authenticator; available: \(allowed)")
+                continue
+            }
+            let reader = wrapper.reader(of: entry.value, under: entry.name)
+            defer { reader.finish() }
+            guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader)) else { continue }
+            for earlier in located where earlier.plugin.mayVouchForTheSame(as: plugin) {
+                let order = earlier.plugin.takes.isDisjoint(with: plugin.takes) ? "" : ", which is queried first"
+                reader.report(
+                    "may authenticate the same names as \(earlier.path)\(order); equal names count as one user; limit both "
+                        + "with \"users\" so that no name matches twice",
+                    severity: .warning)
+            }
+            if plugin.accountKnowledge == .loginsOnly {
+                reader.report(
+                    "reports the status of an account only at a login; the sessions and devices of an ended account last "
+                        + "until authentication.session-without-status and authentication.device-without-status",
+                    severity: .warning)
+            }
+            located.append((plugin, reader.path))
+        }
+        return located.map(\.plugin)
+    }
+
+    /// Reads the bounds that apply to an authenticator whatever it returns. They stand among the settings of any
+    /// plug-in.
+    private static func readBounds(_ reader: ConfigurationReader) -> AuthenticatorScope {
+        // The user names, as patterns with `*`; default: all.
+        let texts = reader.strings("users")
+        let users = texts?.compactMap { text in
+            let pattern = NamePattern(text)
+            if pattern == nil {
+                reader.report("users", "\"\(text)\" is not a name pattern; use a-z 0-9 _ @ . - and *")
+            }
+            return pattern
+        }
+        // The groups that the authenticator may assign; default: all.
+        let groups = reader.strings("groups")?.compactMap { text in
+            let group = GroupName(text)
+            if group == nil { reader.report("groups", "\"\(text)\" is not a group name") }
+            return group
+        }
+        if texts?.isEmpty == true {
+            reader.report("users", "is empty; this authenticator accepts nobody", severity: .warning)
+        }
+        return AuthenticatorScope(users: users, groups: groups.map(Set.init))
+    }
+
+    static func readAuthentication(_ reader: ConfigurationReader?) -> AuthenticationRules {
+        defer { reader?.finish() }
+        var rules = AuthenticationRules()
+        // The time limit for all authenticators of one call, including queueing; default: 10s.
+        if let deadline = reader?.duration("deadline", in: .seconds(1) ... .seconds(60)) { rules.deadline = deadline }
+        // The time after a login at which a session ends if the account's status cannot be queried; default: 24h.
+        let days = Duration.seconds(86_400)
+        if let time = reader?.duration("session-without-status", in: .seconds(60)...days * 365) {
+            rules.sessionWithoutStatus = time
+        }
+        // The time after its last registration at which a device of such an account is deleted; default: 30d.
+        if let time = reader?.duration("device-without-status", in: .seconds(3600)...days * 3650) {
+            rules.deviceWithoutStatus = time
+        }
+        return rules
+    }
+}
+
+extension ConfiguredPlugin {
+    fileprivate func mayVouchForTheSame(as other: ConfiguredPlugin) -> Bool {
+        // Tokens that the gateway issues contain the names of users of the other authenticators on purpose.
+        accountKnowledge != .ofOthers && other.accountKnowledge != .ofOthers && bounds.overlap(other.bounds)
+    }
+}

@@ -1,0 +1,40 @@
+internal import GatewayCore
+internal import GatewayStore
+internal import GatewaySupport
+
+extension ServerConfiguration {
+    /// Reads `journal`.
+    static func readJournal(_ reader: ConfigurationReader?) -> JournalSection {
+        defer { reader?.finish() }
+        // The directory of the segments; created if it does not exist.
+        let directory = reader?.path("directory") ?? "/var/lib/notify-gateway/journal"
+        return JournalSection(
+            directory: directory,
+            // The free disk space in bytes below which nothing is recorded and therefore no call is forwarded.
+            minimumFree: reader?.byteCount("minimum-free") ?? 256 << 20,
+            // The key that signs checkpoints: 32 random bytes, created at the first start. Secret.
+            signingKey: outside(directory, "signing-key", reader) ?? "\(directory).key",
+            checkpointCopy: readCopy(reader, outside: directory),
+            // The retention time of a segment after its last record.
+            keep: reader?.duration("keep", in: .seconds(3600)...(.seconds(36_500 * 86_400))) ?? .seconds(90 * 86_400),
+            // The maximum size of all segments together.
+            keepBytes: reader?.byteCount("keep-size") ?? 20 << 30)
+    }
+
+    /// Reads `checkpoint-copy`: `syslog`, or the path of a file that receives a copy of each checkpoint.
+    private static func readCopy(_ reader: ConfigurationReader?, outside directory: String) -> CheckpointPlace? {
+        guard let text = reader?.string("checkpoint-copy") else { return nil }
+        if text == "syslog" { return .syslog }
+        return outside(directory, "checkpoint-copy", reader).map(CheckpointPlace.file)
+    }
+
+    /// Reads a path that must be outside the journal's directory. Write access to the journal must not include this
+    /// file.
+    private static func outside(_ directory: String, _ name: String, _ reader: ConfigurationReader?) -> String? {
+        guard let path = reader?.path(name) else { return nil }
+        if SigningKeyFile.isInside(path, directory) {
+            reader?.report(name, "must be outside the journal's directory")
+        }
+        return path
+    }
+}

@@ -1,0 +1,145 @@
+internal import Gateway
+internal import GatewayCore
+internal import GatewaySupport
+
+extension ServerConfiguration {
+    static func readPolicy(
+        _ root: ConfigurationReader, _ names: NameRules, audiences: [AudienceName: [UserName]]
+    ) -> Policy? {
+        guard let reader = root.mapping("policy") else {
+            root.report("\"policy\" is missing; without rules, all sends are rejected")
+            return nil
+        }
+        defer { reader.finish() }
+        // Whether sends that the rules do not allow are rejected or only recorded; default: true.
+        let isEnforced = reader.bool("enforce") ?? true
+        if !isEnforced {
+            reader.report(
+                "enforce", "is false: sends that the rules would reject are forwarded, and recorded as would-refuse",
+                severity: .warning)
+        }
+        // The rules of who may notify whom. The first rule that matches a send allows it; without a match it is
+        // rejected.
+        let send = readSendRules(reader, names, Set(audiences.keys))
+        // The rules of who may register which tags beyond their own username tag.
+        let tags = readTagRules(reader, names)
+        if reader.node("send") == nil {
+            reader.report("has no \"send\"; all sends are rejected", severity: .warning)
+        }
+        return Policy(
+            isEnforced: isEnforced, send: send, tags: tags,
+            // The treatment of a registration with tags outside the rules; default: refuse.
+            tagsNotAllowed: reader.word("tags-not-allowed", of: Policy.TagsNotAllowed.self) ?? .refuse,
+            // Whether a device may change its owner; default: allow.
+            ownershipTransfer: reader.word("hand-over", of: Policy.OwnershipTransfer.self) ?? .allow,
+            audiences: audiences)
+    }
+
+    private static func readSendRules(
+        _ policy: ConfigurationReader, _ names: NameRules, _ audiences: Set<AudienceName>
+    ) -> [Policy.SendRule] {
+        var read: [(rule: Policy.SendRule, path: String)] = []
+        for value in policy.sequence("send") ?? [] {
+            let reader = policy.reader(of: value.node, under: value.path)
+            guard let rule = sendRule(reader, names, audiences) else { continue }
+            if let earlier = read.first(where: { $0.rule.includes(rule) }) {
+                reader.report("can never match; \(earlier.path) includes it", severity: .warning)
+            }
+            read.append((rule, reader.path))
+        }
+        return read.map(\.rule)
+    }
+
+    private static func sendRule(
+        _ reader: ConfigurationReader, _ names: NameRules, _ audiences: Set<AudienceName>
+    ) -> Policy.SendRule? {
+        defer { reader.finish() }
+        let from = reader.required("from").flatMap { subject($0, "from", reader, names) }
+        let to = reader.required("to").flatMap { recipient($0, reader, names, audiences) }
+        guard let from, let to else { return nil }
+        return Policy.SendRule(from: from, to: to)
+    }
+
+    private static func readTagRules(_ policy: ConfigurationReader, _ names: NameRules) -> [Policy.TagRule] {
+        var read: [(rule: Policy.TagRule, path: String)] = []
+        for value in policy.sequence("tags") ?? [] {
+            let reader = policy.reader(of: value.node, under: value.path)
+            guard let rule = tagRule(reader, names) else { continue }
+            for (index, pattern) in rule.allow.enumerated() {
+                let before = read + [(Policy.TagRule(user: rule.user, allow: Array(rule.allow[..<index])), reader.path)]
+                let earlier = before.first { earlier in
+                    earlier.rule.user.includes(rule.user) && earlier.rule.allow.contains { $0.includes(pattern) }
+                }
+                guard let earlier else { continue }
+                reader.report(
+                    "allow", "\"\(pattern)\" can never match; \(earlier.path) already includes it",
+                    severity: .warning)
+            }
+            read.append((rule, reader.path))
+        }
+        return read.map(\.rule)
+    }
+
+    private static func tagRule(_ reader: ConfigurationReader, _ names: NameRules) -> Policy.TagRule? {
+        defer { reader.finish() }
+        let user = reader.required("user").flatMap { subject($0, "user", reader, names) }
+        if reader.node("allow") == nil { reader.report("\"allow\" is missing") }
+        let texts = reader.strings("allow")
+        if texts?.isEmpty == true { reader.report("allow", "is empty; the rule can never match", severity: .warning) }
+        let allow = (texts ?? []).compactMap { pattern(in: $0, reader) }
+        return user.map { Policy.TagRule(user: $0, allow: allow) }
+    }
+
+    private static func pattern(in text: String, _ reader: ConfigurationReader) -> TagPattern? {
+        guard let pattern = TagPattern(text) else {
+            reader.report("allow", "\"\(text)\" is not a tag pattern; use letters, digits, _ @ # . : - and *")
+            return nil
+        }
+        if pattern.isReservedOnly {
+            reader.report(
+                "allow", "\"\(text)\" can never match: username: and from: are reserved", severity: .warning)
+        }
+        return pattern
+    }
+
+    private static func subject(
+        _ text: String, _ name: String, _ reader: ConfigurationReader, _ names: NameRules
+    ) -> Policy.Subject? {
+        if text == "*" { return .anyUser }
+        if let group = text.droppingPrefix("group:") {
+            if let group = GroupName(group) { return .group(group) }
+        } else if let user = user(text, names) {
+            return .user(user)
+        }
+        reader.report(name, "\"\(text)\" is not a user name, group:NAME or *")
+        return nil
+    }
+
+    private static func recipient(
+        _ text: String, _ reader: ConfigurationReader, _ names: NameRules, _ audiences: Set<AudienceName>
+    ) -> Policy.Recipient? {
+        if text == "*" { return .anyUser }
+        if text == "self" { return .sender }
+        if text.hasPrefix("group:") {
+            reader.report(
+                "to", "\"\(text)\" is a group; groups are allowed in \"from\" only, use an audience in \"to\"")
+            return nil
+        }
+        if let name = AudienceName.named(in: text) {
+            if let audience = AudienceName(name), audiences.contains(audience) { return .audience(audience) }
+            reader.report("to", "\"\(text)\" is not defined in \"audiences\"")
+            return nil
+        }
+        guard let user = user(text, names) else {
+            reader.report("to", "\"\(text)\" is not a user name, self, audience:NAME or *")
+            return nil
+        }
+        return .user(user)
+    }
+
+    /// Returns the user of the name. Returns nil for texts that have or seem to have another meaning here, which
+    /// escaping would turn into a name.
+    private static func user(_ text: String, _ names: NameRules) -> UserName? {
+        text == "self" || text.contains("*") || text.contains(":") ? nil : names.canonical(text)
+    }
+}

@@ -1,0 +1,149 @@
+internal import Gateway
+internal import GatewayCore
+internal import GatewayStore
+public import GatewaySupport
+internal import Logging
+internal import NIOCore
+
+extension ServerConfiguration {
+    /// Reads the root of `gateway.yaml`. All problems go to the reader. Returns nil if `backend` or `policy` is missing
+    /// or invalid.
+    public static func read(_ root: ConfigurationReader, catalog: PluginCatalog) -> ServerConfiguration? {
+        readVersion(root)
+        let names = readIdentity(root.mapping("identity"))
+        // The listeners for clients; default: 127.0.0.1:8080 alone.
+        let listeners = readListeners(root)
+        // The limits of client connections.
+        let connections = readConnections(root.mapping("connections"))
+        // The address of health and metrics; default: 127.0.0.1:9090.
+        let admin = readAdmin(root.mapping("admin"), beside: listeners)
+        // The socket for operator commands.
+        let control = ControlSocketPath.read(root, toListen: true)
+        let backend = readBackend(root)
+        let authenticators = readAuthenticators(root, catalog)
+        let authentication = readAuthentication(root.mapping("authentication"))
+        // The named groups of recipients of one send.
+        let audiences = root.mapping("audiences")
+        let members = readAudiences(audiences, names)
+        let policy = readPolicy(root, names, audiences: members)
+        let limits = readLimits(root, names)
+        warnOfUnreachable(audiences, members, policy, limits)
+        // The number of event loop threads. Each has its own connections to the backend. Default: the number of
+        // processors.
+        let eventLoops = root.integer("event-loops", in: 1...256) ?? System.coreCount
+        let (callsInFlight, callsOfOne) = readOverload(root.mapping("overload"))
+        let journal = readJournal(root.mapping("journal"))
+        let ledger = readLedger(root.mapping("ledger"))
+        let log = readLog(root.mapping("log"))
+        let drain = readDrain(root.mapping("drain"))
+        warnOfCutCalls(root, drain, backend)
+        root.finish()
+        guard let backend, let policy else { return nil }
+        return ServerConfiguration(
+            listeners: listeners, connections: connections, admin: admin, control: control, backend: backend,
+            authenticators: authenticators,
+            authentication: authentication, names: names,
+            policy: policy, limits: limits, eventLoops: eventLoops, callsInFlight: callsInFlight,
+            callsOfOne: callsOfOne, journal: journal,
+            ledger: ledger, log: log,
+            drain: drain)
+    }
+
+    static func readListenAddress(_ reader: ConfigurationReader) -> ListenAddress? {
+        guard let text = reader.required("address") else { return nil }
+        guard let address = ListenAddress(text) else {
+            reader.report(
+                "address",
+                "\"\(text)\" is not an address; use an IP address and a port such as 127.0.0.1:8080 or "
+                    + "[::1]:8080, or unix: and an absolute path")
+            return nil
+        }
+        return address
+    }
+
+    private static func readAdmin(
+        _ reader: ConfigurationReader?, beside listeners: [ListenerSection]
+    ) -> ListenAddress {
+        let standard = ListenAddress.tcp(host: "127.0.0.1", port: 9090)
+        guard let reader else { return standard }
+        defer { reader.finish() }
+        guard let address = readListenAddress(reader) else { return standard }
+        if listeners.contains(where: { $0.address.overlaps(address) }) {
+            reader.report("address", "\(address) is already used by a listener of `listen`")
+        }
+        if !address.isLocal {
+            reader.report(
+                "address",
+                "other machines can reach the admin listener, which has no authentication; use a loopback address or a "
+                    + "network for operators only", severity: .warning)
+        }
+        return address
+    }
+
+    static func readIdentity(_ reader: ConfigurationReader?) -> NameRules {
+        guard let reader else { return NameRules() }
+        defer { reader.finish() }
+        var prefixes: [String] = []
+        var suffixes: [String] = []
+        for entry in reader.strings("strip") ?? [] {
+            // `EXAMPLE\` is a prefix of a name, `@example.com` a suffix.
+            if entry.count > 1, entry.hasSuffix("\\") {
+                prefixes.append(entry)
+            } else if entry.count > 1, entry.hasPrefix("@") {
+                suffixes.append(entry)
+            } else {
+                reader.report("strip", "\"\(entry)\" is not a suffix @DOMAIN or a prefix DOMAIN\\")
+            }
+        }
+        return NameRules(
+            prefixes: prefixes, suffixes: suffixes,
+            escaping: reader.word("escape", of: NameRules.Escaping.self) ?? .refuse,
+            keepsLoginCase: reader.word("case", of: LoginCase.self) == .keep)
+    }
+
+    private enum LoginCase: String, CaseIterable {
+        case lower
+        case keep
+    }
+
+    private static func readLedger(_ reader: ConfigurationReader?) -> LedgerSection {
+        defer { reader?.finish() }
+        let limits = SQLiteLedger.Limits()
+        return LedgerSection(
+            // The database of registrations and sessions.
+            file: reader?.path("file") ?? "/var/lib/notify-gateway/ledger.sqlite",
+            // The maximum number of devices of a user. Beyond it, the device that was not seen for longest is deleted.
+            registrationsPerUser: reader?.integer("registrations-per-user", in: 1...1000) ?? limits.registrations,
+            // The maximum number of owner changes of a device within 24 hours.
+            ownershipTransfersPerDay: reader?.integer("hand-overs-per-day", in: 0...1000) ?? limits.ownershipTransfers,
+            // Whether all registrations from before the gateway are known to be valid; default: false, until an import
+            // has shown it.
+            isMigrated: reader?.bool("migrated") ?? false,
+            // The running time of the gateway for which an imported registration is kept until its owner's device
+            // registers again; default: 30d.
+            confirmation: reader?.duration("confirm-imported-within", in: .seconds(3600)...(.seconds(3650 * 86_400)))
+                ?? limits.confirmation)
+    }
+
+    private static func readOverload(_ reader: ConfigurationReader?) -> (all: Int, ofOne: CallerConcurrencyLimit.Bounds)
+    {
+        defer { reader?.finish() }
+        // The maximum number of calls in flight, including those that wait; further calls are queued. Default: 2048.
+        let all = reader?.integer("calls", in: 1...1_000_000) ?? 2048
+        var ofOne = CallerConcurrencyLimit.Bounds()
+        // The maximum number of calls of one user at the backend; further calls are rejected with 429. Default: 64.
+        ofOne.perUser = reader?.integer("calls-per-user", in: 1...1_000_000) ?? ofOne.perUser
+        // The maximum number of calls of one address, for IPv6 one /64. Unix sockets and trusted proxies are exempt.
+        // Default: 512.
+        ofOne.perAddress = reader?.integer("calls-per-address", in: 1...1_000_000) ?? ofOne.perAddress
+        return (all, ofOne)
+    }
+
+    private static func readLog(_ reader: ConfigurationReader?) -> LogSection {
+        defer { reader?.finish() }
+        return LogSection(
+            // The minimum level: trace, debug, info, notice, warning, error, critical.
+            level: reader?.word("level", of: LogLevel.self)?.level ?? .info,
+            format: reader?.word("format", of: LogSection.Format.self) ?? .json)
+    }
+}

@@ -1,0 +1,85 @@
+internal import GatewayCore
+internal import GatewaySupport
+
+/// The files of a certificate and its key.
+public struct TLSFiles: Sendable, Hashable {
+    /// The certificate chain in PEM, the server's own certificate first.
+    public var certificate: String
+    /// The unencrypted private key in PEM. Other users must have no access to the file.
+    public var key: String
+
+    /// Creates the names of a certificate's two files.
+    package init(certificate: String, key: String) {
+        self.certificate = certificate
+        self.key = key
+    }
+}
+
+/// The verification of a backend with TLS, and the client certificate of the gateway.
+public struct BackendTLSSection: Sendable, Hashable {
+    /// The file of the trusted authorities; nil for those of the system.
+    public var authority: String?
+    /// The client certificate, for a backend that requests one.
+    public var identity: TLSFiles?
+    /// The name that the backend's certificate must contain; nil for the host of its address.
+    public var name: String?
+}
+
+extension ServerConfiguration {
+    /// Reads `tls` of a listener: a certificate and its key; nil for a plaintext listener.
+    static func readListenerTLS(_ listener: ConfigurationReader) -> TLSFiles? {
+        guard let reader = listener.mapping("tls") else { return nil }
+        defer { reader.finish() }
+        return readFiles(reader)
+    }
+
+    /// Reads `tls` of the backend, which is allowed for a `url` with https only.
+    static func readBackendTLS(_ backend: ConfigurationReader, isSecure: Bool?) -> BackendTLSSection? {
+        guard let reader = backend.mapping("tls") else {
+            return isSecure == true ? BackendTLSSection() : nil
+        }
+        defer { reader.finish() }
+        if isSecure == false { backend.report("tls", "applies only to an https url") }
+        var section = BackendTLSSection()
+        // The trusted authorities in PEM; default: those of the system.
+        section.authority = reader.textIfPresent("ca").map(reader.absolute)
+        // The name in the backend's certificate; default: the host of the url.
+        section.name = reader.textIfPresent("server-name")
+        if let name = section.name, !isName(name) {
+            reader.report("server-name", "\"\(name)\" is not a name; use the name in the backend's certificate")
+        }
+        // The client certificate for a backend that requests one; default: none.
+        if reader.has("certificate") || reader.has("key") { section.identity = readFiles(reader) }
+        return section
+    }
+
+    private static func readFiles(_ reader: ConfigurationReader) -> TLSFiles? {
+        // The certificate chain, the server's own certificate first.
+        let certificate = reader.required("certificate").map(reader.absolute)
+        // The private key. Secret: the permissions of the file are verified.
+        let key = reader.required("key").map(reader.absolute)
+        guard let certificate, let key else { return nil }
+        return TLSFiles(certificate: certificate, key: key)
+    }
+
+    private static func isName(_ text: String) -> Bool {
+        text.utf8.count <= 255
+            && text.utf8.allSatisfy { byte in
+                switch byte | 0x20 {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+                default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-.".utf8.contains(byte)
+                }
+            }
+    }
+}
+
+extension ConfigurationReader {
+    /// Reads a text that must not be empty if it is present.
+    fileprivate func textIfPresent(_ name: String) -> String? {
+        guard has(name) else {
+            _ = node(name)
+            return nil
+        }
+        return required(name)
+    }
+}

@@ -1,0 +1,112 @@
+package import GatewayCore
+package import GatewayHTTP
+package import GatewaySupport
+package import Logging
+
+/// The TLS contexts of a configuration: one for each listener, and one for the backend.
+package struct ConfiguredTLS {
+    /// The contexts in the order of the listeners; nil for a plaintext listener.
+    package private(set) var listeners: [ServerTLS?] = []
+    /// The context for the backend; nil for a plaintext connection.
+    package private(set) var backend: ClientTLS?
+    /// The contexts that read files.
+    package private(set) var reloadable: [any ReloadableFiles] = []
+
+    /// Reads the files. Blocks. Called at the start.
+    ///
+    /// - Throws: The problems of all files.
+    package init(
+        _ configuration: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
+    ) throws(ConfigurationError) {
+        var problems: [ConfigurationProblem] = []
+        for section in configuration.listeners {
+            listeners.append(nil)
+            guard let files = section.tls else { continue }
+            do throws(ConfigurationProblem) {
+                let identity = try CertificateFiles.identity(files)
+                for warning in CertificateFiles.warnings(of: identity, in: files, now: clocks.wall()) {
+                    logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
+                }
+                do throws(TLSConfigurationError) {
+                    let tls = try ServerTLS(identity)
+                    listeners[listeners.count - 1] = tls
+                    reloadable.append(
+                        ReloadableCertificates(files, for: tls, pool: pool, clocks: clocks, logger: logger))
+                } catch { throw files.problem(error) }
+            } catch { problems.append(error) }
+        }
+        if let section = configuration.backend.tls {
+            do throws(ConfigurationProblem) {
+                let settings = try CertificateFiles.clientSettings(section)
+                do throws(TLSConfigurationError) {
+                    let tls = try ClientTLS(settings, name: section.name)
+                    backend = tls
+                    let certificates = ReloadableCertificates(section, for: tls, pool: pool)
+                    if !certificates.files.isEmpty { reloadable.append(certificates) }
+                } catch { throw section.problem(error) }
+            } catch { problems.append(error) }
+        }
+        if !problems.isEmpty { throw ConfigurationError(problems) }
+    }
+
+    /// Returns the contexts of another configuration with the same number of listeners. The listeners keep their
+    /// contexts with the new file names. The backend keeps its context unless its TLS settings change. The caller
+    /// reloads the files afterwards. Blocks briefly.
+    package func renewed(
+        from old: ServerConfiguration, to new: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
+    ) throws(ConfigurationProblem) -> ConfiguredTLS {
+        var renewed = self
+        renewed.reloadable = []
+        for (section, tls) in zip(new.listeners, listeners) {
+            guard let files = section.tls, let tls else { continue }
+            renewed.reloadable.append(
+                ReloadableCertificates(files, for: tls, pool: pool, clocks: clocks, logger: logger))
+        }
+        if new.backend.tls != old.backend.tls {
+            renewed.backend = nil
+            if let section = new.backend.tls {
+                let settings = try CertificateFiles.clientSettings(section)
+                do throws(TLSConfigurationError) {
+                    renewed.backend = try ClientTLS(settings, name: section.name)
+                } catch { throw section.problem(error) }
+            }
+        }
+        if let section = new.backend.tls, let tls = renewed.backend {
+            let certificates = ReloadableCertificates(section, for: tls, pool: pool)
+            if !certificates.files.isEmpty { renewed.reloadable.append(certificates) }
+        }
+        return renewed
+    }
+
+    /// Logs each certificate of a listener that has expired or is about to. Called once a day, because a gateway may
+    /// run for months.
+    package func logExpiring(_ configuration: ServerConfiguration, now: WallTime, logger: Logger) {
+        for (section, tls) in zip(configuration.listeners, listeners) {
+            guard let tls, let files = section.tls else { continue }
+            for warning in CertificateFiles.warnings(end: tls.certificateEnd, in: files, now: now) {
+                logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
+            }
+        }
+    }
+
+    /// Returns the problems and warnings of all certificate files without starting anything. Blocks.
+    package static func problems(_ configuration: ServerConfiguration, clocks: Clocks) -> [ConfigurationProblem] {
+        var problems: [ConfigurationProblem] = []
+        for files in configuration.listeners.compactMap(\.tls)
+            + [configuration.backend.tls?.identity].compactMap(\.self)
+        {
+            do throws(ConfigurationProblem) {
+                let identity = try CertificateFiles.identity(files)
+                problems += CertificateFiles.warnings(of: identity, in: files, now: clocks.wall())
+            } catch { problems.append(error) }
+        }
+        if let section = configuration.backend.tls {
+            var authorityAlone = section
+            authorityAlone.identity = nil
+            do throws(ConfigurationProblem) {
+                _ = try CertificateFiles.clientSettings(authorityAlone)
+            } catch { problems.append(error) }
+        }
+        return problems
+    }
+}

@@ -1,0 +1,186 @@
+package import Gateway
+internal import GatewayCore
+package import GatewayStore
+package import GatewaySupport
+package import Logging
+internal import ServiceLifecycle
+
+/// The service that queries the status of every account with a session or a registration, every ten minutes.
+///
+/// It covers accounts whose status changes without a change of a watched file, for example an account that PAM locks or
+/// expires.
+package struct AccountRecheck: Service {
+    let sessions: SessionRegister
+    let chain: HotSwappable<AuthenticatorChain>
+    let revocation: UserRevocation
+    /// The rules that limit how long sessions and registrations of accounts without status last.
+    let authentication: HotSwappable<AuthenticationRules>
+    let logger: Logger
+    var period = Duration.seconds(600)
+    private let wakeUps: AsyncStream<Void>
+    private let wakeUp: AsyncStream<Void>.Continuation
+
+    package init(
+        sessions: SessionRegister, chain: HotSwappable<AuthenticatorChain>, revocation: UserRevocation,
+        authentication: HotSwappable<AuthenticationRules> = HotSwappable(AuthenticationRules()), logger: Logger
+    ) {
+        self.sessions = sessions
+        self.chain = chain
+        self.revocation = revocation
+        self.authentication = authentication
+        self.logger = logger
+        (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Starts a recheck of all accounts now. Called when the configured authenticators have changed.
+    package func wake() { wakeUp.yield() }
+
+    /// The number of accounts that are queried at once. It is small because logins need the same workers.
+    private static let maximumConcurrent = 2
+
+    /// The number of users that may end between two rechecks; a tenth of all users if that is more. A higher number is
+    /// attributed to a user directory that has lost its entries.
+    private static let maximumEndingTogether = 10
+
+    package func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withTaskGroup { tasks in
+                tasks.addTask {
+                    while (try? await Task.sleep(for: period)) != nil { wakeUp.yield() }
+                    wakeUp.finish()
+                }
+                tasks.addTask {
+                    var suspects: Set<Account> = []
+                    // This queries no authenticator and therefore does not wait for user directories that start at the
+                    // same time.
+                    await expireOldGrants()
+                    for await _ in wakeUps {
+                        await review(&suspects)
+                        await expireOldGrants()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Queries every account that has a session or a registration once. Sessions of ended accounts end at once.
+    /// Registrations are deleted only if a second recheck confirms the first, because a device registers again only
+    /// when somebody opens the app.
+    ///
+    /// - Parameter suspects: The accounts that the previous recheck found ended. On return, those that this recheck
+    ///   found ended for the first time.
+    func review(_ suspects: inout Set<Account>) async {
+        // One chain for the whole recheck: the authenticators of another configuration say nothing about these
+        // accounts.
+        let chain = chain.value
+        let withSession = Set(sessions.allSessions.map(\.account))
+        let accounts = withSession.union(await registeringAccounts(chain)).union(suspects)
+        let found = await queryStatus(accounts, chain)
+        // A cancelled recheck has seen only some of the accounts, and nothing follows from that.
+        guard !Task.isCancelled else { return }
+        sessions.keepNotedGroups(of: accounts)
+        var ending = withSession.intersection(found.ended.keys)
+        // A disabled account may be so for an hour or an address only, and a user with another good account still
+        // exists.
+        var deletable = Set(
+            found.ended.filter { account, reason in
+                reason != .disabled && !found.good.contains(account.user)
+                    && chain.requiresRecheck(account.authenticator)
+            }.keys)
+        // The other accounts ended by an account list or by the configuration, which is certain.
+        let uncertain = ending.union(deletable).filter { chain.requiresRecheck($0.authenticator) }
+        if !isPlausible(uncertain, of: accounts.filter { chain.requiresRecheck($0.authenticator) }) {
+            ending.subtract(uncertain)
+            deletable = []
+        }
+        for account in ending {
+            await revokeIfStillEnded(account, alsoIfDenied: true) { revocation throws(LedgerUnavailable) in
+                try await revocation.endSessions(of: account)
+            }
+        }
+        for account in deletable.intersection(suspects) {
+            await revokeIfStillEnded(account, alsoIfDenied: false) { revocation throws(LedgerUnavailable) in
+                try await revocation.revoke(account.user, because: .ended, authenticator: account.authenticator)
+            }
+        }
+        suspects = deletable.subtracting(suspects)
+        do throws(LedgerUnavailable) {
+            try await sessions.forgetEnded()
+        } catch {
+            logger.error("Ended sessions could not be removed", metadata: ["detail": "\(error.detail)"])
+        }
+    }
+
+    /// Returns whether so many users can have ended since the previous recheck. Logs an error if not.
+    private func isPlausible(_ ended: Set<Account>, of accounts: Set<Account>) -> Bool {
+        let (ended, all) = (Set(ended.map(\.user)), Set(accounts.map(\.user)))
+        guard ended.count > max(Self.maximumEndingTogether, all.count / 10) else { return true }
+        let some = ended.sorted().prefix(20).map(\.text).joined(separator: " ")
+        logger.error(
+            "Too many accounts ended at once; nothing revoked, check the user directory",
+            metadata: ["ended": "\(ended.count)", "of": "\(all.count)", "among-them": "\(some)"])
+        return false
+    }
+
+    /// Returns the accounts that have registrations. Accounts of an authenticator that is no longer configured are left
+    /// out: their status cannot be queried, and the next registration states the new authenticator.
+    private func registeringAccounts(_ chain: AuthenticatorChain) async -> [Account] {
+        do throws(LedgerUnavailable) {
+            return try await sessions.registeringAccounts().filter { chain.requiresRecheck($0.authenticator) }
+        } catch {
+            logger.error("Registered accounts could not be listed", metadata: ["detail": "\(error.detail)"])
+            return []
+        }
+    }
+
+    /// Returns the accounts that have ended with the reason, and the users of the accounts that are good.
+    private func queryStatus(
+        _ accounts: Set<Account>, _ chain: AuthenticatorChain
+    ) async -> (ended: [Account: InvalidCredentialReason], good: Set<UserName>) {
+        var ended: [Account: InvalidCredentialReason] = [:]
+        var good: Set<UserName> = []
+        var unknown = 0
+        await withTaskGroup(of: (Account, AccountStatus?).self) { tasks in
+            var rest = accounts.makeIterator()
+            func queryNext() {
+                if let account = rest.next() { tasks.addTask { (account, await chain.status(of: account)) } }
+            }
+            for _ in 0..<Self.maximumConcurrent { queryNext() }
+            while let (account, status) = await tasks.next(), !Task.isCancelled {
+                switch status {
+                case .ended(let reason): ended[account] = reason
+                case .good(let groups):
+                    good.insert(account.user)
+                    if chain.requiresRecheck(account.authenticator) {
+                        await revocation.noteGroups(groups, of: account)
+                    }
+                case .unknown: unknown += 1
+                case nil: break
+                }
+                queryNext()
+            }
+        }
+        if unknown > 0 {
+            logger.warning(
+                "Status of some accounts is unknown",
+                metadata: ["unknown": "\(unknown)", "of": "\(accounts.count)"])
+        }
+        return (ended, good)
+    }
+
+    /// Runs `revoke` if the account's status is still ended. A recheck of many accounts takes time, in which a status
+    /// can change.
+    private func revokeIfStillEnded(
+        _ account: Account, alsoIfDenied: Bool, _ revoke: (UserRevocation) async throws(LedgerUnavailable) -> Void
+    ) async {
+        guard case .ended(let reason) = await chain.value.status(of: account), alsoIfDenied || reason != .disabled
+        else { return }
+        do throws(LedgerUnavailable) {
+            try await revoke(revocation)
+        } catch {
+            logger.error(
+                "Revocation could not be recorded; it lasts until the next start",
+                metadata: ["user": "\(account.user)", "detail": "\(error.detail)"])
+        }
+    }
+}

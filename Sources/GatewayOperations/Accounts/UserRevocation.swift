@@ -1,0 +1,152 @@
+package import Gateway
+package import GatewayCore
+internal import GatewayStore
+package import Logging
+
+/// Revokes what users were granted: cached password results, sessions, tokens and registrations.
+///
+/// The order is fixed. First the caches forget the old password, then tokens and sessions end, then the backend
+/// registrations are deleted. A login in the meantime is verified by the authenticators in their present state.
+package struct UserRevocation: Sendable {
+    let sessions: SessionRegister
+    let passwordCache: PasswordCache
+    let throttle: LoginThrottle
+    let sends: IdempotencyStore
+    let journal: any Journal
+    let sweeper: RegistrationSweeper
+    let logger: Logger
+
+    /// Applies the changes of an authenticator's accounts. The revocation comes first; its journal records follow.
+    func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
+        for (user, end) in changes.revoked { forget(user, because: end) }
+        try await sessions.reconcile(changes, of: authenticator)
+        sweeper.wake()
+        let records = changes.revoked.sorted { $0.key < $1.key }.map { user, end in
+            record(user, end, authenticator: authenticator)
+        }
+        if !records.isEmpty {
+            logger.notice("Users revoked", metadata: ["users": "\(records.count)"])
+        }
+        await write(records)
+    }
+
+    /// Revokes one user whose account has ended, and records it.
+    package func revoke(
+        _ user: UserName, because end: AccountEndReason, authenticator: PluginName
+    ) async throws(LedgerUnavailable) {
+        try await revokeWithoutRecord(user, because: end)
+        logger.notice("User revoked", metadata: ["user": "\(user)", "reason": "\(end.rawValue)"])
+        do throws(JournalUnavailable) {
+            try await journal.record([record(user, end, authenticator: authenticator)])
+        } catch {
+            logger.error("Revocation of a user could not be recorded", metadata: ["detail": "\(error.detail)"])
+        }
+    }
+
+    /// Ends the sessions that began with an account and drops its cached password results. The user's registrations
+    /// stay.
+    func endSessions(of account: Account) async throws(LedgerUnavailable) {
+        passwordCache.forget(account.user)
+        try await end(sessions.sessions(of: account.user).filter { $0.account == account }, because: .ended)
+        logger.notice("Sessions of an account revoked", metadata: ["user": "\(account.user)"])
+    }
+
+    /// Ends sessions and records each of them.
+    package func end(_ ending: [Session], because end: AccountEndReason) async throws(LedgerUnavailable) {
+        var records: [JournalRecord] = []
+        var fault: LedgerUnavailable?
+        for session in ending {
+            do throws(LedgerUnavailable) {
+                guard try await sessions.endAtOnce(session.id, of: session.user) else { continue }
+            } catch {
+                // The session has ended in memory even if the ledger cannot be written.
+                fault = error
+            }
+            records.append(record(session.user, end, authenticator: session.authenticator, session: session.id))
+        }
+        do throws(JournalUnavailable) {
+            if !records.isEmpty { try await journal.record(records) }
+        } catch {
+            logger.error("Revoked sessions could not be recorded", metadata: ["detail": "\(error.detail)"])
+        }
+        if let fault { throw fault }
+    }
+
+    /// Replaces the groups of the accounts of an authenticator's list. Tokens lose the removed groups at once.
+    ///
+    /// - Returns: The users that have lost a group. The caller passes them to `recordLostGroups`.
+    func replaceGroups(_ groups: [UserName: Set<GroupName>], of authenticator: PluginName) -> Set<UserName> {
+        let users = sessions.replaceGroups(groups, of: authenticator)
+        // A cached password result contains the groups of its verification.
+        for user in users { passwordCache.forget(user) }
+        return users
+    }
+
+    /// Updates the groups of one account. Its tokens lose the removed groups at once.
+    func noteGroups(_ groups: Set<GroupName>, of account: Account) async {
+        guard sessions.noteGroups(groups, of: account) else { return }
+        passwordCache.forget(account.user)
+        await recordLostGroups(of: [account.user], account.authenticator)
+    }
+
+    /// Logs and records the users that have lost groups.
+    func recordLostGroups(of users: Set<UserName>, _ authenticator: PluginName) async {
+        if users.isEmpty { return }
+        logger.notice("Users removed from groups", metadata: ["users": "\(users.count)"])
+        await write(users.sorted().map { record($0, .groupsLost, authenticator: authenticator) })
+    }
+
+    /// Writes the records in batches of 1,000, which the journal's queue always has room for.
+    private func write(_ records: [JournalRecord]) async {
+        for start in stride(from: 0, to: records.count, by: 1000) {
+            do throws(JournalUnavailable) {
+                try await journal.record(Array(records[start..<min(start + 1000, records.count)]))
+            } catch {
+                logger.error("Revocation of users could not be recorded", metadata: ["detail": "\(error.detail)"])
+            }
+        }
+    }
+
+    /// Revokes one user without a journal record, which the caller writes.
+    func revokeWithoutRecord(_ user: UserName, because end: AccountEndReason) async throws(LedgerUnavailable) {
+        forget(user, because: end)
+        try await sessions.revoke(user)
+        sweeper.wake()
+    }
+
+    /// Removes the user's cached password results and login throttling state. If the account has ended, also removes
+    /// its idempotency entries, because a later user with the same name starts without any. Otherwise they stay: a
+    /// client that repeats a send after its password has changed must not send twice.
+    private func forget(_ user: UserName, because end: AccountEndReason) {
+        passwordCache.forget(user)
+        throttle.forget(user)
+        switch end {
+        case .ended: sends.forget(user)
+        case .passwordChanged, .groupsLost, .loginTooOld, .byOperator: break
+        }
+    }
+
+    private func record(
+        _ user: UserName, _ end: AccountEndReason, authenticator: PluginName, session: SessionID? = nil
+    ) -> JournalRecord {
+        var ids = CallIDGenerator()
+        var facts = CallFacts(call: ids.next(), peer: .gateway)
+        facts.action = .operatorRevoke
+        facts.user = user
+        facts.authenticator = authenticator
+        facts.session = session
+        return JournalRecord(.operator, facts: facts, result: end.rawValue)
+    }
+}
+
+extension UserRevocation {
+    /// Creates the revocation of a gateway with these stores.
+    package init(
+        stores: GatewayStores, passwordCache: PasswordCache, throttle: LoginThrottle, sends: IdempotencyStore,
+        sweeper: RegistrationSweeper, logger: Logger
+    ) {
+        self.init(
+            sessions: stores.sessions, passwordCache: passwordCache, throttle: throttle, sends: sends,
+            journal: stores.journal, sweeper: sweeper, logger: logger)
+    }
+}

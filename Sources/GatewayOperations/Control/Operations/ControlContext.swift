@@ -1,0 +1,46 @@
+internal import GatewayCore
+internal import GatewaySupport
+
+/// The context of a running operation: the operator, the response, and the journal.
+package struct ControlContext: Sendable {
+    /// The uid of the operator, as the kernel reports it.
+    let operatorID: UInt32
+    /// The id of all journal records and log lines of this operation.
+    let call: CallID
+    let journal: any Journal
+    /// Writes a line of the response; returns once the kernel has accepted it.
+    let write: @Sendable ([UInt8]) async throws(ControlError) -> Void
+
+    /// Sends one result and waits until the kernel has accepted it. A slow reader therefore slows the operation down.
+    ///
+    /// Throws if the peer has disconnected. Changes made until then remain.
+    func send(_ item: JSONValue) async throws(ControlError) {
+        let line = ControlResponse.item(item).line
+        guard line.count <= ControlProtocol.longestAnswer else { throw .refused("A result is too long to send.") }
+        try await write(line)
+    }
+
+    /// Records durably a change that is about to be made. If this throws, the operation must not change anything.
+    ///
+    /// - Parameters:
+    ///   - action: The action.
+    ///   - user: The user that the change concerns.
+    ///   - target: The target if that is not a user: an address, a session, or `all`.
+    @discardableResult
+    func record(
+        _ action: Action, user: UserName? = nil, target: String? = nil
+    ) async throws(ControlError) -> OperatorRecord {
+        var facts = CallFacts(call: call, peer: .control)
+        facts.action = action
+        facts.user = user
+        let record = JournalRecord(
+            .operator, facts: facts, result: OperatorRecord.Result.accepted.rawValue, operatorID: operatorID,
+            target: target)
+        do throws(JournalUnavailable) {
+            try await journal.record([record])
+        } catch {
+            throw .unavailable("Nothing was changed, because the change could not be recorded: \(error.detail)")
+        }
+        return OperatorRecord(record: record, journal: journal)
+    }
+}

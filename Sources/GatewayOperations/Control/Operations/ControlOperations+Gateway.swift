@@ -1,0 +1,44 @@
+package import Gateway
+package import GatewayCore
+package import GatewaySupport
+internal import Logging
+
+extension ControlOperations {
+    /// The dependencies of the operations of a running gateway.
+    package struct Parts: Sendable {
+        let throttle: LoginThrottle
+        /// Returns the limiter of the current configuration.
+        let limiter: @Sendable () -> Limiter
+        let names: NameRules
+        /// Reads configuration and files again and returns the problems; nil if the gateway is stopping.
+        let reload: @Sendable () async -> [ConfigurationProblem]?
+        let dryRun: HotSwappable<DryRun>
+        let stores: StoreOperations
+
+        /// Creates the dependencies.
+        package init(
+            throttle: LoginThrottle, limiter: @escaping @Sendable () -> Limiter, names: NameRules,
+            reload: @escaping @Sendable () async -> [ConfigurationProblem]?, dryRun: HotSwappable<DryRun>,
+            stores: StoreOperations
+        ) {
+            self.throttle = throttle
+            self.limiter = limiter
+            self.names = names
+            self.reload = reload
+            self.dryRun = dryRun
+            self.stores = stores
+        }
+    }
+
+    /// Returns every operation of a running gateway. No other place lists them.
+    package static func all(_ parts: Parts) -> [any ControlOperation] {
+        [
+            ReloadOperation(reload: parts.reload),
+            ListBansOperation(throttle: parts.throttle),
+            LiftBansOperation(throttle: parts.throttle, names: parts.names),
+            ShowLimitsOperation(limiter: parts.limiter, names: parts.names),
+            ResetLimitsOperation(limiter: parts.limiter, names: parts.names),
+            ExplainOperation(dryRun: parts.dryRun, names: parts.names),
+        ] + parts.stores.all
+    }
+}

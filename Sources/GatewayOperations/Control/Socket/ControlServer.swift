@@ -1,0 +1,92 @@
+internal import Foundation
+internal import GatewayConfiguration
+internal import GatewayCore
+internal import GatewayHTTP
+package import Logging
+internal import NIOCore
+package import NIOPosix
+
+/// The listening control socket. It admits only root and the gateway's own user.
+package final class ControlServer: Sendable {
+    private let channel: any Channel
+    private let file: UnixSocketFile
+    private let slots: ControlSlots
+    private let settings: ControlSettings
+
+    private init(channel: any Channel, file: UnixSocketFile, slots: ControlSlots, settings: ControlSettings) {
+        self.channel = channel
+        self.file = file
+        self.slots = slots
+        self.settings = settings
+    }
+
+    /// Starts to listen at the path. Replaces a socket file that no process listens on.
+    ///
+    /// - Throws: `ControlError` if other users could tamper with the directory, `ListenerError` if another process uses
+    ///   the path, and errors of the system.
+    package static func open(
+        path: String, operations: ControlOperations, group: MultiThreadedEventLoopGroup, logger: Logger,
+        settings: ControlSettings = ControlSettings()
+    ) async throws -> ControlServer {
+        let file = try await NIOThreadPool.singleton.runIfActive {
+            try ControlSocketPath.makeDirectory(of: path)
+            if let obstacle = ControlSocketPath.obstacle(inDirectoryOf: path) { throw ControlError.refused(obstacle) }
+            return try UnixSocketFile.make(path: path, mode: 0o600)
+        }
+        let slots = ControlSlots(settings)
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 16)
+            // A peer that has closed its sending side still receives the response.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { channel in
+                PeerCredentials.of(channel).flatMapThrowing { peer in
+                    try admit(peer, on: channel, operations, slots, settings, logger)
+                }
+            }
+        do {
+            // The bootstrap owns the descriptor from here on, even if it fails.
+            let channel = try await bootstrap.withBoundSocket(file.descriptor).get()
+            return ControlServer(channel: channel, file: file, slots: slots, settings: settings)
+        } catch {
+            file.remove()
+            throw error
+        }
+    }
+
+    /// Stops accepting connections and waits until the running operations have finished or the time limit has passed.
+    /// May be called more than once.
+    package func stop() async {
+        file.remove()
+        try? await channel.close()
+        for channel in slots.channels { channel.pipeline.fireUserInboundEventTriggered(ControlConnection.Stop()) }
+        let ended = channel.eventLoop.makePromise(of: Void.self)
+        let deadline = channel.eventLoop.scheduleTask(in: settings.stop) { ended.succeed() }
+        slots.whenEmpty(ended)
+        try? await ended.futureResult.get()
+        deadline.cancel()
+        for channel in slots.channels { channel.close(promise: nil) }
+    }
+
+    // Called on the connection's event loop.
+    private static func admit(
+        _ peer: PeerCredentials, on channel: any Channel, _ operations: ControlOperations, _ slots: ControlSlots,
+        _ settings: ControlSettings, _ logger: Logger
+    ) throws {
+        let rejection: ControlError?
+        if !peer.isOperator {
+            logger.warning("Control socket rejected a user", metadata: ["operator": "\(peer.uid)"])
+            rejection = .refused("Only root and the gateway's own user may send commands; you are uid \(peer.uid).")
+        } else if slots.acquire(channel, .served) {
+            rejection = nil
+        } else {
+            rejection = .unavailable("Too many commands are in progress.")
+        }
+        if rejection != nil, !slots.acquire(channel, .rejected) { throw TooManyConnections() }
+        try channel.pipeline.syncOperations.addHandler(
+            ControlConnection(
+                operatorID: peer.uid, rejection: rejection, operations: operations, slots: slots, settings: settings))
+    }
+}
+
+/// Closes an accepted connection without a response.
+private struct TooManyConnections: Error {}

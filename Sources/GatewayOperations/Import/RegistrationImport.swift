@@ -1,0 +1,101 @@
+internal import Foundation
+internal import GatewayCore
+internal import GatewayStore
+internal import GatewaySupport
+
+/// A complete export with the validation result of each line. Only the whole export shows which handles have several
+/// registrations.
+struct RegistrationImport: Sendable {
+    /// The validation result of a line.
+    enum Assessment: Sendable, Hashable {
+        case unreadable(ExportEntry.Fault)
+        case faulty(ExportValidator.Fault)
+        case sound(UserName)
+    }
+
+    /// A line of the export.
+    struct Line: Sendable {
+        /// The line number, from 1.
+        var number: Int
+        var id: RegistrationID?
+        var handle: DeviceHandle?
+        var assessment: Assessment
+        var content: [UInt8]
+
+        /// The entry for the ledger; nil for a line that the import skips.
+        var entry: ImportEntry? {
+            guard let id else { return nil }
+            switch assessment {
+            case .sound(let owner):
+                guard let handle else { return nil }
+                return ImportEntry(id: id, assessment: .sound(owner: owner, handle), content: content)
+            case .faulty(let fault) where !fault.isSkipped:
+                return ImportEntry(id: id, assessment: .unsound(handle), content: content)
+            case .faulty, .unreadable:
+                return nil
+            }
+        }
+
+        /// The word for the reason of a rejection; nil for a valid registration.
+        var reason: String? {
+            switch assessment {
+            case .unreadable(let fault): fault.rawValue
+            case .faulty(let fault): fault.rawValue
+            case .sound: nil
+            }
+        }
+    }
+
+    let lines: [Line]
+
+    /// Parses the lines of an export. Empty lines are ignored.
+    init(_ text: Data, judge: ExportValidator) {
+        var lines: [Line] = []
+        var number = 0
+        for bytes in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+            number += 1
+            let bytes = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
+            if bytes.isEmpty { continue }
+            lines.append(Self.line(number, bytes, judge))
+        }
+        var registrations: [DeviceHandle: Set<RegistrationID>] = [:]
+        for line in lines {
+            if let handle = line.handle, let id = line.id { registrations[handle, default: []].insert(id) }
+        }
+        for index in lines.indices {
+            guard case .sound = lines[index].assessment, let handle = lines[index].handle,
+                registrations[handle]?.count ?? 0 > 1
+            else { continue }
+            lines[index].assessment = .faulty(.severalOfHandle)
+        }
+        self.lines = lines
+    }
+
+    private static func line(_ number: Int, _ bytes: Data.SubSequence, _ judge: ExportValidator) -> Line {
+        var line = Line(number: number, assessment: .faulty(.registrationID), content: [])
+        do throws(ExportEntry.Fault) {
+            let entry = try ExportEntryReader.read(bytes)
+            line.id = RegistrationID(entry.registrationID)
+            line.content = entry.content
+            do throws(ExportValidator.Fault) {
+                guard line.id != nil else { throw .registrationID }
+                line.handle = try judge.handle(entry)
+                line.assessment = .sound(try judge.owner(entry))
+            } catch {
+                line.assessment = .faulty(error)
+            }
+        } catch {
+            line.assessment = .unreadable(error)
+        }
+        return line
+    }
+}
+
+extension ExportEntry {
+    /// The canonical content, by which the ledger recognizes the entry in another export.
+    fileprivate var content: [UInt8] {
+        JSONWriter.bytes(
+            of: .array(
+                [.string(kind), .string(registrationID), .string(handle)] + tags.sorted().map(JSONValue.string)))
+    }
+}

@@ -1,0 +1,133 @@
+package import GatewayConfiguration
+package import GatewayCore
+package import GatewayStore
+package import GatewaySupport
+package import Logging
+
+/// The treatment of sessions in a ledger that was restored from a backup.
+package enum RestoredSessions: Sendable, Hashable {
+    /// The sessions end, because the backup does not know which of them ended after it was made.
+    case ended
+    /// The sessions stay valid, because an operator has requested it.
+    case kept
+    /// The restore is left to the next start of the gateway. Used by commands.
+    case untouched
+}
+
+/// The open stores of a gateway: registrations, sessions, journal, and the key of the journal's digests.
+package struct GatewayStores: Sendable {
+    package let ledger: SQLiteLedger
+    package let sessions: SessionRegister
+    package let journal: JournalFile
+    package let journalMetrics: JournalMetrics
+    package let messageDigester: KeyedDigester
+    /// The idempotent sends of the last day, for replays.
+    package let keyedSends: [IdempotentSend]
+
+    /// Opens the stores.
+    ///
+    /// - Parameters:
+    ///   - acceptsIdentityChange: Whether the rules of user names may differ from those in the ledger.
+    ///   - restore: The treatment of sessions if the ledger was restored from a backup.
+    package init(
+        _ configuration: ServerConfiguration, acceptsIdentityChange: Bool = false,
+        restore: RestoredSessions = .untouched, clocks: Clocks, logger: Logger
+    ) throws {
+        let section = configuration.journal
+        ledger = try SQLiteLedger(
+            file: configuration.ledger.file, limits: Self.ledgerLimits(configuration), now: clocks.wall())
+        do {
+            try Self.reconcileIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
+            try Self.completeRestore(ledger, restore, journal: section.directory, logger: logger)
+            sessions = try SessionRegister(ledger, clocks: clocks)
+            var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
+            settings.minimumFree = section.minimumFree
+            settings.signingKey = try SigningKeyFile.open(
+                section.signingKey, outside: section.directory, mayCreate: true)
+            settings.checkpointCopy = section.checkpointCopy
+            settings.keep = section.keep
+            settings.keepBytes = section.keepBytes
+            settings.ledger = ledger
+            journalMetrics = settings.metrics
+            journal = try JournalFile(settings)
+            let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
+            keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday)
+                .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) }
+            let digestKey = try DigestKeyFile.open(ledger: configuration.ledger.file, journal: section.directory)
+            if let warning = digestKey.warning {
+                logger.warning("Duplicate digest key found", metadata: ["detail": "\(warning)"])
+            }
+            messageDigester = KeyedDigester(key: digestKey.key)
+        } catch {
+            try? ledger.close()
+            throw error
+        }
+    }
+
+    /// Checks that the ledger's user names follow the configured rules, before anything else reads names. With other
+    /// rules, accounts would look deleted and their registrations would be deleted.
+    private static func reconcileIdentity(
+        _ ledger: SQLiteLedger, _ configuration: ServerConfiguration, isAccepted: Bool, logger: Logger
+    ) throws {
+        let change = NameRulesChange(from: try ledger.nameRules(), to: configuration.names)
+        if let change {
+            let owners = try ledger.owners()
+            guard isAccepted else {
+                throw ConfigurationError(change.problems(file: configuration.ledger.file, owners: owners))
+            }
+            logger.warning(
+                "User name rules changed",
+                metadata: ["owners": "\(owners.count)", "changes": "\(change.effects(on: owners).count)"])
+        }
+        try ledger.keepNameRules(configuration.names.storedForm)
+    }
+
+    /// Updates a ledger that was restored from a backup, before anything else reads it.
+    private static func completeRestore(
+        _ ledger: SQLiteLedger, _ restore: RestoredSessions, journal directory: String, logger: Logger
+    ) throws {
+        guard restore != .untouched, try ledger.isRestored() else { return }
+        let latest = try ledger.latestTime() ?? WallTime(seconds: 0)
+        var journaled = JournaledRegistrations()
+        do throws(JournalUnavailable) {
+            journaled = try JournaledRegistrations(directory: directory, since: latest)
+        } catch {
+            // After a restore on another machine, there is no journal.
+            logger.warning(
+                "Journal has no records for the restored ledger", metadata: ["detail": "\(error.detail)"])
+        }
+        let completed = try ledger.completeRestore(endingSessions: restore == .ended, journaled)
+        logger.warning(
+            "Ledger restored from a backup",
+            metadata: [
+                "sessions-ended": "\(completed.endedSessions)", "sessions-kept": "\(restore == .kept)",
+                "registrations-marked": "\(completed.markedRegistrations)",
+            ])
+    }
+
+    /// Returns the ledger's limits from the configuration.
+    static func ledgerLimits(_ configuration: ServerConfiguration) -> SQLiteLedger.Limits {
+        var limits = SQLiteLedger.Limits()
+        limits.registrations = configuration.ledger.registrationsPerUser
+        limits.ownershipTransfers = configuration.ledger.ownershipTransfersPerDay
+        limits.confirmation = configuration.ledger.confirmation
+        return limits
+    }
+
+    /// Applies the settings that change without a restart.
+    package func adopt(_ configuration: ServerConfiguration) {
+        let section = configuration.journal
+        ledger.limits = Self.ledgerLimits(configuration)
+        journal.adopt(
+            JournalFile.Bounds(minimumFree: section.minimumFree, keep: section.keep, keepBytes: section.keepBytes))
+    }
+
+    package func close(logger: Logger) async {
+        await journal.close()
+        do throws(LedgerUnavailable) {
+            try ledger.close()
+        } catch {
+            logger.error("Ledger was not closed cleanly", metadata: ["detail": "\(error.detail)"])
+        }
+    }
+}

@@ -1,0 +1,42 @@
+internal import GatewayCore
+public import GatewaySupport
+
+/// The file of the key for the journal's message digests. It lies beside the ledger's key and not in the journal's
+/// directory: a copy of the journal would then include the key, and message texts could be guessed from their digests.
+public enum DigestKeyFile {
+    /// Returns the path of the key that belongs to a ledger.
+    public static func path(ofLedger file: String) -> String { "\(file).digest.key" }
+
+    /// Reads the key, or creates one. Moves a key that an earlier version left in the journal's directory. Blocks.
+    /// Called at startup and by commands that hold the ledger's lock.
+    ///
+    /// A crash leaves the key in the old place, in both, or in the new one, and the next call continues from there: the
+    /// old file is removed only once the new one is on disk.
+    ///
+    /// - Returns: The key, and a warning if the old place holds a different key, which is kept.
+    public static func open(
+        ledger file: String, journal directory: String
+    ) throws(KeyFile.Failure) -> (key: Secret, warning: String?) {
+        let (path, former) = (path(ofLedger: file), "\(directory)/digest.key")
+        var warning: String?
+        do throws(FileFailure) {
+            let known = try PrivateFiles.read(path, atMost: KeyFile.byteCount)
+            let old = try PrivateFiles.read(former, atMost: KeyFile.byteCount)
+            if let old {
+                guard old.count == KeyFile.byteCount else {
+                    throw FileFailure(unfit: former, "does not contain a key of 32 bytes")
+                }
+                if known == nil { try PrivateFiles.write(old, toNew: path) }
+                if known ?? old == old {
+                    try PrivateFiles.remove(former)
+                    try PrivateFiles.synchronizeDirectory(directory)
+                } else {
+                    warning = "\(former) is ignored: \(path) contains another key"
+                }
+            }
+        } catch {
+            throw KeyFile.Failure(description: error.description)
+        }
+        return (try KeyFile.open(path), warning)
+    }
+}
