@@ -1,5 +1,3 @@
-internal import GatewaySupport
-
 /// A dictionary in order of insertion that evicts the oldest entry when it is full.
 ///
 /// Setting an existing key keeps its position. All operations take amortized O(1) time; removed keys leave gaps in the

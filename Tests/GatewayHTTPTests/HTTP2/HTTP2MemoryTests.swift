@@ -1,4 +1,7 @@
+import GatewayCore
+import GatewaySupport
 import NIOCore
+import NIOEmbedded
 import NIOHPACK
 import NIOHTTP2
 import Testing
