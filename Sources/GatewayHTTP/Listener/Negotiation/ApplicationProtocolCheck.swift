@@ -10,6 +10,7 @@ final class ApplicationProtocolCheck: ChannelInboundHandler, RemovableChannelHan
 
     private let supported: [String]
     private let held = PendingBytes()
+    private var hello = ClientHelloParser()
     private var isDecided = false
 
     /// Creates the check of one connection.
@@ -20,12 +21,12 @@ final class ApplicationProtocolCheck: ChannelInboundHandler, RemovableChannelHan
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         held.append(unwrapInboundIn(data))
         if isDecided { return }
-        switch ClientHello.reading(of: held.bytes, supported: supported) {
+        switch hello.parse(held.bytes, supported: supported) {
         case .incomplete:
             break
         case .noCommonProtocol:
             isDecided = true
-            context.writeAndFlush(wrapOutboundOut(ClientHello.noApplicationProtocol), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(ClientHelloParser.noApplicationProtocol), promise: nil)
             // TLS has not started, so its handler has nothing to send on close.
             context.close(promise: nil)
         case .acceptable:
