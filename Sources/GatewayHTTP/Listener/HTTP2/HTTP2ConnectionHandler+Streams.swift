@@ -83,7 +83,7 @@ extension HTTP2ConnectionHandler {
     }
 
     /// Enforces the memory limit. It rejects incomplete requests, the newest first, and closes the connection if that
-    /// is not enough. Call it after all received bytes were processed, so that requests that arrived completely are not
+    /// is not enough. Call it after the received bytes were processed, so that requests that arrived completely are not
     /// counted.
     func keepWithinMemory() {
         while phase != .closing, let fault = memory.set(streams.heldBytes + meter.heldBytes).fault {

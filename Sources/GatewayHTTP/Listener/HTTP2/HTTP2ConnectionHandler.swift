@@ -24,6 +24,9 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         case closing
     }
 
+    /// The memory that incomplete requests may hold uncounted while frames wait for the connection's turn, in bytes.
+    private static let allowanceWhileWaiting = 16 << 10
+
     let loop: ListenerLoop
     let peer: Peer
     let meter: FrameRateLimitHandler
@@ -102,8 +105,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // The waiting frames may contain the rest of a request.
-        if !meter.hasWaitingFrames { keepWithinMemory() }
+        // The waiting frames may contain the rest of some requests, but not of a hundred.
+        if !meter.hasWaitingFrames || streams.heldBytes > Self.allowanceWhileWaiting { keepWithinMemory() }
         updateIdleEntry()
         context.fireChannelReadComplete()
     }
