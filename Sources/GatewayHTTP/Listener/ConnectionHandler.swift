@@ -6,7 +6,7 @@ internal import NIOCore
 /// performs the returned actions, and starts the calls.
 ///
 /// Loop-bound. A call keeps its handler alive until it completes, so that a client that disconnects does not affect it.
-final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
+final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTaker {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
@@ -142,6 +142,9 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         case .serve(let request):
             idleEntry?.markBusy()
             serve(request)
+        case .awaitTurn:
+            loop.turns.enqueue(self, of: loop.turnOwner(of: self, of: peer))
+            return false
         case .reject(let fault, let omitsBody):
             // The client gets time to read the response, which is the last one.
             idleEntry?.markBusy()
@@ -153,6 +156,13 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
             return false
         }
         return true
+    }
+
+    /// Serves one pipelined request. The next one waits for another turn.
+    func takeTurn(units: Int) -> Int {
+        machine.beginTurn()
+        advance()
+        return 1
     }
 
     private func serve(_ framed: FramedRequest) {

@@ -7,8 +7,9 @@ internal import NIOCore
 ///
 /// - `reading`: Waits for a request or receives one. → `serving` with a complete request; → `concluding` after a fault
 ///   or a timeout; or the connection closes.
-/// - `serving`: The request pipeline processes a request. → `reading` when the response is written and the connection
-///   persists; → `concluding` when it is the last response.
+/// - `serving`: The request pipeline processes a request. When the response is written, → `concluding` if it is the last
+///   one, → `pipelined` if bytes of the next request have arrived, → `reading` otherwise.
+/// - `pipelined`: The next request waits for the connection's turn. → `reading` in that turn.
 /// - `concluding`: The last response is being written and input is discarded. → `lingering` when it is written; or the
 ///   connection closes if the client sends too much or the deadline expires.
 /// - `lingering`: The output is closed and input is discarded until the client closes, sends too much, or the deadline
@@ -22,6 +23,8 @@ struct ConnectionStateMachine {
         case sendContinue
         /// Serve the request, report the response with `answering()`, and call `next()` again.
         case serve(FramedRequest)
+        /// Report the connection's next turn with `beginTurn()`, and call `next()` again.
+        case awaitTurn
         /// Write the response to an invalid request. It is the last one of the connection.
         case reject(FramingError, omitsBody: Bool)
         /// Close the connection at once.
@@ -53,6 +56,8 @@ struct ConnectionStateMachine {
         case reading
         /// The request pipeline processes a request.
         case serving(ResponseContext)
+        /// The next request has arrived, at least in part, and waits for the connection's turn.
+        case pipelined(isQueued: Bool)
         /// The last response is being written.
         case concluding
         /// The last response is written and the output is closed. Input is discarded.
@@ -91,17 +96,19 @@ struct ConnectionStateMachine {
         framer = RequestFramer(limits: limits, trustedProxy: source)
     }
 
-    /// Whether the handler should read from the socket. False while a call is in progress and further bytes are
-    /// buffered.
+    /// Whether the handler should read from the socket. False while a call is in progress, or waits for its turn, and
+    /// further bytes are buffered.
     var wantsBytes: Bool {
-        if case .serving = state { return framer.bufferedBytes == 0 }
-        return true
+        switch state {
+        case .serving, .pipelined: framer.bufferedBytes == 0
+        case .reading, .concluding, .lingering: true
+        }
     }
 
     /// The deadline that applies to the current state.
     var deadline: Deadline {
         switch state {
-        case .serving: .none
+        case .serving, .pipelined: .none
         case .concluding: .lastAnswer
         case .lingering: .linger
         case .reading:
@@ -117,7 +124,7 @@ struct ConnectionStateMachine {
     var heldBytes: Int {
         switch state {
         case .reading: framer.heldBytes
-        case .serving, .concluding, .lingering: 0
+        case .serving, .pipelined, .concluding, .lingering: 0
         }
     }
 
@@ -131,7 +138,7 @@ struct ConnectionStateMachine {
     /// Processes received bytes. Call `next()` afterwards.
     mutating func received(_ bytes: ByteBuffer) {
         switch state {
-        case .reading, .serving: framer.feed(bytes)
+        case .reading, .serving, .pipelined: framer.feed(bytes)
         case .concluding, .lingering: discardedBytes += bytes.readableBytes
         }
     }
@@ -145,11 +152,19 @@ struct ConnectionStateMachine {
     /// Starts draining: the connection closes as soon as no request is in progress.
     mutating func drain() { isDraining = true }
 
+    /// Begins the turn that the action `awaitTurn` has requested.
+    mutating func beginTurn() {
+        if case .pipelined = state { state = .reading }
+    }
+
     /// Returns the next action. Call it after every event, and after every action except `wait` and `close`.
     mutating func next() -> Action {
         switch state {
-        case .serving:
+        case .serving, .pipelined(isQueued: true):
             return .wait
+        case .pipelined(isQueued: false):
+            state = .pipelined(isQueued: true)
+            return .awaitTurn
         case .concluding:
             return discardedBytes > Self.maximumDiscardedBytes ? .close : .wait
         case .lingering:
@@ -178,7 +193,7 @@ struct ConnectionStateMachine {
         guard case .serving(let request) = state else { return nil }
         answered += 1
         let isLast = !request.keepsAlive || isDraining || announcesClose || (inputClosed && framer.bufferedBytes == 0)
-        state = isLast ? .concluding : .reading
+        state = isLast ? .concluding : framer.bufferedBytes > 0 ? .pipelined(isQueued: false) : .reading
         return ResponseWriter.Framing(
             omitsBody: request.omitsBody, connection: isLast ? .closed : request.isVersion11 ? .kept : .keptExplicitly)
     }
@@ -192,7 +207,7 @@ struct ConnectionStateMachine {
     var isEnding: Bool {
         switch state {
         case .concluding, .lingering: true
-        case .reading, .serving: false
+        case .reading, .serving, .pipelined: false
         }
     }
 

@@ -30,8 +30,8 @@ final class ListenerLoop {
     var answers: ResponseWriter
     /// The calls that wait for admission.
     let waiting: AdmissionQueue
-    /// The scheduler for the frames of HTTP/2 connections.
-    let frames: FrameScheduler
+    /// The scheduler for HTTP/2 frames, pipelined HTTP/1.1 requests and TLS handshakes.
+    let turns: TurnScheduler
     /// The number of calls in progress, including those whose client has disconnected.
     var callsInFlight: Int { waiting.inFlight }
     /// The idle connections of all listeners on this event loop.
@@ -57,7 +57,7 @@ final class ListenerLoop {
         connectionLimit = configuration.caps ?? ConnectionLimit(configuration.connections)
         idleConnections = connectionLimit.idleConnections(on: eventLoop)
         self.waiting = AdmissionQueue(for: configuration.calls, on: eventLoop, tick: tick)
-        self.frames = FrameScheduler(on: eventLoop, tick: tick)
+        self.turns = TurnScheduler(on: eventLoop, tick: tick)
     }
 
     /// Returns the source of client addresses if the peer is a trusted proxy; nil if it is not.
@@ -126,8 +126,17 @@ final class ListenerLoop {
     /// Adds a connection to those that may be closed while idle. Connections of trusted proxies and Unix sockets are
     /// closed only if there is no other candidate.
     func idleEntry(for connection: any ListenerConnection, of peer: Peer) -> IdleConnections.Entry {
-        let isExempt = peer.address == .local || configuration.trust.includes(peer)
-        return idleConnections.add(connection, of: isExempt ? nil : peer.network)
+        idleConnections.add(connection, of: carriesManyClients(peer) ? nil : peer.network)
+    }
+
+    /// Returns the owner of a connection's turns.
+    func turnOwner(of connection: AnyObject, of peer: Peer) -> TurnOwner {
+        carriesManyClients(peer) ? .connection(ObjectIdentifier(connection)) : .network(peer.network)
+    }
+
+    /// Returns whether the connections of the peer carry the calls of many clients.
+    private func carriesManyClients(_ peer: Peer) -> Bool {
+        peer.address == .local || configuration.trust.includes(peer)
     }
 
     /// Registers a new connection.

@@ -96,8 +96,8 @@ async def variant(program, name, field, references, addresses, each, problems):
             # A gateway with work uses more processor time than this, even on a busy machine.
             if spent - before_that < 0.05:
                 break
-        # A debug build takes milliseconds for a frame with a long field: a tick of such frames takes most of a second.
-        latency = control.check_latency(name, honest, problems, limit=50 if "release" in program else 5000)
+        # A debug build takes milliseconds for a frame with a long field, and a turn has several of them.
+        latency = control.check_latency(name, honest, problems, limit=50 if "release" in program else 1000)
         for raw in held:
             raw.close()
         held.clear()

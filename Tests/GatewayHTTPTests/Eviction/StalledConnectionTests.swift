@@ -123,7 +123,7 @@ import Testing
         connection.loop.advanceTime(by: .seconds(30))
         _ = try connection.written()
         // The pings use up the turn.
-        let pings = [FrameClient.Frame](repeating: .ping, count: FrameScheduler.framesPerTurn)
+        let pings = [FrameClient.Frame](repeating: .ping, count: TurnScheduler.unitsPerTurn)
         let request = FrameClient.Frame.headers(3, HTTP2Fixture.get("/b"))
         try connection.receive((pings + [request]).flatMap(\.bytes))
         #expect(caps.idleConnections(on: connection.loop).takeCandidate() == nil)

@@ -39,7 +39,7 @@ import Testing
         try connection.begin()
         // One turn of the connection; the other frames wait.
         try connection.receive(RequestMemoryTests.held(0..<100).flatMap(\.bytes))
-        #expect(memory.bytes >= (FrameScheduler.framesPerTurn - 1) * 4096)
+        #expect(memory.bytes >= (TurnScheduler.unitsPerTurn - 1) * 4096)
         #expect(try !connection.written().contains { $0.hasPrefix("431") })
         connection.loop.run()
         #expect(memory.bytes <= (16 << 20) / 256)
@@ -60,7 +60,7 @@ import Testing
         let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
         try connection.begin()
         try connection.receive(RequestMemoryTests.held(0..<32).flatMap(\.bytes))
-        #expect(try connection.written().filter { $0.hasPrefix("503") }.count == FrameScheduler.framesPerTurn - 1)
+        #expect(try connection.written().filter { $0.hasPrefix("503") }.count == TurnScheduler.unitsPerTurn - 1)
         for index in proxies.indices { _ = proxies[index].set(0) }
     }
 

@@ -41,6 +41,8 @@ final class EmbeddedConnection {
 
     /// Returns all bytes written since the last call.
     func written() throws -> String {
+        // A pipelined request waits for a task of the loop.
+        loop.run()
         var text = ""
         while let bytes = try channel.readOutbound(as: ByteBuffer.self) { text += String(buffer: bytes) }
         return text

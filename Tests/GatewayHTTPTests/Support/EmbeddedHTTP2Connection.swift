@@ -36,15 +36,19 @@ final class EmbeddedHTTP2Connection {
     }
 
     /// Accepts another connection of the same listener on the same loop. The first connection must outlive it.
-    convenience init(beside other: EmbeddedHTTP2Connection) throws {
-        try self.init(other.loop, other.shared, ownsLoop: false)
+    ///
+    /// - Parameter address: The IPv4 address of the client.
+    convenience init(beside other: EmbeddedHTTP2Connection, from address: UInt32 = 0x7F00_0001) throws {
+        try self.init(other.loop, other.shared, ownsLoop: false, from: address)
     }
 
-    private init(_ loop: EmbeddedEventLoop, _ shared: ListenerLoop, ownsLoop: Bool) throws {
+    private init(
+        _ loop: EmbeddedEventLoop, _ shared: ListenerLoop, ownsLoop: Bool, from address: UInt32 = 0x7F00_0001
+    ) throws {
         (self.loop, self.shared, self.ownsLoop) = (loop, shared, ownsLoop)
         channel = EmbeddedChannel(loop: loop)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
-        let peer = Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")
+        let peer = Peer(address: .v4(address), text: "127.0.0.1")
         try ConnectionSetup(channel: channel, loop: shared, peer: peer, caps: ConnectionLimit(.init())).start()
     }
 

@@ -20,6 +20,28 @@ import Testing
         return try #require(hello)
     }
 
+    /// Returns the result for bytes that arrive at once.
+    private func reading(of bytes: ByteBuffer, supported: [String]) -> ClientHelloParser.Reading {
+        var parser = ClientHelloParser()
+        return parser.parse(bytes, supported: supported)
+    }
+
+    /// Returns the message in records of at most `size` bytes.
+    private func fragmented(_ hello: ByteBuffer, by size: Int) throws -> ByteBuffer {
+        var hello = hello
+        let header = hello.readSlice(length: 5)
+        let record = try #require(header)
+        var pieces = ByteBuffer()
+        while hello.readableBytes > 0 {
+            let read = hello.readSlice(length: min(size, hello.readableBytes))
+            let piece = try #require(read)
+            pieces.writeImmutableBuffer(try #require(record.getSlice(at: record.readerIndex, length: 3)))
+            pieces.writeInteger(UInt16(piece.readableBytes))
+            pieces.writeImmutableBuffer(piece)
+        }
+        return pieces
+    }
+
     static let offers: [(offered: [String], isAcceptable: Bool)] = [
         ([], true), (["http/1.1"], true), (["h2", "http/1.1"], true), (["http/1.0", "http/1.1"], true),
         (["h2"], false), (["http/1.0"], false), (["http/1.1x", "ttp/1.1"], false),
@@ -30,27 +52,31 @@ import Testing
         let hello = try hello(offered)
         for count in 0..<hello.readableBytes {
             let part = try #require(hello.getSlice(at: hello.readerIndex, length: count))
-            #expect(ClientHello.reading(of: part, supported: ["http/1.1"]) == .incomplete, "\(count)")
+            #expect(reading(of: part, supported: ["http/1.1"]) == .incomplete, "\(count)")
         }
-        let expected = isAcceptable ? ClientHello.Reading.acceptable : .noCommonProtocol
-        #expect(ClientHello.reading(of: hello, supported: ["http/1.1"]) == expected)
+        let expected = isAcceptable ? ClientHelloParser.Reading.acceptable : .noCommonProtocol
+        #expect(reading(of: hello, supported: ["http/1.1"]) == expected)
     }
 
-    @Test("A message in several records is read as one")
-    func severalRecords() throws {
-        var hello = try hello(["http/1.0"])
-        let header = hello.readSlice(length: 5)
-        let record = try #require(header)
-        var pieces = ByteBuffer()
-        while hello.readableBytes > 0 {
-            let read = hello.readSlice(length: min(100, hello.readableBytes))
-            let piece = try #require(read)
-            pieces.writeImmutableBuffer(try #require(record.getSlice(at: record.readerIndex, length: 3)))
-            pieces.writeInteger(UInt16(piece.readableBytes))
-            pieces.writeImmutableBuffer(piece)
+    @Test("A message in several records is read as one", arguments: [1, 3, 100])
+    func severalRecords(_ size: Int) throws {
+        let pieces = try fragmented(hello(["http/1.0"]), by: size)
+        #expect(reading(of: pieces, supported: ["http/1.1"]) == .noCommonProtocol)
+        #expect(reading(of: pieces, supported: ["http/1.0"]) == .acceptable)
+    }
+
+    @Test("Bytes that arrive one by one, in records of one byte, cost no more than one step each")
+    func singleBytes() throws {
+        let pieces = try fragmented(hello(["http/1.0"]), by: 1)
+        var (parser, reading) = (ClientHelloParser(), ClientHelloParser.Reading.incomplete)
+        for count in 1...pieces.readableBytes {
+            let part = try #require(pieces.getSlice(at: pieces.readerIndex, length: count))
+            #expect(reading == .incomplete)
+            reading = parser.parse(part, supported: ["http/1.1"])
         }
-        #expect(ClientHello.reading(of: pieces, supported: ["http/1.1"]) == .noCommonProtocol)
-        #expect(ClientHello.reading(of: pieces, supported: ["http/1.0"]) == .acceptable)
+        #expect(reading == .noCommonProtocol)
+        // One for each byte, and one more for each complete record of six bytes.
+        #expect(parser.parsedHeaders <= pieces.readableBytes + pieces.readableBytes / 6)
     }
 
     @Test("Bytes that are not a ClientHello are left to TLS")
@@ -58,10 +84,10 @@ import Testing
         for bytes in [
             Array("GET / HTTP/1.1".utf8), [21, 3, 3, 0, 2, 1, 0], [22, 3, 1, 0, 0], [22, 3, 1, 0, 4, 1, 0, 0, 0],
         ] {
-            #expect(ClientHello.reading(of: ByteBuffer(bytes: bytes), supported: []) == .acceptable, "\(bytes)")
+            #expect(reading(of: ByteBuffer(bytes: bytes), supported: []) == .acceptable, "\(bytes)")
         }
         let long = ByteBuffer(bytes: [22, 3, 1, 64, 0] + [UInt8](repeating: 1, count: 16_384))
-        #expect(ClientHello.reading(of: long, supported: []) == .acceptable)
+        #expect(reading(of: long, supported: []) == .acceptable)
     }
 
     @Test("No byte of a client traps")
@@ -73,7 +99,7 @@ import Testing
             for _ in 0..<Int.random(in: 1...4, using: &random) {
                 bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: .min ... .max, using: &random)
             }
-            _ = ClientHello.reading(of: ByteBuffer(bytes: bytes), supported: ["http/1.1"])
+            _ = reading(of: ByteBuffer(bytes: bytes), supported: ["http/1.1"])
         }
     }
 }

@@ -4,18 +4,20 @@ internal import NIOCore
 /// frames in each turn, and closes the connection if a frame is not completed in time.
 ///
 /// Loop-bound. While frames wait for the next turn, the socket is not read, and the end of the input is held back too.
-final class FrameRateLimitHandler: ChannelDuplexHandler {
+final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = IOData
 
-    /// The event fired once when the allowance is exhausted. No byte is passed on after it.
+    /// The event fired once when the allowance is exhausted, or when too many bytes of the client wait. No byte is
+    /// passed on after it.
     struct Exhausted {}
 
     private let loop: any EventLoop
     private let headTime: TimeAmount
     private let timer: DeadlineTimer
-    private let scheduler: FrameScheduler
+    private let scheduler: TurnScheduler
+    private let owner: TurnOwner
     private var limiter: FrameRateLimiter
     private var isExhausted = false
     /// The number of completed frames when the timer was set; nil if no frame has a deadline.
@@ -31,10 +33,16 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
     private var holdsRead = false
     private var holdsEndOfInput = false
 
-    init(on loop: any EventLoop, headTime: TimeAmount, scheduler: FrameScheduler) {
+    /// Creates the handler of one connection.
+    ///
+    /// - Parameters:
+    ///   - headTime: The time within which a frame or header block must be complete.
+    ///   - owner: The owner of the connection's turns.
+    init(on loop: any EventLoop, headTime: TimeAmount, scheduler: TurnScheduler, owner: TurnOwner) {
         self.loop = loop
         self.headTime = headTime
         self.scheduler = scheduler
+        self.owner = owner
         timer = DeadlineTimer(on: loop)
         limiter = FrameRateLimiter(now: loop.now)
     }
@@ -76,7 +84,8 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         held.append(unwrapInboundIn(data))
         if isPassingOn { return }
-        passOn(frames: scheduler.framesForArrival())
+        let (allowed, began) = (scheduler.unitsForArrival(), loop.now)
+        scheduler.spend(units: passOn(frames: allowed), time: loop.now - began)
     }
 
     func read(context: ChannelHandlerContext) {
@@ -91,13 +100,13 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Passes on frames that have waited. Called by the scheduler.
-    func takeTurn(frames: Int) {
+    /// Passes on frames that have waited.
+    func takeTurn(units: Int) -> Int {
         isQueued = false
-        passOn(frames: frames)
+        let count = passOn(frames: units)
         // For the later handlers, a turn is equivalent to a read from the socket.
         context?.fireChannelReadComplete()
-        guard !isQueued, let context else { return }
+        guard !isQueued, let context else { return count }
         if holdsEndOfInput {
             holdsEndOfInput = false
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
@@ -106,29 +115,28 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
             holdsRead = false
             context.read()
         }
+        return count
     }
 
-    private func passOn(frames allowed: Int) {
+    // Returns the number of frames that were passed on.
+    private func passOn(frames allowed: Int) -> Int {
         isPassingOn = true
         var frames = allowed
         while frames > 0, held.bytes.readableBytes > 0, !isExhausted, let context {
             passOn(&frames, context)
         }
         isPassingOn = false
-        scheduler.handled(frames: allowed - frames)
-        if isExhausted || context == nil { held.bytes = ByteBuffer() }
-        updateWaitingBytes(held.bytes.readableBytes)
-        guard held.bytes.readableBytes > 0, !isQueued else { return }
-        isQueued = true
-        scheduler.enqueue(self)
+        updateWaitingBytes()
+        if held.bytes.readableBytes > 0, !isQueued {
+            isQueued = true
+            scheduler.enqueue(self, of: owner)
+        }
+        return allowed - frames
     }
 
     private func passOn(_ frames: inout Int, _ context: ChannelHandlerContext) {
         guard let count = limiter.process(held.bytes.readableBytesView, frames: &frames, now: loop.now) else {
-            isExhausted = true
-            timer.stop()
-            context.fireUserInboundEventTriggered(Exhausted())
-            return
+            return exhaust()
         }
         // Further bytes of the same frame do not postpone the deadline; only a completed frame does.
         let waitsFor = limiter.isWithinHeadOrControl ? limiter.completed : nil
@@ -143,16 +151,25 @@ final class FrameRateLimitHandler: ChannelDuplexHandler {
         context.fireChannelRead(wrapInboundOut(passed))
     }
 
-    private func updateWaitingBytes(_ bytes: Int) {
-        scheduler.addWaiting(bytes: bytes - waitingBytes)
-        waitingBytes = bytes
+    private func updateWaitingBytes() {
+        if isExhausted || context == nil { held.bytes = ByteBuffer() }
+        let change = held.bytes.readableBytes - waitingBytes
+        waitingBytes += change
+        if scheduler.changeWaitingBytes(by: change, of: owner) { return }
+        exhaust()
+        updateWaitingBytes()
+    }
+
+    private func exhaust() {
+        isExhausted = true
+        timer.stop()
+        context?.fireUserInboundEventTriggered(Exhausted())
     }
 
     private func end() {
         context = nil
         timer.stop()
-        held.bytes = ByteBuffer()
-        updateWaitingBytes(0)
+        updateWaitingBytes()
     }
 }
 

@@ -132,7 +132,9 @@ final class ConnectionSetup: ListenerConnection {
         if let tls = loop.configuration.tls {
             let speaksHTTP2 = loop.configuration.speaksHTTP2
             try pipeline.addHandlers([
-                ApplicationProtocolCheck(supported: ServerTLS.protocols(speaksHTTP2: speaksHTTP2)),
+                ApplicationProtocolCheck(
+                    supported: ServerTLS.protocols(speaksHTTP2: speaksHTTP2), scheduler: loop.turns,
+                    owner: loop.turnOwner(of: channel, of: peer)),
                 tls.handler(speaksHTTP2: speaksHTTP2), ALPNHandler(opening: self),
             ])
         } else if loop.configuration.speaksHTTP2 {
@@ -156,7 +158,8 @@ final class ConnectionSetup: ListenerConnection {
 
     private func speakHTTP2(isEncrypted: Bool) throws {
         let meter = FrameRateLimitHandler(
-            on: loop.eventLoop, headTime: loop.configuration.deadlines.head, scheduler: loop.frames)
+            on: loop.eventLoop, headTime: loop.configuration.deadlines.head, scheduler: loop.turns,
+            owner: loop.turnOwner(of: channel, of: peer))
         let handler = HTTP2ConnectionHandler(
             loop: loop, peer: peer, trustedProxy: source, meter: meter, opened: opened, isEncrypted: isEncrypted,
             isProxied: isProxied)

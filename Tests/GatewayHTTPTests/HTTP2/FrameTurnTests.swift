@@ -1,4 +1,5 @@
 import Gateway
+import GatewayCore
 import NIOCore
 import NIOEmbedded
 import Synchronization
@@ -6,11 +7,11 @@ import Testing
 
 @testable import GatewayHTTP
 
-/// Tests of the scheduler that shares an event loop among HTTP/2 connections.
-@Suite struct FrameSchedulerTests {
+/// Tests of HTTP/2 connections that share an event loop.
+@Suite struct FrameTurnTests {
     typealias Frame = FrameClient.Frame
 
-    private static let most = (turn: FrameScheduler.framesPerTurn, tick: FrameScheduler.framesPerTick)
+    private static let most = (turn: TurnScheduler.unitsPerTurn, tick: TurnScheduler.unitsPerTick)
 
     /// Returns requests on separate streams, starting with the given one.
     private static func gets(_ streams: Range<UInt32>, by client: String = "") -> [UInt8] {
@@ -50,7 +51,7 @@ import Testing
         connection.loop.run()
         #expect(calls.process() == (Self.most.turn..<100).map { "/\($0)" })
         #expect(try Self.statuses(connection) == (0..<100).map { "200 on \(2 * $0 + 1)" })
-        #expect(connection.shared.frames.waitingBytes == 0)
+        #expect(connection.shared.turns.waitingBytes == 0)
     }
 
     @Test("All requests get their responses in order, however the bytes are split", arguments: [1, 7, 61, 500])
@@ -81,12 +82,12 @@ import Testing
         first.loop.run()
         #expect(calls.process().count == Self.most.tick - Self.most.turn)
         // The tick is not complete; its tasks run again.
-        first.loop.advanceTime(by: FrameScheduler.pause)
+        first.loop.advanceTime(by: TurnScheduler.pause)
         #expect(calls.process().isEmpty)
         var ticks: [[String]] = []
-        while first.shared.frames.waitingBytes > 0 {
+        while first.shared.turns.waitingBytes > 0 {
             endTick()
-            first.loop.advanceTime(by: FrameScheduler.pause)
+            first.loop.advanceTime(by: TurnScheduler.pause)
             ticks.append(calls.process())
         }
         #expect(ticks.allSatisfy { $0.count <= Self.most.tick })
@@ -111,12 +112,12 @@ import Testing
         for connection in [first] + others { try connection.receive(Self.gets(0..<40)) }
         let honest = try EmbeddedHTTP2Connection(beside: first)
         try honest.send(bytes: Array("GET /honest HTTP/1.1\r\nHost: a\r\n\r\n".utf8))
-        #expect(first.shared.frames.waitingBytes > 0)
+        #expect(first.shared.turns.waitingBytes > 0)
         let answer = try #require(try honest.channel.readOutbound(as: ByteBuffer.self))
         #expect(String(buffer: answer).hasPrefix("HTTP/1.1 200 "))
-        while first.shared.frames.waitingBytes > 0 {
+        while first.shared.turns.waitingBytes > 0 {
             turn.end(at: .now(), tasksBegan: .now())
-            first.loop.advanceTime(by: FrameScheduler.pause)
+            first.loop.advanceTime(by: TurnScheduler.pause)
         }
     }
 
@@ -146,7 +147,7 @@ import Testing
         #expect(try Self.statuses(connection).count == 40)
         #expect(reads.count == before + 1)
         // GOAWAY follows the last response and the connection closes. No stream was refused.
-        #expect(!connection.isOpen || connection.shared.frames.waitingBytes == 0)
+        #expect(!connection.isOpen || connection.shared.turns.waitingBytes == 0)
     }
 
     @Test("A connection that closes while its frames wait is removed and the others continue")
@@ -157,22 +158,65 @@ import Testing
             try connection.begin()
             try connection.receive(Self.gets(0..<40))
         }
-        #expect(first.shared.frames.waitingBytes > 0)
+        #expect(first.shared.turns.waitingBytes > 0)
         second.channel.close(promise: nil)
         #expect(try Self.statuses(first).count == 40)
-        #expect(first.shared.frames.waitingBytes == 0)
+        #expect(first.shared.turns.waitingBytes == 0)
         #expect(first.shared.reading.connections == 1)
     }
 
-    @Test("Connections process input at once while too many bytes wait")
+    @Test("A request waits for one turn of each other address, however many connections that has")
+    func otherAddress() throws {
+        let calls = Calls()
+        let first = try EmbeddedHTTP2Connection(calls.serving)
+        let attackers = try [first] + (0..<40).map { _ in try EmbeddedHTTP2Connection(beside: first) }
+        let honest = try EmbeddedHTTP2Connection(beside: first, from: 0x7F00_0002)
+        for connection in attackers + [honest] { try connection.begin() }
+        for attacker in attackers { try attacker.receive(Self.gets(0..<40, by: "attack-")) }
+        try honest.receive(Self.gets(0..<1, by: "honest-"))
+        first.loop.run()
+        let place = try #require(calls.process().firstIndex(of: "/honest-0"))
+        // One turn on arrival, one in the queue.
+        #expect(place <= 2 * Self.most.turn)
+        first.loop.advanceTime(by: .seconds(1))
+        #expect(first.shared.turns.waitingBytes == 0)
+    }
+
+    @Test("While too many bytes wait, the address with the most loses connections and others keep their turns")
     func tooManyBytes() throws {
         let calls = Calls()
-        let connection = try EmbeddedHTTP2Connection(calls.serving)
-        try connection.begin()
-        connection.shared.frames.addWaiting(bytes: FrameScheduler.waitingBytesLimit)
-        try connection.receive(Self.gets(0..<60))
-        #expect(calls.process().count == 60)
-        connection.shared.frames.addWaiting(bytes: -FrameScheduler.waitingBytesLimit)
+        let attacker = try EmbeddedHTTP2Connection(calls.serving)
+        let honest = try EmbeddedHTTP2Connection(beside: attacker, from: 0x7F00_0002)
+        for connection in [attacker, honest] { try connection.begin() }
+        let turns = attacker.shared.turns
+        // The other connections of the attacker.
+        let owner = TurnOwner.network(.v4(0x7F00_0001))
+        #expect(turns.changeWaitingBytes(by: TurnScheduler.waitingBytesLimit, of: owner))
+        try honest.receive(Self.gets(0..<60))
+        #expect(calls.process().count == Self.most.turn)
+        try attacker.receive(Self.gets(0..<60))
+        #expect(calls.process().isEmpty)
+        #expect(try Self.statuses(honest).count == 60)
+        #expect(try attacker.written() == ["goaway after 0 by 11"])
+        #expect(!attacker.isOpen)
+        #expect(turns.waitingBytes == TurnScheduler.waitingBytesLimit)
+    }
+
+    @Test("Incomplete requests count towards the memory limit while further frames of the connection wait")
+    func memoryWhileWaiting() throws {
+        // A connection may hold 20 KiB.
+        let memory = RequestMemory(limit: 257 * 20 << 10)
+        let attacker = try EmbeddedHTTP2Connection(tick: EventLoopTick()) { $0.requestMemory = memory }
+        try attacker.begin()
+        let uploads = (0..<60).flatMap { Frame.headers(2 * $0 + 1, HTTP2Fixture.post("/b"), end: false).bytes }
+        try attacker.receive(uploads)
+        let waiting = attacker.shared.turns.waitingBytes
+        #expect(waiting > 0)
+        attacker.loop.run()
+        #expect(memory.bytes > 0)
+        #expect(memory.bytes <= 20 << 10)
+        let answers = try attacker.written()
+        #expect(answers.count { $0.hasPrefix("503") || $0.hasPrefix("431") } > 60 - 10)
     }
 
     @Test("The gateway serves thousands of requests that each refer to a long token by one byte")
@@ -191,7 +235,7 @@ import Testing
             try connection.receive(
                 streams.flatMap { Frame(type: 1, flags: 5, stream: $0, payload: fields + [0xBF, 0xBE]).bytes })
             #expect(try Self.statuses(connection) == streams.map { "200 on \($0)" })
-            connection.loop.advanceTime(by: FrameScheduler.pause)
+            connection.loop.advanceTime(by: TurnScheduler.pause)
         }
         #expect(connection.isOpen)
     }

@@ -1,0 +1,118 @@
+internal import NIOCore
+
+/// A connection that processes its input in turns.
+protocol TurnTaker: AnyObject {
+    /// Processes at most `units` waiting frames or requests. Returns the number of processed ones.
+    func takeTurn(units: Int) -> Int
+}
+
+/// A scheduler that shares the time of an event loop fairly among connections with much input. Loop-bound.
+///
+/// A few KiB can contain hundreds of requests, and one tick of the loop reads from every readable socket. Without a
+/// bound, all other calls of the loop would wait until these requests were processed. Three kinds of input therefore
+/// take turns:
+///
+/// - the frames of HTTP/2 connections, `unitsPerTurn` in each turn;
+/// - the pipelined requests of HTTP/1.1 connections, one in each turn. A request that arrives after the previous
+///   response does not wait.
+/// - the ClientHello of TLS connections, because the reply needs a signature.
+///
+/// All of them together use a bounded number of units and a bounded time in each tick. The remaining bytes wait in
+/// their connection, whose socket is not read in the meantime. The networks of the peers take turns, and so do the
+/// connections of each network (`TurnQueue`).
+final class TurnScheduler {
+    /// The maximum number of units of one connection in one turn.
+    static let unitsPerTurn = 8
+    /// The maximum number of units of all connections in one tick.
+    static let unitsPerTick = 128
+    /// The time after which no further turn begins in a tick.
+    static let timePerTick = TimeAmount.milliseconds(2)
+    /// The number of waiting bytes of HTTP/2 connections on one loop above which no network may exceed its equal share
+    /// of this number.
+    static let waitingBytesLimit = 8 << 20
+    /// The time for other work of the loop after a tick that has used up its units or its time.
+    static let pause = TimeAmount.microseconds(100)
+
+    private let eventLoop: any EventLoop
+    private let tick: EventLoopTick?
+    /// The tick that `unitsLeft` and `timeLeft` belong to.
+    private var currentTick: UInt64?
+    private var unitsLeft = TurnScheduler.unitsPerTick
+    private var timeLeft = TurnScheduler.timePerTick
+    private var waiting = TurnQueue<any TurnTaker>()
+    private var isScheduled = false
+    private var bytesByOwner: [TurnOwner: Int] = [:]
+    /// The number of bytes that wait in HTTP/2 connections.
+    private(set) var waitingBytes = 0
+
+    /// Creates a scheduler without waiting connections.
+    ///
+    /// - Parameter tick: The tick counter of the loop. Without it, each arrival counts as a tick.
+    init(on eventLoop: any EventLoop, tick: EventLoopTick?) {
+        self.eventLoop = eventLoop
+        self.tick = tick
+    }
+
+    /// Returns the number of units that a connection may process after it has received bytes; 0 makes it wait.
+    func unitsForArrival() -> Int {
+        guard waiting.isEmpty else { return 0 }
+        beginTick(isNew: tick == nil)
+        return min(Self.unitsPerTurn, unitsLeft)
+    }
+
+    /// Subtracts units that were processed on arrival, and the time that they took, from what is left in the tick.
+    func spend(units: Int, time: TimeAmount) {
+        timeLeft = timeLeft - time
+        unitsLeft = timeLeft > .zero ? max(0, unitsLeft - units) : 0
+    }
+
+    /// Changes the number of bytes that wait in the HTTP/2 connections of an owner.
+    ///
+    /// - Returns: False if so many bytes wait that the owner exceeds its share. The caller then closes the connection.
+    func changeWaitingBytes(by change: Int, of owner: TurnOwner) -> Bool {
+        if change == 0 { return true }
+        waitingBytes += change
+        let bytes = bytesByOwner[owner, default: 0] + change
+        bytesByOwner[owner] = bytes > 0 ? bytes : nil
+        return change < 0 || waitingBytes <= Self.waitingBytesLimit
+            || bytes <= Self.waitingBytesLimit / bytesByOwner.count
+    }
+
+    /// Appends the connection to the queue. It must not be in the queue.
+    func enqueue(_ connection: any TurnTaker, of owner: TurnOwner) {
+        waiting.append(connection, of: owner)
+        beginTick(isNew: false)
+        schedule()
+    }
+
+    private func beginTick(isNew: Bool) {
+        guard isNew || currentTick != tick?.ended else { return }
+        currentTick = tick?.ended
+        (unitsLeft, timeLeft) = (Self.unitsPerTick, Self.timePerTick)
+    }
+
+    private func schedule() {
+        if isScheduled || waiting.isEmpty { return }
+        isScheduled = true
+        // Tasks of the loop run after its sockets were read. Tasks that they submit run before the next read.
+        if unitsLeft > 0 {
+            eventLoop.assumeIsolated().execute { self.serveWaiting(afterPause: false) }
+        } else {
+            eventLoop.assumeIsolated().scheduleTask(in: Self.pause) { self.serveWaiting(afterPause: true) }
+        }
+    }
+
+    private func serveWaiting(afterPause: Bool) {
+        beginTick(isNew: afterPause && tick == nil)
+        while unitsLeft > 0, let connection = waiting.popFirst() {
+            let began = eventLoop.now
+            let units = connection.takeTurn(units: min(Self.unitsPerTurn, unitsLeft))
+            spend(units: units, time: eventLoop.now - began)
+        }
+        isScheduled = false
+        schedule()
+    }
+}
+
+@available(*, unavailable)
+extension TurnScheduler: Sendable {}
