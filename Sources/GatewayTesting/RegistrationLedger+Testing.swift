@@ -1,4 +1,5 @@
 public import GatewayCore
+public import GatewaySupport
 
 extension RegistrationLedger {
     /// Claims on behalf of a caller that cannot be revoked.

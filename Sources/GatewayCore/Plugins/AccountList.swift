@@ -62,4 +62,6 @@ public enum AccountEndReason: String, Sendable, Hashable, CaseIterable {
     case groupsLost = "groups-lost"
     /// The account's status cannot be queried, and its last login is too old.
     case loginTooOld = "login-too-old"
+    /// An operator revoked the user's sessions.
+    case byOperator = "by-operator"
 }
