@@ -1,4 +1,6 @@
+import GatewayCore
 import NIOCore
+import NIOEmbedded
 import NIOHPACK
 import NIOHTTP2
 import Testing
