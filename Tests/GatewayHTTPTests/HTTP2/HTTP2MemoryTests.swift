@@ -43,8 +43,9 @@ import Testing
         connection.loop.run()
         #expect(memory.bytes <= (16 << 20) / 256)
         let events = try connection.written()
-        #expect(events.filter { $0.hasPrefix("431") }.count == 87)
-        #expect(!events.contains("431 on 25"))
+        // 64 KiB hold six to nine of them, with the tables that the others have enlarged.
+        #expect((91...94).contains(events.filter { $0.hasPrefix("431") }.count))
+        #expect(!events.contains("431 on 11"))
     }
 
     @Test("Without free memory, a connection whose frames wait holds one request")
