@@ -64,13 +64,4 @@ struct NaughtyStringTests {
             #expect((try? JSONDecoder().decode([String].self, from: Data("[".utf8 + bytes + "]".utf8))) == [text])
         }
     }
-
-    @Test("A naughty string has a valid canonical user name or none")
-    func aNaughtyStringHasAValidCanonicalUserNameOrNone() {
-        for text in TestData.naughtyStrings {
-            for rules in [NameRules(), NameRules(escaping: .hex)] {
-                if let user = rules.canonical(text) { #expect(UserName(canonical: user.text) == user) }
-            }
-        }
-    }
 }
