@@ -36,7 +36,7 @@ struct IdentityTests {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         try await ServiceRunner.run { started in
             try await GatewayServer(
-                configuration: read, logger: logger, acceptsIdentityChange: accepting
+                configuration: read, logger: logger, permitting: accepting ? .identityChange : []
             ) { started($0) }.run()
         } whileRunning: { (gateway: StartedGateway) in
             guard case .tcp(_, let port)? = gateway.listeners.first else { throw ServiceRunner.NotStarted() }

@@ -18,23 +18,21 @@ actor GatewayReload {
     }
 
     private let source: ConfigurationSource
-    private let parts: GatewayState
-    private let logger: Logger
+    private let context: ServerContext
+    private let subsystems: Subsystems
+    private var logger: Logger { context.logger }
     private var configuration: ServerConfiguration
-    private var made: AuthenticatorAssembly.Made
     private var tls: ConfiguredTLS
     private var running: RunningGateway?
 
     init(
-        from source: ConfigurationSource, configuration: ServerConfiguration, made: AuthenticatorAssembly.Made,
-        tls: ConfiguredTLS, parts: GatewayState, logger: Logger
+        from source: ConfigurationSource, _ context: ServerContext, _ subsystems: Subsystems, tls: ConfiguredTLS
     ) {
         self.source = source
-        self.configuration = configuration
-        self.made = made
+        self.context = context
+        self.subsystems = subsystems
         self.tls = tls
-        self.parts = parts
-        self.logger = logger
+        configuration = context.configuration
     }
 
     /// Sets the gateway whose rules are replaced. Before this call, every reload fails.
@@ -49,10 +47,10 @@ actor GatewayReload {
         }
         switch outcome {
         case .exchanged:
-            parts.reloads.exchanged.add()
+            context.reloads.exchanged.add()
             logger.notice("Configuration reloaded")
         case .kept:
-            parts.reloads.kept.add()
+            context.reloads.kept.add()
             logger.error("Configuration rejected; the previous one stays in effect")
         }
         return outcome
@@ -69,18 +67,16 @@ actor GatewayReload {
         let (read, found) = source.load()
         guard let new = read else { return kept(found) }
         // Problems in authenticators' files are reported together with the settings that need a restart.
-        var assembly = parts.assembly(of: new)
-        assembly.isReload = true
         let problems =
-            found + RestartRequirements(from: configuration, to: new).problems(in: source) + (await assembly.problems())
-            + (await certificateProblems(new))
+            found + RestartRequirements(from: configuration, to: new).problems(in: source)
+            + (await subsystems.authenticators.problems(of: new)) + (await certificateProblems(new))
         guard !problems.contains(where: { $0.severity == .error }) else { return kept(problems) }
         let remade: AuthenticatorAssembly.Made
         let renewed: ConfiguredTLS
         do {
             renewed = try tls.renewed(
-                from: configuration, to: new, pool: parts.filePool, clocks: parts.clocks, logger: logger)
-            remade = try await assembly.make(revocations: parts.stores.sessions, keepingFrom: made)
+                from: configuration, to: new, pool: context.threads.filePool, clocks: context.clocks, logger: logger)
+            remade = try await subsystems.authenticators.remake(for: new)
             try await running.exchange(new, tls: renewed.backend, remade.chain)
         } catch let fault as ConfigurationError {
             return kept(problems + fault.problems)
@@ -94,11 +90,14 @@ actor GatewayReload {
         // The files' current state was validated above. Changes since then are detected with those of all watched
         // files.
         for certificates in renewed.reloadable { _ = await certificates.reload() }
-        return (.exchanged(parts.remembered(remade) + renewed.reloadable, warnings: problems), problems)
+        return (
+            .exchanged(subsystems.calls.clearingPasswordCache(remade) + renewed.reloadable, warnings: problems),
+            problems
+        )
     }
 
     private func certificateProblems(_ new: ServerConfiguration) async -> [ConfigurationProblem] {
-        let problems = try? await parts.filePool.run { [clocks = parts.clocks] in
+        let problems = try? await context.threads.filePool.run { [clocks = context.clocks] in
             ConfiguredTLS.problems(new, clocks: clocks)
         }
         return problems
@@ -111,22 +110,7 @@ actor GatewayReload {
     /// Applies a configuration that is already in effect to everything outside the request pipeline.
     private func apply(_ new: ServerConfiguration, _ remade: AuthenticatorAssembly.Made) async {
         configuration = new
-        made = remade
         LogWriter.standardError.level = new.log.level
-        parts.stores.adopt(new)
-        parts.passwordCache.forget()
-        parts.current.chain.value = remade.chain
-        parts.current.made.value = remade
-        parts.current.drain.value = new.drain
-        parts.current.authentication.value = new.authentication
-        parts.current.handles.value = new.backend.handles
-        await parts.accounts.watch(remade.lists)
-        do throws(LedgerUnavailable) {
-            try await parts.stores.sessions.keepAccounts(of: Set(remade.lists.map(\.name)))
-        } catch {
-            logger.error(
-                "Accounts of removed authenticators could not be revoked", metadata: ["detail": "\(error.detail)"])
-        }
-        parts.review.wake()
+        for participant in subsystems.participants { await participant.adopt(new, remade) }
     }
 }

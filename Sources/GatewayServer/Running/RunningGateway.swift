@@ -14,11 +14,11 @@ actor RunningGateway {
     /// The gateway for new calls, also used for calls that the gateway makes itself.
     nonisolated let current: HotSwappable<Gateway>
 
-    private let parts: GatewayState
+    private let context: ServerContext
+    private let stores: StoresSubsystem
+    private let calls: CallsSubsystem
     private let scheduler: EventLoopScheduler
-    private let group: MultiThreadedEventLoopGroup
     private let embeddedPort: Int?
-    private let connections: Int
     private let connects = ConnectCounters()
     private var upstream: Upstream
     private var upstreamConfiguration: UpstreamConfiguration
@@ -32,22 +32,26 @@ actor RunningGateway {
         weak var upstream: Upstream?
     }
 
-    /// Starts the connections to the backend and creates the gateway.
+    /// Starts the connections to the backend and creates the gateway of the first configuration.
     ///
-    /// - Parameter connections: The maximum number of connections to the backend.
+    /// - Parameters:
+    ///   - tls: The verification of the backend's certificate; nil without TLS.
+    ///   - embeddedPort: The port of the embedded backend; nil for another backend.
     init(
-        _ configuration: ServerConfiguration, tls: ClientTLS?, rules: CompiledConfiguration, parts: GatewayState,
-        embeddedPort: Int?, connections: Int, group: MultiThreadedEventLoopGroup
+        _ context: ServerContext, _ stores: StoresSubsystem, _ calls: CallsSubsystem, tls: ClientTLS?,
+        embeddedPort: Int?
     ) async throws {
-        self.parts = parts
-        self.group = group
+        self.context = context
+        self.stores = stores
+        self.calls = calls
         self.embeddedPort = embeddedPort
-        self.connections = connections
-        scheduler = try await EventLoopScheduler.start(group: group)
-        upstreamConfiguration = configuration.upstream(tls, embeddedPort: embeddedPort, connections: connections)
+        scheduler = try await EventLoopScheduler.start(group: context.threads.group)
+        upstreamConfiguration = context.configuration.upstream(
+            tls, embeddedPort: embeddedPort, connections: context.shares.backend)
         upstream = try await Upstream.start(
-            configuration: upstreamConfiguration, group: group, connects: connects)
-        current = HotSwappable(Gateway(rules: rules, ports: Self.ports(parts, upstream, scheduler)))
+            configuration: upstreamConfiguration, group: context.threads.group, connects: connects)
+        current = HotSwappable(
+            Gateway(rules: calls.firstRules, ports: Self.dependencies(context, stores, upstream, scheduler)))
     }
 
     /// Sets the listeners that `exchange` updates, and the counter of their connections.
@@ -82,22 +86,21 @@ actor RunningGateway {
 
     /// Replaces the gateway by that of another configuration. If it throws, nothing has changed.
     func exchange(_ new: ServerConfiguration, tls: ClientTLS?, _ chain: AuthenticatorChain) async throws {
-        let configuration = new.upstream(tls, embeddedPort: embeddedPort, connections: connections)
+        let configuration = new.upstream(tls, embeddedPort: embeddedPort, connections: context.shares.backend)
         var upstream = upstream
         if configuration != upstreamConfiguration {
-            upstream = try await Upstream.start(configuration: configuration, group: group, connects: connects)
+            upstream = try await Upstream.start(
+                configuration: configuration, group: context.threads.group, connects: connects)
         }
-        let limiter = parts.limiter(of: new.limits)
-        let rules = parts.rules(of: new, chain: chain, limiter: limiter)
+        let rules = calls.rules(of: new, chain: chain)
         let gateway = Gateway(
-            rules: rules, ports: Self.ports(parts, upstream, scheduler), succeeding: current.value)
+            rules: rules, ports: Self.dependencies(context, stores, upstream, scheduler), succeeding: current.value)
         // No later step can fail.
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.serve(by: gateway) } }
         }
         current.value = gateway
-        parts.current.limiter.value = limiter
-        parts.current.dryRun.value = parts.dryRun(of: rules)
+        calls.use(rules)
         if upstream !== self.upstream { former.append(Previous(upstream: self.upstream)) }
         former.removeAll { $0.upstream == nil }
         (self.upstream, upstreamConfiguration) = (upstream, configuration)
@@ -109,13 +112,13 @@ actor RunningGateway {
         for former in former { await former.upstream?.shutdown() }
     }
 
-    private static func ports(
-        _ parts: GatewayState, _ upstream: Upstream, _ scheduler: EventLoopScheduler
+    private static func dependencies(
+        _ context: ServerContext, _ stores: StoresSubsystem, _ upstream: Upstream, _ scheduler: EventLoopScheduler
     ) -> GatewayDependencies {
         GatewayDependencies(
-            ledger: parts.stores.ledger, sessions: parts.stores.sessions, journal: parts.stores.journal,
-            history: parts.history, backend: upstream, clocks: parts.clocks, scheduler: scheduler,
-            digester: parts.stores.messageDigester, logger: parts.logger, metrics: parts.metrics)
+            ledger: stores.stores.ledger, sessions: stores.stores.sessions, journal: stores.stores.journal,
+            history: stores.history, backend: upstream, clocks: context.clocks, scheduler: scheduler,
+            digester: stores.stores.messageDigester, logger: context.logger, metrics: context.metrics)
     }
 }
 

@@ -30,10 +30,12 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try file.load()
+        var permissions: StartPermissions = []
+        if acceptIdentityChange { permissions.insert(.identityChange) }
+        if keepRestoredSessions { permissions.insert(.restoredSessions) }
         let server = GatewayServer(
             configuration: configuration, from: ConfigurationSource(file: file.config, catalog: .all),
-            logger: .server(configuration.log),
-            acceptsIdentityChange: acceptIdentityChange, keepsRestoredSessions: keepRestoredSessions)
+            logger: .server(configuration.log), permitting: permissions)
         try await server.runReportingProblems()
     }
 }

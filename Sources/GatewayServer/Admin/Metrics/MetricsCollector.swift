@@ -8,20 +8,20 @@ internal import GatewaySupport
 
 /// Collects the metrics of all components when they are scraped. It is not part of the request pipeline.
 struct MetricsCollector: Sendable {
-    let parts: GatewayState
-    let readiness: Readiness
-    let lagMonitor: EventLoopLagMonitor
+    let context: ServerContext
+    let subsystems: Subsystems
     /// The running gateway; nil until it has started.
     let running: HotSwappable<RunningGateway?>
-    let ledger: LedgerMonitor
     /// The TLS of each listener that uses it, with the listener's address.
     let certificates: [(listener: String, tls: ServerTLS)]
     /// The metrics that libraries report. They belong to the process, so all gateways of a process serve the same ones.
     var libraries = LibraryMetrics.process
 
+    private var stores: GatewayStores { subsystems.stores.stores }
+
     /// Returns all metrics.
     func families() async -> [MetricFamily] {
-        let isReady = await readiness.obstacle() == nil
+        let isReady = await subsystems.stores.readiness.obstacle() == nil
         var families = [
             MetricFamily(
                 "notify_gateway_ready", .gauge, "1 while the gateway is ready for calls, else 0.",
@@ -29,11 +29,11 @@ struct MetricsCollector: Sendable {
             MetricFamily(
                 "notify_gateway_reloads_total", .counter, "Reloads of the whole configuration, by result.",
                 [
-                    ([.init("result", "exchanged")], .number(Double(parts.reloads.exchanged.value))),
-                    ([.init("result", "refused")], .number(Double(parts.reloads.kept.value))),
+                    ([.init("result", "exchanged")], .number(Double(context.reloads.exchanged.value))),
+                    ([.init("result", "refused")], .number(Double(context.reloads.kept.value))),
                 ]),
         ]
-        families += parts.metrics.families
+        families += context.metrics.families
         families += [build, expiries, bans]
         families.append(shadowRejections)
         families.append(workers)
@@ -43,12 +43,14 @@ struct MetricsCollector: Sendable {
             families += await Self.upstream(running.upstreamReading())
         }
         families += journal
-        families += LedgerMetrics.families(ledger, sessions: parts.stores.sessions)
+        families += LedgerMetrics.families(subsystems.stores.monitor, sessions: stores.sessions)
         families.append(
             MetricFamily(
                 "notify_gateway_event_loop_lag_seconds", .histogram,
                 "Delay between the time a task is due on an event loop and its start, in seconds.",
-                lagMonitor.lateness.enumerated().map { ([.init("loop", String($0.offset))], .spread($0.element)) }))
+                context.threads.lagMonitor.lateness.enumerated().map {
+                    ([.init("loop", String($0.offset))], .spread($0.element))
+                }))
         return families + ProcessMetrics.families() + libraries.families()
     }
 
@@ -66,7 +68,7 @@ struct MetricsCollector: Sendable {
     }
 
     private var bans: MetricFamily {
-        let bans = parts.throttle.list()
+        let bans = subsystems.calls.throttle.list()
         func count(_ isOfKind: (LoginBan) -> Bool) -> MetricFamily.Value {
             .number(Double(bans.count(where: isOfKind)))
         }
@@ -83,12 +85,12 @@ struct MetricsCollector: Sendable {
         MetricFamily(
             "notify_gateway_limit_shadow_rejections_total", .counter,
             "Calls that a limit in shadow mode would have rejected, and audience members that it would have skipped.",
-            parts.current.limiter.value.wouldReject.map { ([.init("limit", $0.limit)], .number(Double($0.count))) })
+            subsystems.calls.limiter.value.wouldReject.map { ([.init("limit", $0.limit)], .number(Double($0.count))) })
     }
 
     private var workers: MetricFamily {
         var counts: [[MetricFamily.Label]: Int] = [:]
-        for (name, load) in parts.current.made.value.loads {
+        for (name, load) in subsystems.authenticators.made.loads {
             for entry in load {
                 counts[[.init("authenticator", name.text), .init("state", entry.state)], default: 0] += entry.count
             }
@@ -101,11 +103,11 @@ struct MetricsCollector: Sendable {
     }
 
     private var journal: [MetricFamily] {
-        let metrics = parts.stores.journalMetrics
+        let metrics = stores.journalMetrics
         return [
             MetricFamily(
                 "notify_gateway_journal_up", .gauge, "1 while calls can be recorded, else 0.",
-                parts.stores.journal.outage == nil ? 1 : 0),
+                stores.journal.outage == nil ? 1 : 0),
             MetricFamily(
                 "notify_gateway_journal_batch_lines", .histogram, "Lines in a batch that is written to disk at once.",
                 [([], .spread(metrics.batchLines.reading))]),
@@ -126,7 +128,7 @@ struct MetricsCollector: Sendable {
                 Double(metrics.freeBytes.value)),
             MetricFamily(
                 "notify_gateway_journal_queued_records", .gauge, "Records that are queued for writing.",
-                Double(parts.stores.journal.waiting)),
+                Double(stores.journal.waiting)),
         ]
     }
 

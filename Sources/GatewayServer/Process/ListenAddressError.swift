@@ -57,3 +57,23 @@ extension ListenAddress {
         guard isBound else { throw ListenAddressError(binding: self, code: errno) }
     }
 }
+
+extension ServerConfiguration {
+    /// Checks that every address is free, before anything is opened or logged. Addresses of passed sockets are not
+    /// checked.
+    ///
+    /// - Throws: The reasons of all addresses that cannot be bound.
+    func requireFreeAddresses(_ inherited: InheritedSockets) throws(ListenAddressError) {
+        var sockets = inherited
+        var addresses = listeners.map(\.address).filter { sockets.take($0) == nil }
+        addresses.append(admin)
+        if backend.address == .embedded {
+            addresses.append(.tcp(host: "127.0.0.1", port: backend.embeddedPort))
+        }
+        var faults: [ListenAddressError] = []
+        for address in addresses {
+            do throws(ListenAddressError) { try address.requireFree() } catch { faults.append(error) }
+        }
+        if !faults.isEmpty { throw ListenAddressError(faults.map(\.description).joined(separator: "\n")) }
+    }
+}

@@ -7,7 +7,6 @@ enum MappedExecutables {
     /// A start touches more than half of the code, for example to find protocol conformances, and the kernel maps
     /// neighbouring pages with each. Calls need a fraction of it. A page that is used again is mapped again from the
     /// page cache. Code pages are never written, so nothing is lost.
-    /// never written to, so nothing is lost.
     static func release() {
         // The file has no known size, so it is read to its end.
         guard let maps = try? FileHandle(forReadingFrom: URL(filePath: "/proc/self/maps")).readToEnd() else { return }

@@ -1,0 +1,141 @@
+internal import Gateway
+internal import GatewayConfiguration
+internal import GatewayCore
+internal import GatewayHTTP
+internal import GatewayOperations
+internal import GatewayStore
+internal import GatewaySupport
+internal import Logging
+internal import NIOCore
+internal import ServiceLifecycle
+internal import Synchronization
+
+/// The service that runs the request pipeline, from the listeners to the backend connections.
+struct ListenersService: Service {
+    let context: ServerContext
+    let subsystems: Subsystems
+    let tls: ConfiguredTLS
+    let backend: BackendSubsystem
+    /// Called when the listeners are open and before the gateway is ready. Returns the address of the admin listener.
+    let onListening: @Sendable (RunningGateway) async throws -> ListenAddress
+    /// Called once, when the gateway is ready.
+    let onStarted: @Sendable (StartedGateway) async -> Void
+
+    func run() async throws {
+        let embeddedPort: Int?
+        do {
+            embeddedPort = try await backend.port()
+        } catch {
+            // The run was cancelled before the backend listened.
+            return
+        }
+        let running = try await RunningGateway(
+            context, subsystems.stores, subsystems.calls, tls: tls.backend, embeddedPort: embeddedPort)
+        let sweeping = running.start { [sweeper = subsystems.accounts.sweeper] in
+            // These ids have a lane of their own, so no client's call shares one.
+            let ids = Mutex(CallIDGenerator())
+            await sweeper.run { id in await running.current.value.sweep(id, as: ids.withLock { $0.next() }) }
+        }
+        let housekeeping = Task { await keepHouse(running) }
+        var listeners: [Listener] = []
+        do {
+            try await open(&listeners, of: running)
+            let admin = try await onListening(running)
+            await announce(listeners, admin: admin, embeddedPort: embeddedPort)
+            try? await gracefulShutdown()
+        } catch {
+            // No call has been served yet, so no grace period is needed.
+            await closeAll(listeners)
+            await stop([], running, sweeping, isGraceful: false)
+            await finish(housekeeping)
+            throw error
+        }
+        await stop(listeners, running, sweeping)
+        await finish(housekeeping)
+    }
+
+    /// Opens the listeners. If it throws, `listeners` contains those that are open.
+    private func open(_ listeners: inout [Listener], of running: RunningGateway) async throws {
+        let configuration = context.configuration
+        // The connection limit applies to all listeners together.
+        var bounds = configuration.connections
+        bounds.total = min(bounds.total, context.shares.clients)
+        let caps = ConnectionLimit(bounds)
+        let calls = InFlightLimit(most: configuration.callsInFlight)
+        subsystems.stores.readiness.watch(calls)
+        var sockets = context.inherited
+        for (section, tls) in zip(configuration.listeners, tls.listeners) {
+            var listener = section.listener(tls)
+            listener.calls = calls
+            do {
+                listeners.append(
+                    try await Listener.start(
+                        configuration: listener, serving: running.current.value, group: context.threads.group,
+                        clocks: context.clocks, caps: caps, inherited: sockets.take(section.address)))
+            } catch {
+                throw ListenAddressError(error, at: section.address)
+            }
+        }
+        try sockets.requireAllTaken()
+        await running.attach(listeners, countedBy: caps)
+    }
+
+    /// Declares the gateway ready.
+    private func announce(_ listeners: [Listener], admin: ListenAddress, embeddedPort: Int?) async {
+        subsystems.stores.readiness.enter(.serving)
+        let started = StartedGateway(
+            listeners: zip(context.configuration.listeners, listeners).map { $0.address.bound(to: $1.port) },
+            admin: admin, embeddedBackendPort: embeddedPort)
+        context.logger.notice(
+            "Gateway started", metadata: ["listeners": "\(started.listeners)", "admin": "\(started.admin)"])
+        context.notifier.ready()
+        MappedExecutables.release()
+        await onStarted(started)
+    }
+
+    /// Writes coalesced rejections every second, and does the work of each minute and each day, until it is cancelled.
+    private func keepHouse(_ running: RunningGateway) async {
+        var seconds = 0
+        while (try? await Task.sleep(for: .seconds(1))) != nil {
+            running.current.value.flushRejections()
+            seconds += 1
+            if seconds % 60 == 0 { subsystems.stores.history.refresh() }
+            if seconds % 86_400 == 0 {
+                tls.logExpiring(context.configuration, now: context.clocks.wall(), logger: context.logger)
+            }
+        }
+        running.current.value.flushRejections(all: true)
+    }
+
+    /// Writes the last coalesced rejections. Called when no more calls arrive.
+    private func finish(_ housekeeping: Task<Void, Never>) async {
+        housekeeping.cancel()
+        await housekeeping.value
+    }
+}
+
+extension ServerConfiguration.ListenerSection {
+    /// Returns the settings of the listener.
+    fileprivate func listener(_ tls: ServerTLS?) -> ListenerConfiguration {
+        var listener: ListenerConfiguration =
+            switch address {
+            case .tcp(let host, let port): ListenerConfiguration(address: .tcp(host: host, port: port))
+            case .unix(let path): ListenerConfiguration(address: .unix(path: path))
+            }
+        listener.tls = tls
+        listener.speaksHTTP2 = speaksHTTP2
+        listener.trust = trust
+        listener.plaintextCredentials = allowsPlaintextCredentials
+        return listener
+    }
+}
+
+extension ListenAddress {
+    /// Returns the address with the port that it was bound to.
+    func bound(to port: Int?) -> ListenAddress {
+        switch self {
+        case .tcp(let host, let configured): .tcp(host: host, port: port ?? configured)
+        case .unix: self
+        }
+    }
+}

@@ -1,0 +1,57 @@
+internal import GatewayConfiguration
+internal import GatewayCore
+internal import GatewayOperations
+internal import GatewayStore
+internal import Logging
+internal import ServiceLifecycle
+
+/// Ended accounts: detected, revoked, and their registrations deleted at the backend.
+struct AccountsSubsystem: ReloadParticipant {
+    let revocation: UserRevocation
+    let sweeper: RegistrationSweeper
+    /// Compares the accounts of lists with their last known state.
+    let monitor: AccountMonitor
+    private let recheck: AccountRecheck
+    private let expiry: UnconfirmedRegistrationExpiry
+    private let stores: GatewayStores
+    private let logger: Logger
+
+    /// Forgets the accounts of authenticators that are no longer configured.
+    init(
+        _ context: ServerContext, _ stores: GatewayStores, _ calls: CallsSubsystem,
+        _ authenticators: AuthenticatorsSubsystem
+    ) async throws {
+        let lists = authenticators.made.lists
+        try await stores.sessions.keepAccounts(of: Set(lists.map(\.name)))
+        self.stores = stores
+        logger = context.logger
+        sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
+        revocation = UserRevocation(
+            stores: stores, passwordCache: calls.passwordCache, throttle: calls.throttle, sends: calls.sends,
+            sweeper: sweeper, logger: logger)
+        monitor = AccountMonitor(
+            lists, sessions: stores.sessions, revocation: revocation, clocks: context.clocks, logger: logger)
+        recheck = AccountRecheck(
+            sessions: stores.sessions, chain: authenticators.chain, revocation: revocation,
+            authentication: authenticators.rules, logger: logger)
+        expiry = UnconfirmedRegistrationExpiry(
+            ledger: stores.ledger, sweeper: sweeper, clocks: context.clocks, logger: logger)
+    }
+
+    /// Revokes the accounts that ended while the gateway was stopped. Called before the first call.
+    func revokeEnded() async { await monitor.compare() }
+
+    /// The services of the accounts.
+    var services: [any Service] { [recheck, expiry] }
+
+    func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
+        await monitor.watch(made.lists)
+        do throws(LedgerUnavailable) {
+            try await stores.sessions.keepAccounts(of: Set(made.lists.map(\.name)))
+        } catch {
+            logger.error(
+                "Accounts of removed authenticators could not be revoked", metadata: ["detail": "\(error.detail)"])
+        }
+        recheck.wake()
+    }
+}

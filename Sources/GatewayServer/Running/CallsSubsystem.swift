@@ -1,0 +1,69 @@
+internal import Gateway
+internal import GatewayConfiguration
+internal import GatewayCore
+internal import GatewayOperations
+internal import GatewaySupport
+
+/// The state about callers, which outlives a reload, and the rules of calls that others than the pipeline use.
+struct CallsSubsystem: ReloadParticipant {
+    let passwordCache: PasswordCache
+    let throttle: LoginThrottle
+    let sends: IdempotencyStore
+    /// The limiter of the current configuration.
+    let limiter: HotSwappable<Limiter>
+    /// The dry run under the current rules.
+    let dryRun: HotSwappable<DryRun>
+    /// The grammar of device handles in the current configuration.
+    let handles: HotSwappable<HandleRules>
+    /// The time limits of the drain in the current configuration.
+    let drain: HotSwappable<ServerConfiguration.DrainSection>
+    /// The rules at the start.
+    let firstRules: CompiledConfiguration
+    private let makeDryRun: @Sendable (CompiledConfiguration) -> DryRun
+
+    /// Creates the state and the rules of the first configuration. Restores the idempotent sends of the last day.
+    init(_ context: ServerContext, _ stores: GatewayStores, chain: AuthenticatorChain) {
+        let (configuration, clocks) = (context.configuration, context.clocks)
+        passwordCache = PasswordCache(clocks: clocks)
+        throttle = LoginThrottle(clocks: clocks)
+        sends = IdempotencyStore(clocks: clocks)
+        sends.restore(stores.keyedSends)
+        limiter = HotSwappable(Limiter(configuration.limits, clocks: clocks))
+        handles = HotSwappable(configuration.backend.handles)
+        drain = HotSwappable(configuration.drain)
+        firstRules = configuration.rules(
+            chain: chain, limiter: limiter.value, throttle: throttle, passwordCache: passwordCache, sends: sends)
+        makeDryRun = { rules in
+            DryRun(
+                rules: rules, ledger: stores.ledger, sessions: stores.sessions, clocks: clocks,
+                digester: stores.messageDigester)
+        }
+        dryRun = HotSwappable(makeDryRun(firstRules))
+    }
+
+    /// Returns the rules of another configuration, with the present state about callers. Limits that stay the same keep
+    /// their counts.
+    func rules(of configuration: ServerConfiguration, chain: AuthenticatorChain) -> CompiledConfiguration {
+        let present = limiter.value
+        let limiter = present.limits == configuration.limits ? present : present.replacing(configuration.limits)
+        return configuration.rules(
+            chain: chain, limiter: limiter, throttle: throttle, passwordCache: passwordCache, sends: sends)
+    }
+
+    /// Uses the limiter and the rules for operators from now on, because new calls use them.
+    func use(_ rules: CompiledConfiguration) {
+        limiter.value = rules.limiter
+        dryRun.value = makeDryRun(rules)
+    }
+
+    func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
+        passwordCache.forget()
+        drain.value = configuration.drain
+        handles.value = configuration.backend.handles
+    }
+
+    /// Returns the authenticators that read files, each of which also clears the password cache when it reloads them.
+    func clearingPasswordCache(_ made: AuthenticatorAssembly.Made) -> [any ReloadableAuthenticator] {
+        made.reloadable.map { CachedAuthenticator($0, remembered: passwordCache) }
+    }
+}

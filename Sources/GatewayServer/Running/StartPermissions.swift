@@ -1,0 +1,13 @@
+/// What an operator permits for one start.
+public struct StartPermissions: OptionSet, Sendable {
+    /// The bits of the permissions.
+    public let rawValue: Int
+
+    /// Creates permissions from their bits.
+    public init(rawValue: Int) { self.rawValue = rawValue }
+
+    /// The gateway starts although `identity` differs from the rules that produced the names in the ledger.
+    public static let identityChange = StartPermissions(rawValue: 1)
+    /// Sessions stay valid although the ledger was restored from a backup.
+    public static let restoredSessions = StartPermissions(rawValue: 2)
+}

@@ -1,0 +1,42 @@
+internal import GatewayConfiguration
+internal import GatewayOperations
+internal import GatewayStore
+internal import Logging
+internal import ServiceLifecycle
+
+/// Journal, ledger and sessions: opened before anything reads them, closed after everything that writes them.
+struct StoresSubsystem: ReloadParticipant {
+    let stores: GatewayStores
+    /// The notification history, which reads the journal.
+    let history: RecordedHistory
+    /// The readiness of the gateway, which depends on whether the stores can be written.
+    let readiness: Readiness
+    /// Monitors the ledger.
+    let monitor: LedgerMonitor
+    private let logger: Logger
+
+    /// Opens the stores.
+    init(_ context: ServerContext, _ permissions: StartPermissions) throws {
+        logger = context.logger
+        stores = try GatewayStores(
+            context.configuration, acceptsIdentityChange: permissions.contains(.identityChange),
+            restore: permissions.contains(.restoredSessions) ? .kept : .ended, clocks: context.clocks, logger: logger)
+        history = RecordedHistory(
+            directory: context.configuration.journal.directory, sessions: stores.sessions, logger: logger)
+        readiness = stores.readiness(clocks: context.clocks)
+        monitor = LedgerMonitor(ledger: stores.ledger, logger: logger)
+    }
+
+    /// The services of the stores.
+    var services: [any Service] { [monitor] }
+
+    func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
+        stores.adopt(configuration)
+    }
+
+    /// Closes the history and the stores.
+    func close() async {
+        history.close()
+        await stores.close(logger: logger)
+    }
+}

@@ -1,0 +1,22 @@
+internal import GatewayCore
+internal import GatewayOperations
+internal import GatewaySupport
+
+/// The subsystems that outlive a reload of the configuration.
+struct Subsystems: Sendable {
+    let stores: StoresSubsystem
+    let authenticators: AuthenticatorsSubsystem
+    let calls: CallsSubsystem
+    let accounts: AccountsSubsystem
+
+    /// The subsystems with settings that a reload changes, in the order in which they adopt them.
+    var participants: [any ReloadParticipant] { [stores, calls, authenticators, accounts] }
+
+    /// Makes what depends on the open stores.
+    init(_ context: ServerContext, _ stores: StoresSubsystem) async throws {
+        self.stores = stores
+        authenticators = try await AuthenticatorsSubsystem(context, revocations: stores.stores.sessions)
+        calls = CallsSubsystem(context, stores.stores, chain: authenticators.chain.value)
+        accounts = try await AccountsSubsystem(context, stores.stores, calls, authenticators)
+    }
+}
