@@ -118,3 +118,61 @@ final class UpstreamConnectionPool {
 
 @available(*, unavailable)
 extension UpstreamConnectionPool: Sendable {}
+
+extension UpstreamConnectionPool {
+    /// Queues the request until a connection is free.
+    ///
+    /// One timer serves the complete queue. To cancel a timer, an event loop searches all of its scheduled tasks, which
+    /// costs thousands of steps with one timer for each of thousands of requests.
+    func wait(_ exchange: PendingExchange) {
+        waiting.append(exchange)
+        guard waiting.count == 1 || exchange.deadline < earliestDeadline else { return }
+        earliestDeadline = exchange.deadline
+        waitTimer.set(earliestDeadline)
+    }
+
+    /// Fails the queued requests whose deadline has passed.
+    func failOverdue() {
+        let now = eventLoop.now
+        let late = waiting.filter { $0.deadline <= now }
+        waiting.removeAll { $0.deadline <= now }
+        earliestDeadline = waiting.lazy.map(\.deadline).min() ?? .distantFuture
+        waitTimer.set(waiting.isEmpty ? nil : earliestDeadline)
+        for exchange in late { exchange.finish(.timedOut) }
+    }
+}
+
+// Removal of connections, and shutdown of the pool.
+
+extension UpstreamConnectionPool {
+    /// Closes all connections at once and fails all queued requests. The future succeeds when no connection is left.
+    func shutDown() -> EventLoopFuture<Void> {
+        let promise = emptied ?? eventLoop.makePromise(of: Void.self)
+        emptied = promise
+        isShutDown = true
+        idleTimer.stop()
+        waitTimer.stop()
+        for check in checks { check.cancel() }
+        checks = []
+        for destination in destinations { destination.halfOpenProbe?.cancel() }
+        while let exchange = waiting.popFirst() { exchange.finish(.unreachable("the gateway is stopping")) }
+        for connection in Array(connections.values) { connection.close() }
+        if open == 0 { promise.succeed() }
+        return promise.futureResult
+    }
+
+    /// Removes a connection from the pool, if it is in the pool. The caller closes the connection.
+    func removeFromPool(_ connection: UpstreamConnection) {
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        connection.isRetired = true
+        connection.destination.idle.removeAll { $0 === connection }
+        countOut(connection.destination)
+    }
+
+    /// Counts out a connection that is closed or was never established.
+    func countOut(_ destination: UpstreamDestination) {
+        open -= 1
+        destination.open -= 1
+        if open == 0 { emptied?.succeed() }
+    }
+}

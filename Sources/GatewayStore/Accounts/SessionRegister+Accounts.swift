@@ -1,5 +1,6 @@
 public import GatewayCore
 public import GatewaySupport
+internal import Synchronization
 
 /// The account fingerprints in the ledger's database. At startup the gateway compares them with the authenticators'
 /// lists to detect accounts that were removed while it was stopped.
@@ -92,4 +93,34 @@ public struct AccountChanges: Sendable, Hashable {
 
     /// Whether the two lists are equal.
     public var isEmpty: Bool { ended.isEmpty && status.isEmpty }
+}
+
+/// The groups of accounts, held in memory only. Authenticators report them again after a restart.
+extension SessionRegister {
+    /// Replaces an authenticator's list of groups. Applies to all tokens from now on.
+    ///
+    /// - Returns: The users who lost a group.
+    public func replaceGroups(_ groups: [UserName: Set<GroupName>], of authenticator: PluginName) -> Set<UserName> {
+        table.withLock { $0.groups.replace(groups, of: authenticator) }
+    }
+
+    /// Removes the lists of all other authenticators.
+    public func keepGroupLists(of authenticators: Set<PluginName>) {
+        table.withLock { $0.groups.keepLists(of: authenticators) }
+    }
+
+    /// Stores the groups that an account was just found in.
+    public func note(_ groups: Set<GroupName>, of account: Account) {
+        _ = noteGroups(groups, of: account)
+    }
+
+    /// Stores the groups that an account was just found in. Returns whether the account lost a group.
+    public func noteGroups(_ groups: Set<GroupName>, of account: Account) -> Bool {
+        table.withLock { $0.groups.note(groups, of: account.user, by: account.authenticator) }
+    }
+
+    /// Removes the stored groups of all other accounts.
+    public func keepNotedGroups(of accounts: Set<Account>) {
+        table.withLock { $0.groups.keepNotes(on: accounts) }
+    }
 }
