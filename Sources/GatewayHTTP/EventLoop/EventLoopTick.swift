@@ -19,7 +19,7 @@ final class EventLoopTick {
     static var current: EventLoopTick? { perThread.currentValue }
 
     /// The number of completed ticks.
-    private(set) var ended: UInt64 = 0
+    private(set) var completed: UInt64 = 0
     /// The duration of the last completed tick.
     private(set) var last = Times()
     private var lastEnd: NIODeadline?
@@ -36,7 +36,7 @@ final class EventLoopTick {
     func end(at end: NIODeadline, tasksBegan: NIODeadline) {
         let began = min(workBegan ?? tasksBegan, tasksBegan)
         last = Times(wait: began - (lastEnd ?? began), work: end - began)
-        ended &+= 1
+        completed &+= 1
         (lastEnd, workBegan) = (end, nil)
     }
 

@@ -100,10 +100,10 @@ public struct ListenerStatistics: Sendable, Hashable {
 
 extension Listener {
     /// Returns the sum over all event loops.
-    public func reading() async -> ListenerStatistics {
+    public func statistics() async -> ListenerStatistics {
         await withTaskGroup { tasks in
             for loop in loops {
-                let future = loop.eventLoop.submit { loop.value.reading }
+                let future = loop.eventLoop.submit { loop.value.statistics }
                 tasks.addTask { (try? await future.get()) ?? ListenerStatistics() }
             }
             return await tasks.reduce(into: ListenerStatistics()) { sum, reading in

@@ -87,8 +87,8 @@ final class TurnScheduler {
     }
 
     private func beginTick(isNew: Bool) {
-        guard isNew || currentTick != tick?.ended else { return }
-        currentTick = tick?.ended
+        guard isNew || currentTick != tick?.completed else { return }
+        currentTick = tick?.completed
         (unitsLeft, timeLeft) = (Self.unitsPerTick, Self.timePerTick)
     }
 

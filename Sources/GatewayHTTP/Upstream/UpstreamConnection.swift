@@ -37,7 +37,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         self.destination = destination
         self.opened = pool.eventLoop.now
         self.lastUsed = opened
-        self.framer = ResponseFramer(bodyLimit: pool.configuration.body)
+        self.framer = ResponseFramer(bodyLimit: pool.configuration.bodyLimit)
         self.timer = DeadlineTimer(on: pool.eventLoop)
     }
 
@@ -49,7 +49,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         exchange.stopTimer()
         guard let context else { return pool.closed(self, exchange: exchange, answerHasBegun: false, reason: reason) }
         self.exchange = exchange
-        framer = ResponseFramer(bodyLimit: pool.configuration.body)
+        framer = ResponseFramer(bodyLimit: pool.configuration.bodyLimit)
         timer.set(exchange.deadline)
         context.writeAndFlush(wrapOutboundOut(exchange.bytes), promise: nil)
     }
@@ -118,7 +118,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         if completed.isReusable, let channel = context?.channel, channel.isActive, channel.isWritable {
             pool.release(self)
         } else {
-            pool.retire(self)
+            pool.discard(self)
         }
     }
 
@@ -126,7 +126,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         guard let exchange else { return }
         self.exchange = nil
         exchange.finish(.timedOut)
-        pool.retire(self)
+        pool.discard(self)
     }
 
     private func end() {

@@ -22,7 +22,7 @@ extension UpstreamConnectionPool {
                 self.connected(channel, for: exchange, to: destination)
             case .failure(let error):
                 self.connects.failed.add()
-                self.countOut(destination)
+                self.decrementOpenCount(destination)
                 self.recordFailure(of: destination)
                 let reason = "cannot connect to the backend: \(ConnectionFailure.backendReason(of: error))"
                 self.connectionFailed(reason, exchange, isCheck: isCheck)
@@ -47,7 +47,7 @@ extension UpstreamConnectionPool {
     {
         guard let connection = try? channel.pipeline.syncOperations.handler(type: UpstreamConnection.self) else {
             // The connection was closed during setup, which removed its handler.
-            countOut(destination)
+            decrementOpenCount(destination)
             recordFailure(of: destination)
             exchange?.finish(
                 exchange?.isRepeated == true
@@ -60,7 +60,7 @@ extension UpstreamConnectionPool {
         connections[ObjectIdentifier(connection)] = connection
         if isShutDown {
             exchange?.finish(exchange?.isRepeated == true ? .cutOff : .unreachable("the gateway is stopping"))
-            retire(connection)
+            discard(connection)
         } else if let exchange, !exchange.isFinished {
             connection.start(exchange)
         } else {

@@ -4,7 +4,7 @@ internal import NIOCore
 extension UpstreamConnectionPool {
     /// Starts the periodic health checks of all addresses. Only one loop runs them, on behalf of all loops.
     func startChecks() {
-        guard let check = configuration.check, !isShutDown else { return }
+        guard let check = configuration.healthCheck, !isShutDown else { return }
         for destination in destinations {
             let request = ByteBuffer(
                 string: "GET \(check.path) HTTP/1.1\r\nHost: \(configuration.host)\r\nAccept: */*\r\n\r\n")

@@ -42,10 +42,10 @@ public struct UpstreamStatistics: Sendable, Hashable {
 
 extension Upstream {
     /// Returns the sum over all event loops.
-    public func reading() async -> UpstreamStatistics {
+    public func statistics() async -> UpstreamStatistics {
         await withTaskGroup { tasks in
             for loop in loops {
-                let future = loop.eventLoop.submit { loop.value.reading }
+                let future = loop.eventLoop.submit { loop.value.statistics }
                 tasks.addTask { (try? await future.get()) ?? UpstreamStatistics() }
             }
             var reading = await tasks.reduce(into: UpstreamStatistics()) { $0.add($1) }

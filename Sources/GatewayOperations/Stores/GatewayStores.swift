@@ -118,7 +118,7 @@ package struct GatewayStores: Sendable {
     package func adopt(_ configuration: ServerConfiguration) {
         let section = configuration.journal
         ledger.limits = Self.ledgerLimits(configuration)
-        journal.adopt(
+        journal.apply(
             JournalFile.Bounds(minimumFree: section.minimumFree, keep: section.keep, keepBytes: section.keepBytes))
     }
 

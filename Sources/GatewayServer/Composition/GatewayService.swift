@@ -68,19 +68,20 @@ struct GatewayService: Service {
             // The connection limit applies to all listeners together.
             var bounds = configuration.connections
             bounds.total = min(bounds.total, shares.clients)
-            let caps = ConnectionLimit(bounds)
-            let calls = InFlightLimit(most: configuration.callsInFlight)
+            let connectionLimit = ConnectionLimit(bounds)
+            let calls = InFlightLimit(maximum: configuration.callsInFlight)
             readiness.watch(calls)
             var sockets = inherited
             for (section, tls) in zip(configuration.listeners, tls.listeners) {
                 let socket = sockets.take(section.address)
                 listeners.append(
                     try await start(
-                        section, tls, serving: running.current.value, caps: caps, calls: calls, inherited: socket))
+                        section, tls, serving: running.current.value, connectionLimit: connectionLimit, calls: calls,
+                        inherited: socket))
             }
             try sockets.requireAllTaken()
             guard let adminPort = await adminPorts.first(where: { _ in true }) else { throw CancellationError() }
-            await running.attach(listeners, countedBy: caps)
+            await running.attach(listeners, countedBy: connectionLimit)
             await reload?.attach(running)
             serving.value = running
             readiness.enter(.serving)
@@ -157,7 +158,8 @@ struct GatewayService: Service {
     }
 
     private func start(
-        _ section: ServerConfiguration.ListenerSection, _ tls: ServerTLS?, serving: Gateway, caps: ConnectionLimit,
+        _ section: ServerConfiguration.ListenerSection, _ tls: ServerTLS?, serving: Gateway,
+        connectionLimit: ConnectionLimit,
         calls: InFlightLimit, inherited: CInt?
     ) async throws -> Listener {
         var listener: ListenerConfiguration =
@@ -167,12 +169,13 @@ struct GatewayService: Service {
             }
         listener.tls = tls
         listener.calls = calls
-        listener.speaksHTTP2 = section.speaksHTTP2
-        listener.trust = section.trust
+        listener.supportsHTTP2 = section.supportsHTTP2
+        listener.trustedProxies = section.trust
         listener.plaintextCredentials = section.allowsPlaintextCredentials
         do {
             return try await Listener.start(
-                configuration: listener, serving: serving, group: group, clocks: parts.clocks, caps: caps,
+                configuration: listener, serving: serving, group: group, clocks: parts.clocks,
+                connectionLimit: connectionLimit,
                 inherited: inherited)
         } catch {
             throw ListenAddressError(error, at: section.address)

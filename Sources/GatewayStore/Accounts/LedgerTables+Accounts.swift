@@ -29,12 +29,12 @@ extension LedgerTables {
     }
 
     /// Returns the time since which the user's account exists: the latest of the user's rows; nil without a row.
-    func presentLife(of user: UserName) throws -> WallTime? {
-        try Int64.fetchOne(database, sql: Self.presentLife, arguments: [user.text]).map(WallTime.init(microseconds:))
+    func accountStart(of user: UserName) throws -> WallTime? {
+        try Int64.fetchOne(database, sql: Self.accountStart, arguments: [user.text]).map(WallTime.init(microseconds:))
     }
 
     /// Runs on requests of users, so its cost must not grow with the number of accounts.
-    static let presentLife = "SELECT MAX(since) FROM account WHERE user = ?"
+    static let accountStart = "SELECT MAX(since) FROM account WHERE user = ?"
 
     /// Returns the accounts that made a live registration, or that have an update attempt of unknown outcome.
     func registeringAccounts() throws -> [Account] {

@@ -12,8 +12,8 @@ extension SessionRegister {
     }
 
     /// Returns the time since which the name belongs to its current holder; nil if no authenticator lists its accounts.
-    public func presentLife(of user: UserName) async throws(LedgerUnavailable) -> WallTime? {
-        try await ledger.readAtLength { try $0.presentLife(of: user) }
+    public func accountStart(of user: UserName) async throws(LedgerUnavailable) -> WallTime? {
+        try await ledger.readAtLength { try $0.accountStart(of: user) }
     }
 
     /// Returns the accounts that made live registrations. Registrations without a recorded account are skipped.

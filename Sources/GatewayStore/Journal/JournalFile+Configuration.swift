@@ -15,7 +15,7 @@ extension JournalFile {
         /// removed.
         public var signingKey: Ed25519.PrivateKey?
         /// The destination to which checkpoints are copied; nil for none.
-        public var checkpointCopy: CheckpointPlace?
+        public var checkpointCopy: CheckpointDestination?
         /// How long a segment is kept after its last record.
         public var keep = Duration.seconds(90 * 86_400)
         /// The maximum total size of the segments in bytes. Beyond it the oldest are removed.
@@ -33,9 +33,9 @@ extension JournalFile {
         public var metrics = JournalMetrics()
         /// The first non-zero wait between attempts to open a segment after a failure. The first attempt does not wait,
         /// and each further wait doubles.
-        var shortestDelay = Duration.milliseconds(50)
+        var initialRetryDelay = Duration.milliseconds(50)
         /// The maximum wait between such attempts.
-        var longestDelay = Duration.seconds(1)
+        var maximumRetryDelay = Duration.seconds(1)
         /// The maximum age of a record that no checkpoint covers.
         var checkpointInterval = Duration.seconds(60)
         /// The interval of retention checks.

@@ -23,7 +23,7 @@ public final class JournalFile: Journal {
     init(_ configuration: Configuration, files: any JournalFileSystem) throws(JournalUnavailable) {
         let directory = configuration.directory
         let lock: LockFile
-        var found: JournalRecovery.Found
+        var found: JournalRecovery.Recovered
         do throws(FileFailure) {
             try PrivateFiles.makeDirectory(directory)
             lock = try LockFile(directory + "/lock")
@@ -71,7 +71,7 @@ public final class JournalFile: Journal {
     public func note(_ record: JournalRecord) { queue.note(record) }
 
     /// Applies new bounds from the next batch on.
-    public func adopt(_ bounds: Bounds) { queue.set(bounds) }
+    public func apply(_ bounds: Bounds) { queue.set(bounds) }
 
     /// The number of records that wait to be written.
     public var waiting: Int { queue.load.queued }
@@ -108,18 +108,18 @@ public final class JournalFile: Journal {
     }
 
     /// The state of a journal directly after it was opened.
-    struct Begun: Sendable {
+    struct Opened: Sendable {
         var segment: JournalSegment
         /// The first batch, which is already on disk in the segment.
         var batch: JournalBatch
-        /// The segments before it.
+        /// The earlier segments.
         var closed: ClosedSegments
-        /// Created before the first line of this run is written.
+        /// The trust in the wall clock, judged before the first line of this process is written.
         var retentionClock: RetentionClock
     }
 
     /// Returns the checkpoint stored in the ledger.
-    private static func checkpoint(in ledger: SQLiteLedger?) throws(FileFailure) -> KnownCheckpoint? {
+    private static func checkpoint(in ledger: SQLiteLedger?) throws(FileFailure) -> StoredCheckpoint? {
         do throws(LedgerUnavailable) {
             return try ledger?.journalCheckpoint()
         } catch {
@@ -130,8 +130,8 @@ public final class JournalFile: Journal {
     /// Writes the results of recovery and the `start` record in one batch, so that a `start` on disk proves that the
     /// results are on disk too.
     private static func begin(
-        _ found: JournalRecovery.Found, _ configuration: Configuration, _ files: any JournalFileSystem
-    ) throws(JournalUnavailable) -> Begun {
+        _ found: JournalRecovery.Recovered, _ configuration: Configuration, _ files: any JournalFileSystem
+    ) throws(JournalUnavailable) -> Opened {
         var batch = JournalBatch(
             chain: found.chain,
             signer: configuration.signingKey.map {
@@ -155,7 +155,7 @@ public final class JournalFile: Journal {
                 segment.abandon()
                 throw error
             }
-            return Begun(segment: segment, batch: batch, closed: closed, retentionClock: retentionClock)
+            return Opened(segment: segment, batch: batch, closed: closed, retentionClock: retentionClock)
         } catch {
             throw JournalUnavailable(error.description)
         }

@@ -12,7 +12,7 @@ protocol JournalFileSystem: Sendable {
         _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
     ) throws(FileFailure) -> Int
     /// Truncates the open file to the length, which releases the preallocated space after it.
-    func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure)
+    func truncate(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure)
     /// Returns once the directory's entries are on disk.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
     /// Returns the open file's identity and length.

@@ -73,15 +73,16 @@ struct JournalLineReader {
             keyID: keyID, signature: bytes)
     }
 
-    /// The members of an intent between `kind` and `prev`, including the comma before the first.
-    var factMembers: [UInt8]? {
+    /// The members of an intent that its outcome copies: those between `kind` and `prev`, with the comma before the
+    /// first.
+    var intentMembers: [UInt8]? {
         let kind = Array(",\"kind\":\"intent\"".utf8)
         let end = Array(",\"prev\":\"".utf8)
         guard let start = index(of: kind), let stop = index(of: end), start + kind.count <= stop else { return nil }
         return Array(bytes[(start + kind.count)..<stop])
     }
 
-    private func index(of pattern: [UInt8]) -> Int? { bytes.firstPlace(of: pattern) }
+    private func index(of pattern: [UInt8]) -> Int? { bytes.firstOccurrence(of: pattern) }
 }
 
 extension ArraySlice<UInt8> {
@@ -109,7 +110,7 @@ extension ArraySlice<UInt8> {
 
     /// Returns the index of the first occurrence of the pattern. Uses memchr(3) and memcmp(3), so it is fast in debug
     /// builds too.
-    func firstPlace(of pattern: [UInt8]) -> Int? {
+    func firstOccurrence(of pattern: [UInt8]) -> Int? {
         guard let first = pattern.first else { return nil }
         return withUnsafeBytes { bytes in
             pattern.withUnsafeBytes { pattern in

@@ -6,7 +6,7 @@ internal import GatewaySupport
 /// Runs once, with the journal's lock held, before the journal is written.
 struct JournalRecovery {
     /// The result of recovery.
-    struct Found {
+    struct Recovered {
         /// The end of the chain.
         var chain = JournalChain.beginning
         /// The entries to write before any other.
@@ -22,14 +22,14 @@ struct JournalRecovery {
 
     /// The maximum length of an incomplete end. A crash loses at most one batch that was not synchronized; more is
     /// damage.
-    static let longestTornTail = JournalWriter.batchBytes * 2
+    static let maximumTornBytes = JournalWriter.batchBytes * 2
 
     /// Repairs the last segment and collects the intents without outcomes.
     ///
     /// Throws if the journal cannot be read, or has damage that a crash does not explain. Continuing would hide that
     /// damage.
-    func run() throws(FileFailure) -> Found {
-        var found = Found()
+    func run() throws(FileFailure) -> Recovered {
+        var found = Recovered()
         var segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
         try rejectNewerFormat(segments)
         var torn = 0
@@ -40,7 +40,7 @@ struct JournalRecovery {
             }
             let end = try endOfLastLine(in: bytes, last)
             torn += max(0, JournalContent.end(of: bytes) - end.offset)
-            try cut(bytes, at: end.offset, of: last)
+            try truncate(bytes, at: end.offset, of: last)
             if let chain = end.chain {
                 found.chain = chain
                 break
@@ -99,7 +99,7 @@ struct JournalRecovery {
         var isBeforeTheBatch = false
         while !isBeforeTheBatch, let line = lines.next() {
             let reader = JournalLineReader(bytes: line)
-            isBeforeTheBatch = content - line.startIndex > Self.longestTornTail
+            isBeforeTheBatch = content - line.startIndex > Self.maximumTornBytes
             guard reader.verifiedHash != nil else { continue }
             start = line
             time = time ?? reader.text("at")
@@ -111,7 +111,7 @@ struct JournalRecovery {
         {
             return follow(JournalChain(next: number + 1, hash: hash), in: bytes, from: start)
         }
-        guard content <= Self.longestTornTail else {
+        guard content <= Self.maximumTornBytes else {
             throw FileFailure(unfit: path(segment), "is damaged; the damage is larger than a crash can cause")
         }
         return (0, nil)
@@ -136,7 +136,7 @@ struct JournalRecovery {
 
     /// Truncates the segment at the offset after saving the removed bytes, without preallocated line feeds, to another
     /// file. Removes the segment if no bytes remain.
-    private func cut(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
+    private func truncate(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
         let content = JournalContent.end(of: bytes)
         if offset < content { try saveAside(bytes[offset..<content], of: segment) }
         if offset == 0 {
@@ -162,8 +162,8 @@ extension JournalRecovery {
     /// Compares the journal with the checkpoint stored in the ledger.
     ///
     /// If the journal ends before the line of the checkpoint, it was deleted, truncated, or replaced by an older copy.
-    /// Its next line then follows the checkpoint's number, because no number is used twice.
-    func compare(_ found: inout Found, with known: KnownCheckpoint) throws(FileFailure) {
+    /// No number is used twice, so the next line then gets the number after the checkpoint's.
+    func compare(_ found: inout Recovered, with known: StoredCheckpoint) throws(FileFailure) {
         guard known.number < .max else { return }
         if known.number >= found.chain.next {
             let missing = found.chain.next...known.number

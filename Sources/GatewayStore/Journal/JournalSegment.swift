@@ -83,7 +83,7 @@ struct JournalSegment {
     /// its number can be used again.
     func end() {
         // If this fails, empty lines remain.
-        if length > 0, filled > length { try? files.cut(descriptor, to: length, path) }
+        if length > 0, filled > length { try? files.truncate(descriptor, to: length, path) }
         abandon()
     }
 

@@ -21,7 +21,7 @@ extension JournalWriter {
         rejected += queue.set(.failure(reason))
         let waiting = unwritten.filter { $0.waiter != nil }
         rejected += waiting.reduce(0) { $0 + $1.entry.lines }
-        queue.putBack(unwritten.filter { $0.waiter == nil }, dropped: dropped)
+        queue.requeue(unwritten.filter { $0.waiter == nil }, dropped: dropped)
         queue.fail(waiting, reason)
     }
 
@@ -44,7 +44,7 @@ extension JournalWriter {
             segment = try newSegment(startingWith: batch.bytes)
             recordedLosses += records
         } catch {
-            delay = min(max(delay * 2, settings.shortestDelay), settings.longestDelay)
+            delay = min(max(delay * 2, settings.initialRetryDelay), settings.maximumRetryDelay)
             queue.set(.failure(error))
             settings.logger.debug("Journal write failed again", metadata: ["detail": "\(error.detail)"])
             return

@@ -162,7 +162,7 @@ import Testing
         second.channel.close(promise: nil)
         #expect(try Self.statuses(first).count == 40)
         #expect(first.shared.turns.waitingBytes == 0)
-        #expect(first.shared.reading.connections == 1)
+        #expect(first.shared.statistics.connections == 1)
     }
 
     @Test("A request waits for one turn of each other address, however many connections that has")

@@ -15,7 +15,7 @@ extension AdmissionQueueTests {
             await gate.pass()
             return Response(status: 200, body: Array(request.path.readableBytesView))
         }
-        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(most: 1) }
+        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(maximum: 1) }
         #expect(connection.shared.configuration.calls.admit())
         try connection.send(Self.get("/1") + Self.get("/2"))
         #expect(try connection.answers() == [])
@@ -39,7 +39,7 @@ extension AdmissionQueueTests {
             if request.path.readableBytes > 4 { await gate.pass() }
             return Response(status: 200, body: Array(request.path.readableBytesView))
         }
-        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(most: 1) }
+        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(maximum: 1) }
         let calls = connection.shared.configuration.calls
         #expect(calls.admit())
         for _ in 0..<3 { try connection.send(Self.get("/own")) }
@@ -57,7 +57,7 @@ extension AdmissionQueueTests {
 
     @Test("A connection whose queued call is rejected gets a response and stays open")
     func aConnectionWhoseQueuedCallIsRejectedGetsAResponseAndStaysOpen() throws {
-        let connection = try EmbeddedConnection { $0.calls = InFlightLimit(most: 1) }
+        let connection = try EmbeddedConnection { $0.calls = InFlightLimit(maximum: 1) }
         #expect(connection.shared.configuration.calls.admit())
         try connection.send(Self.get("/1"))
         connection.loop.advanceTime(by: .milliseconds(1050))
@@ -75,7 +75,7 @@ extension AdmissionQueueTests {
     }
 
     @Test("A queued HTTP/2 stream may be reset") func aQueuedHTTP2StreamMayBeReset() throws {
-        let connection = try EmbeddedHTTP2Connection { $0.calls = InFlightLimit(most: 1) }
+        let connection = try EmbeddedHTTP2Connection { $0.calls = InFlightLimit(maximum: 1) }
         let calls = connection.shared.configuration.calls
         #expect(calls.admit())
         try connection.begin()

@@ -129,7 +129,7 @@ import Testing
         first.loop.run()
         #expect(try Self.responses(first) == 20)
         #expect(try Self.responses(second) == 1)
-        #expect(first.shared.reading.connections == 1)
+        #expect(first.shared.statistics.connections == 1)
     }
 
     @Test("Pipelined requests and HTTP/2 frames share the bounds of a tick")

@@ -31,12 +31,14 @@ extension RequestHead {
             contentLength = try Self.length(value, in: bytes)
         case .transferEncoding:
             guard !isChunked else { throw .malformed("more than one Transfer-Encoding field") }
-            guard bytes.reads("chunked", in: value) else { throw .malformed("a transfer coding other than chunked") }
+            guard bytes.equalsIgnoringCase("chunked", in: value) else {
+                throw .malformed("a transfer coding other than chunked")
+            }
             isChunked = true
         case .connection:
             processConnection(value, in: bytes)
         case .expect:
-            let isKnown = bytes.reads("100-continue", in: value) && expectation == .none
+            let isKnown = bytes.equalsIgnoringCase("100-continue", in: value) && expectation == .none
             expectation = isKnown ? .continueFirst : .unknown
         case .authorization:
             return authorization.add(value)
@@ -78,8 +80,8 @@ extension RequestHead {
             var end = start
             while end < value.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
             let token = bytes.trimmed(start..<end)
-            if bytes.reads("close", in: token) { asksToClose = true }
-            if bytes.reads("keep-alive", in: token) { asksToKeep = true }
+            if bytes.equalsIgnoringCase("close", in: token) { hasCloseOption = true }
+            if bytes.equalsIgnoringCase("keep-alive", in: token) { hasKeepAliveOption = true }
             start = end + 1
         }
     }

@@ -23,9 +23,9 @@ struct RequestHead {
     /// Whether the body uses the chunked transfer coding.
     var isChunked = false
     /// Whether `Connection` contains `close`.
-    var asksToClose = false
+    var hasCloseOption = false
     /// Whether `Connection` contains `keep-alive`.
-    var asksToKeep = false
+    var hasKeepAliveOption = false
     /// The value of `Expect`.
     var expectation = Expectation.none
     /// The `Authorization` field.
@@ -78,7 +78,7 @@ struct RequestHead {
     }
 
     /// Whether the client keeps the connection open for further requests (RFC 9112, section 9.3).
-    var keepsAlive: Bool { !asksToClose && (isVersion11 || asksToKeep) }
+    var keepsAlive: Bool { !hasCloseOption && (isVersion11 || hasKeepAliveOption) }
 
     /// Whether a body follows.
     var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }

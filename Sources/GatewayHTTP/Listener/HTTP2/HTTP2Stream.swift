@@ -4,9 +4,9 @@ internal import NIOHTTP2
 
 /// One stream of an HTTP/2 connection.
 ///
-/// - `receiving`: The body is incomplete. → `serving` when the request is complete; → `answered` after a fault.
-/// - `serving`: The request pipeline processes the request. → `answered` when the response is written.
-/// - `answered`: The response is written but may wait for flow control. The stream is removed when it closes.
+/// - `receiving`: The body is incomplete. → `serving` when the request is complete; → `responded` after a fault.
+/// - `serving`: The request pipeline processes the request. → `responded` when the response is written.
+/// - `responded`: The response is written but may wait for flow control. The stream is removed when it closes.
 ///
 /// A stream that the client resets is removed in any state.
 struct HTTP2Stream {
@@ -17,7 +17,7 @@ struct HTTP2Stream {
         /// The request pipeline processes the request.
         case serving(ClientDisconnect, omitsBody: Bool)
         /// The response is written. The stream closes when the client has received it.
-        case answered
+        case responded
     }
 
     var state: State
@@ -55,7 +55,7 @@ struct HTTP2Stream {
         switch state {
         case .receiving(let request): Self.overhead + request.heldBytes
         case .serving: 0
-        case .answered: Self.overhead
+        case .responded: Self.overhead
         }
     }
 }
@@ -65,8 +65,8 @@ extension HTTP2Stream.IncompleteRequest: Sendable {}
 
 /// The open streams of one connection and the memory that they hold.
 struct HTTP2Streams {
-    /// The memory of one place in the tables of open streams: the one below and two of the HTTP/2 library. Measured: 172
-    /// bytes.
+    /// The memory of one place in the tables of open streams: the one below and two of the HTTP/2 library. Measured:
+    /// 172 bytes.
     static let placeBytes = 192
     /// The number of places that the tables of a new connection have. They are a part of an idle connection.
     static let initialPlaces = 16
@@ -77,7 +77,8 @@ struct HTTP2Streams {
     /// The number of places in the tables. The tables of the library never shrink.
     private var places = HTTP2Streams.initialPlaces
 
-    /// Returns the memory of incomplete requests and of responses in transit, in bytes, as counted by ``RequestMemory``.
+    /// Returns the memory of incomplete requests and of responses in transit, in bytes, as counted by
+    /// ``RequestMemory``.
     ///
     /// Tables and buffers that have grown are included, but not with more than the streams: a connection with large
     /// tables and few streams is like an idle one, which does not count.

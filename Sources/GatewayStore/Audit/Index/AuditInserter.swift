@@ -20,14 +20,14 @@ final class AuditInserter {
     }
 
     /// Inserts the line. Skips lines without a valid time, kind and number.
-    func insert(_ line: JournalLineReader, _ number: UInt64, segment: UInt64, place: Int) throws {
+    func insert(_ line: JournalLineReader, _ number: UInt64, segment: UInt64, offset: Int) throws {
         guard let at = clock.time(of: line), let kind = line.text("kind"), let seq = Int64(exactly: number),
             let first = Int64(exactly: segment)
         else { return }
         let count = line.count
         // The arguments are unchecked: their number must equal the number of placeholders.
         insertion.setUncheckedArguments([
-            seq, first, place, line.bytes.count, at, try words.number(of: kind),
+            seq, first, offset, line.bytes.count, at, try words.number(of: kind),
             line.bytes(of: "call").map { Data($0) }, try id("action", line), try id("user", line),
             try id("recipient", line), try id("pns", line), try id("result", line), count,
         ])

@@ -68,7 +68,7 @@ struct CheckpointSyslog: CheckpointSink {
 
 /// A destination outside the journal to which checkpoints are copied. Verification finds a checkpoint there that a
 /// truncated journal no longer contains.
-public enum CheckpointPlace: Sendable, Hashable {
+public enum CheckpointDestination: Sendable, Hashable {
     /// A file to which lines are appended, preferably on a disk or mount where the gateway's user can only append.
     case file(String)
     /// The system log.

@@ -1,8 +1,8 @@
 internal import GatewayCore
 public import GatewaySupport
 
-/// The last checkpoint of a journal, as stored outside it: the number, hash and time of its line.
-public struct KnownCheckpoint: Sendable, Hashable {
+/// The journal's last checkpoint as the ledger stores it: the number, the hash and the time of its line.
+public struct StoredCheckpoint: Sendable, Hashable {
     /// The number of the checkpoint's line.
     public let number: UInt64
     /// The hash of that line.
@@ -36,7 +36,7 @@ struct CheckpointLedger: CheckpointSink {
     var pause: Duration { .seconds(1) }
 
     func store(_ line: [UInt8]) throws(FileFailure) {
-        guard let checkpoint = KnownCheckpoint(line: line) else { return }
+        guard let checkpoint = StoredCheckpoint(line: line) else { return }
         do throws(LedgerUnavailable) {
             try ledger.keep(checkpoint)
         } catch {
