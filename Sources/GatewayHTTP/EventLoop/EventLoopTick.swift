@@ -33,7 +33,7 @@ final class EventLoopTick {
     /// Completes a tick.
     ///
     /// - Parameter tasksBegan: The time when the loop began to run its tasks. Socket events are processed before it.
-    func end(at end: NIODeadline, tasksBegan: NIODeadline) {
+    func complete(at end: NIODeadline, tasksBegan: NIODeadline) {
         let began = min(workBegan ?? tasksBegan, tasksBegan)
         last = Times(wait: began - (lastEnd ?? began), work: end - began)
         completed &+= 1
@@ -46,7 +46,7 @@ final class EventLoopTick {
     /// The delegate that NIO calls on the loop's thread after each tick.
     fileprivate struct Counter: NIOEventLoopMetricsDelegate {
         func processedTick(info: NIOEventLoopTickInfo) {
-            EventLoopTick.current?.end(at: info.endTime, tasksBegan: info.startTime)
+            EventLoopTick.current?.complete(at: info.endTime, tasksBegan: info.startTime)
         }
     }
 }

@@ -145,12 +145,14 @@ extension ResponseWriter {
 
     /// Returns the header fields of an HTTP/2 response: the same as in HTTP/1.1, without the connection-specific ones.
     ///
-    /// No field is added to the dynamic table (RFC 7541, section 6.2.2). The client chooses the size of the encoder's dynamic table, and
-    /// each response has a new `x-request-id`, so an indexed response would make the table and its linear search grow.
+    /// No field is added to the dynamic table (RFC 7541, section 6.2.2). The client chooses the size of the encoder's
+    /// dynamic table, and each response has a new `x-request-id`, so an indexed response would make the table and its
+    /// linear search grow.
     mutating func fields(of response: Response, id: CallID) -> HPACKHeaders {
         var fields = HPACKHeaders()
         fields.reserveCapacity(response.fields.count + 5)
-        // One byte for a status that the static table has; an indexable field that is there is not added to the dynamic table.
+        // A status of the static table takes one byte. An indexable field that the static table has is not added to the
+        // dynamic table.
         fields.add(
             name: ":status", value: "\(response.status)",
             indexing: Self.staticStatuses.contains(response.status) ? .indexable : .nonIndexable)

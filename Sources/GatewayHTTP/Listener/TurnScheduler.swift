@@ -118,7 +118,7 @@ final class TurnScheduler {
 @available(*, unavailable)
 extension TurnScheduler: Sendable {}
 
-/// The party that a turn belongs to.
+/// The network or the connection that a turn belongs to.
 enum TurnOwner: Hashable {
     /// All connections of one network, see `Peer.network`. A client gains no turns by opening more connections.
     case network(Peer.Address)

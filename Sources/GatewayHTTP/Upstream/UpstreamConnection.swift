@@ -65,14 +65,14 @@ final class UpstreamConnection: ChannelInboundHandler {
         timer.start { self.deadlinePassed() }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) { handleClose() }
 
     func channelInactive(context: ChannelHandlerContext) {
         if exchange != nil, completed == nil, case .response(let response, _) = framer.receiveEnd() {
             completed = (response, false)
             completeExchange()
         }
-        end()
+        handleClose()
         context.fireChannelInactive()
     }
 
@@ -129,7 +129,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         pool.discard(self)
     }
 
-    private func end() {
+    private func handleClose() {
         guard context != nil else { return }
         context = nil
         timer.stop()

@@ -43,8 +43,8 @@ extension SessionRegister {
         revokeInMemory(changes.revoked.keys, at: now)
         try await ledger.write { tables in
             for user in changes.revoked.keys { try tables.revoke(user, at: now) }
-            for user in changes.ended { try tables.removeAccount(user, of: authenticator) }
-            for (user, fingerprint) in changes.status {
+            for user in changes.removed { try tables.removeAccount(user, of: authenticator) }
+            for (user, fingerprint) in changes.updated {
                 try tables.putAccount(user, fingerprint, of: authenticator, now: now)
             }
         }.get()
@@ -67,32 +67,32 @@ extension SessionRegister {
 /// The difference between two lists of an authenticator's accounts.
 public struct AccountChanges: Sendable, Hashable {
     /// The accounts that are missing from the newer list. They may no longer log in.
-    public let ended: Set<UserName>
+    public let removed: Set<UserName>
     /// The accounts that are new or have another fingerprint.
-    public let status: [UserName: AccountFingerprint]
+    public let updated: [UserName: AccountFingerprint]
     /// The users whose access is revoked, with the reason.
     public let revoked: [UserName: AccountEndReason]
 
     /// Computes the changes from `before` to `now`.
     public init(from before: [UserName: AccountFingerprint], to now: [UserName: AccountFingerprint]) {
-        var ended: Set<UserName> = []
-        var status: [UserName: AccountFingerprint] = [:]
+        var removed: Set<UserName> = []
+        var updated: [UserName: AccountFingerprint] = [:]
         var revoked: [UserName: AccountEndReason] = [:]
         for user in before.keys where now[user] == nil {
-            ended.insert(user)
+            removed.insert(user)
             revoked[user] = .ended
         }
         for (user, fingerprint) in now where before[user] != fingerprint {
-            status[user] = fingerprint
+            updated[user] = fingerprint
             if before[user] != nil { revoked[user] = .passwordChanged }
         }
-        self.ended = ended
-        self.status = status
+        self.removed = removed
+        self.updated = updated
         self.revoked = revoked
     }
 
     /// Whether the two lists are equal.
-    public var isEmpty: Bool { ended.isEmpty && status.isEmpty }
+    public var isEmpty: Bool { removed.isEmpty && updated.isEmpty }
 }
 
 /// The groups of accounts, held in memory only. Authenticators report them again after a restart.

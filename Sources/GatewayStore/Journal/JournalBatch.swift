@@ -38,7 +38,7 @@ struct JournalBatch {
     ///   first line of a segment.
     mutating func append(_ entry: JournalEntry, mayWaitForCheckpoint: Bool = false) throws(JournalUnavailable) {
         var start = 0
-        while let end = entry.end(from: start) {
+        while let end = entry.endOfMembers(from: start) {
             if signer?.isFull == true, !mayWaitForCheckpoint { try sign() }
             try write(entry.members[start..<end])
             signer?.append(now: now)

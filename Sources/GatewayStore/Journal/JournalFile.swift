@@ -50,7 +50,7 @@ public final class JournalFile: Journal {
             // Created on this thread, to which the writer is confined.
             let writer = JournalWriter(queue: queue, files: files, settings: configuration, begun: begun, lock: lock)
             writer.run()
-            Self.end(writer.lock, queue, configuration.logger)
+            Self.release(writer.lock, queue, configuration.logger)
         }
         thread.name = "journal"
         thread.start()
@@ -71,7 +71,7 @@ public final class JournalFile: Journal {
     public func note(_ record: JournalRecord) { queue.note(record) }
 
     /// Applies new bounds from the next batch on.
-    public func apply(_ bounds: Bounds) { queue.set(bounds) }
+    public func apply(_ bounds: Bounds) { queue.setBounds(bounds) }
 
     /// The number of records that wait to be written.
     public var waiting: Int { queue.load.queued }
@@ -162,7 +162,7 @@ public final class JournalFile: Journal {
     }
 
     /// Releases the lock before callers that wait for the close resume.
-    private static func end(_ lock: LockFile, _ queue: JournalQueue, _ logger: Logger) {
+    private static func release(_ lock: LockFile, _ queue: JournalQueue, _ logger: Logger) {
         lock.release()
         let lost = queue.finish()
         if lost > 0 { logger.error("Journal records lost", metadata: ["records": "\(lost)"]) }

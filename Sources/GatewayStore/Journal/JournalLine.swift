@@ -83,7 +83,7 @@ struct JournalLine {
     }
 
     /// Appends the line feed after the line's members.
-    mutating func end() { bytes.append(UInt8(ascii: "\n")) }
+    mutating func endLine() { bytes.append(UInt8(ascii: "\n")) }
 
     private mutating func member(_ name: StaticString, _ digest: KeyedDigest?) {
         guard let digest else { return }

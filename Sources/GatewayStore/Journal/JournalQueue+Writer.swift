@@ -66,7 +66,7 @@ extension JournalQueue {
     ///
     /// - Returns: The number of failed records.
     @discardableResult
-    func set(_ outage: Outage?) -> Int {
+    func setOutage(_ outage: Outage?) -> Int {
         let failed = state.withLock { state -> [Item] in
             state.outage = outage
             guard let outage else { return [] }

@@ -177,7 +177,7 @@ final class JournalQueue: Sendable {
     }
 
     /// Sets the bounds that the writer uses from its next batch on.
-    func set(_ bounds: JournalFile.Bounds) {
+    func setBounds(_ bounds: JournalFile.Bounds) {
         state.withLock { $0.bounds = bounds }
         wake.signal()
     }

@@ -81,7 +81,7 @@ struct JournalSegment {
 
     /// Releases the unused preallocated space and closes the file. Removes a file without acknowledged lines, so that
     /// its number can be used again.
-    func end() {
+    func close() {
         // If this fails, empty lines remain.
         if length > 0, filled > length { try? files.truncate(descriptor, to: length, path) }
         abandon()

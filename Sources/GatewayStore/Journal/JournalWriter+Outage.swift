@@ -18,7 +18,7 @@ extension JournalWriter {
         delay = .zero
         settings.logger.error("Journal write failed", metadata: ["detail": "\(reason.detail)"])
         // Set the outage before resuming callers, so that they find the reason and no record is accepted in between.
-        rejected += queue.set(.failure(reason))
+        rejected += queue.setOutage(.failure(reason))
         let waiting = unwritten.filter { $0.waiter != nil }
         rejected += waiting.reduce(0) { $0 + $1.entry.lines }
         queue.requeue(unwritten.filter { $0.waiter == nil }, dropped: dropped)
@@ -45,7 +45,7 @@ extension JournalWriter {
             recordedLosses += records
         } catch {
             delay = min(max(delay * 2, settings.initialRetryDelay), settings.maximumRetryDelay)
-            queue.set(.failure(error))
+            queue.setOutage(.failure(error))
             settings.logger.debug("Journal write failed again", metadata: ["detail": "\(error.detail)"])
             return
         }
@@ -53,7 +53,7 @@ extension JournalWriter {
         unrecordedLosses = []
         delay = .zero
         // Logged after the end of the outage: a reader of the log finds records accepted.
-        queue.set(nil)
+        queue.setOutage(nil)
         settings.logger.notice("Journal writing resumed", metadata: ["rejected": "\(rejected)"])
         rejected = 0
         resetSpaceCheck()
@@ -85,7 +85,7 @@ extension JournalWriter {
         (lastSpaceCheck, lastRetentionCheck, lastAgeCheck) = (nil, nil, nil)
         if bounds.minimumFree == 0, lacksSpace {
             lacksSpace = false
-            queue.set(nil)
+            queue.setOutage(nil)
         }
     }
 
@@ -102,7 +102,7 @@ extension JournalWriter {
         if let found, !lackedSpace {
             settings.logger.error("Journal is short of disk space", metadata: ["detail": "\(found.reason.detail)"])
         }
-        queue.set(found)
+        queue.setOutage(found)
         // Logged after the end of the outage: a reader of the log finds records accepted.
         if lackedSpace, !lacksSpace { settings.logger.notice("Journal has enough disk space again") }
     }

@@ -133,7 +133,7 @@ final class JournalWriter {
                 write(items, dropped: dropped, last: true)
             }
         }
-        segment?.end()
+        segment?.close()
         segment = nil
         for copier in copiers { copier.close() }
     }

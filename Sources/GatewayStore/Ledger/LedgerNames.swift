@@ -45,7 +45,7 @@ extension SQLiteLedger {
     }
 
     /// Stores the rules that form user names from now on. Blocks; called at startup.
-    public func keepNameRules(_ storedForm: String) throws(LedgerUnavailable) {
+    public func storeNameRules(_ storedForm: String) throws(LedgerUnavailable) {
         do {
             try database.write {
                 try $0.execute(

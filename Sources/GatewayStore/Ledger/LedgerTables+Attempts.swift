@@ -39,7 +39,7 @@ extension LedgerTables {
             }
         }
         if wasReserved {
-            try put(
+            try store(
                 Registration(
                     id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
                     lastSeen: task.now))
@@ -72,7 +72,7 @@ extension LedgerTables {
         }
         row.state = .reserved
         row.account = nil
-        try put(row)
+        try store(row)
         try limitReservations(task.limits.reservations, of: user)
     }
 

@@ -28,13 +28,13 @@ extension LedgerTables {
         switch (change, task.request) {
         case (.reserved(let id, _), .create(let user, _)):
             try reserve(id, for: user, task)
-            return try keep(id, task)
+            return try keepUnlessRevoked(id, task)
         case (.registered(let id, let replaced), .update(let user, let label, _, let account)):
             try register(id, replacing: replaced, for: user, by: account, label: label, task)
-            return try keep(id, task)
+            return try keepUnlessRevoked(id, task)
         case (.unresolved(let id), .update):
             try storeUnknownOutcome(id, for: task)
-            return try keep(id, task)
+            return try keepUnlessRevoked(id, task)
         case (.undone(let attempt), .update):
             try undo(attempt, for: task)
             return true
@@ -60,7 +60,7 @@ extension LedgerTables {
     /// a later revocation has its own transaction after this one and finds the registration.
     ///
     /// - Returns: Whether the registration is kept.
-    private func keep(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
+    private func keepUnlessRevoked(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
         guard task.isRevoked() else { return true }
         try markForDeletion(id, because: .revoked)
         return false
@@ -84,7 +84,7 @@ extension LedgerTables {
         guard !task.isAhead, var row = try registration(id), row.isBound else { return }
         row.state = .deleting
         row.reason = row.reason ?? .givenUp
-        try put(row)
+        try store(row)
     }
 
     private func reserve(_ id: RegistrationID, for user: UserName, _ task: LedgerTask) throws {
@@ -99,7 +99,7 @@ extension LedgerTables {
             if bound.id == id { return try updateLastSeen(bound, now) }
             if let existing, existing.isBound { throw Self.heldElsewhere }
             try remove(bound, replacedBy: id, now: now)
-            try put(
+            try store(
                 Registration(
                     id: id, owner: user, account: bound.account, handle: handle, state: bound.state,
                     created: bound.created, lastSeen: now, reason: bound.reason,
@@ -111,7 +111,7 @@ extension LedgerTables {
             return existing.owner == user ? try updateLastSeen(existing, now) : ()
         }
         let created = existing.flatMap { $0.owner == user ? $0.created : nil } ?? now
-        try put(Registration(id: id, owner: user, handle: handle, state: .reserved, created: created, lastSeen: now))
+        try store(Registration(id: id, owner: user, handle: handle, state: .reserved, created: created, lastSeen: now))
         try limitReservations(task.limits.reservations, of: user)
     }
 
@@ -142,7 +142,7 @@ extension LedgerTables {
             if let used = try registration(label), used.owner == user, !used.isBound { try remove(label) }
             try storeLabel(label, of: user, as: id, now: task.now)
         }
-        try put(
+        try store(
             Registration(
                 id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
                 lastSeen: task.now))

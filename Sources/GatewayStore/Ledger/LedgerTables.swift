@@ -84,7 +84,7 @@ struct LedgerTables {
         return try remembered.map(Registration.init(row:)) ?? registration(label)
     }
 
-    func put(_ row: Registration) throws {
+    func store(_ row: Registration) throws {
         try execute(
             sql: """
                 INSERT INTO registration

@@ -14,9 +14,9 @@ extension SQLiteLedger {
     }
 
     /// Stores the checkpoint and replaces the previous one. Blocks; must not be called on an event loop.
-    public func keep(_ checkpoint: StoredCheckpoint) throws(LedgerUnavailable) {
+    public func store(_ checkpoint: StoredCheckpoint) throws(LedgerUnavailable) {
         do {
-            try database.write { try LedgerTables($0).keep(checkpoint) }
+            try database.write { try LedgerTables($0).store(checkpoint) }
         } catch {
             throw .init(describing: error)
         }
@@ -59,7 +59,7 @@ extension LedgerTables {
         return StoredCheckpoint(number: number, hash: hash, time: WallTime(microseconds: row["at"]))
     }
 
-    func keep(_ checkpoint: StoredCheckpoint) throws {
+    func store(_ checkpoint: StoredCheckpoint) throws {
         try database.execute(
             sql: """
                 INSERT INTO journal_checkpoint (id, number, hash, at) VALUES (1, ?, ?, ?)

@@ -27,7 +27,7 @@ extension LedgerTables {
         return table
     }
 
-    func put(_ session: Session) throws {
+    func store(_ session: Session) throws {
         try execute(
             sql: """
                 INSERT INTO session (id, user, login, authenticator, device, began, ends, renewed)

@@ -92,7 +92,7 @@ public final class SessionRegister: SessionStore {
     /// - Returns: False if the user was revoked since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
         if wasRevoked(session.user, since: since) { return false }
-        try await ledger.write { try $0.put(session) }.get()
+        try await ledger.write { try $0.store(session) }.get()
         let gone: [SessionID]? = table.withLock { table in
             table.wasRevoked(session.user, since: since) ? nil : table.add(session)
         }

@@ -17,7 +17,7 @@ import Testing
     @discardableResult
     private func pass(wait: TimeAmount, work: TimeAmount, ended: Int, isWanted: Bool = true, most: Int = 2048) -> Int {
         now = now + wait + work
-        tick.end(at: now, tasksBegan: now - work)
+        tick.complete(at: now, tasksBegan: now - work)
         for _ in 0..<ended { window.recordCompletion() }
         _ = window.isOpen(inFlight: 0, isWanted: isWanted, maximum: most)
         return window.size
@@ -73,9 +73,9 @@ import Testing
         // The event came before the tasks of the tick began. The clock determines how long before.
         tick.recordWork()
         let began = NIODeadline.now()
-        tick.end(at: began + .milliseconds(8), tasksBegan: began + .milliseconds(6))
+        tick.complete(at: began + .milliseconds(8), tasksBegan: began + .milliseconds(6))
         #expect(tick.last.work >= .milliseconds(8))
-        tick.end(at: began + .milliseconds(10), tasksBegan: began + .milliseconds(9))
+        tick.complete(at: began + .milliseconds(10), tasksBegan: began + .milliseconds(9))
         #expect(tick.last == EventLoopTick.Times(wait: .milliseconds(1), work: .milliseconds(1)))
     }
 }

@@ -217,11 +217,11 @@ import Testing
         #expect(begun == 1)
         // Further ticks complete with almost no work.
         for turns in 1...4 {
-            tick.end(at: loop.now, tasksBegan: loop.now)
+            tick.complete(at: loop.now, tasksBegan: loop.now)
             loop.advanceTime(by: .milliseconds(1))
             #expect(begun == 1 + 2 * turns)
         }
-        tick.end(at: loop.now, tasksBegan: loop.now)
+        tick.complete(at: loop.now, tasksBegan: loop.now)
         loop.advanceTime(by: .milliseconds(1))
         #expect(begun == 10 && waiting.count == 0 && waiting.inFlight == AdaptiveConcurrencyLimit.initial + 9)
         loop.advanceTime(by: .seconds(2))

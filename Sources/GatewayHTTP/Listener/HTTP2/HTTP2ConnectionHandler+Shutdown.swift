@@ -28,7 +28,7 @@ extension HTTP2ConnectionHandler {
     }
 
     /// Sends GOAWAY with the error code and closes the connection at once.
-    func end(_ code: HTTP2ErrorCode) {
+    func closeWithGoAway(_ code: HTTP2ErrorCode) {
         guard phase != .closing else { return }
         send(.goAway(lastStreamID: lastStream, errorCode: code, opaqueData: nil))
         context?.flush()
@@ -38,7 +38,7 @@ extension HTTP2ConnectionHandler {
 
     func evict() {
         let channel = context?.channel
-        end(.noError)
+        closeWithGoAway(.noError)
         channel?.closeWithoutWaiting()
     }
 
@@ -64,7 +64,7 @@ extension HTTP2ConnectionHandler {
         let now = loop.eventLoop.now
         func hasPassed(_ deadline: NIODeadline?) -> Bool { deadline.map { $0 <= now } ?? false }
         if hasPassed(readDeadline) { return closeImmediately() }
-        if hasPassed(idleDeadline) { return phase == .closing ? closeImmediately() : end(.noError) }
+        if hasPassed(idleDeadline) { return phase == .closing ? closeImmediately() : closeWithGoAway(.noError) }
         for (id, stream) in streams.overdue(now) {
             if case .receiving(let request) = stream.state {
                 let fault = FramingError(code: .requestTimeout, detail: "the body did not arrive in time")

@@ -95,7 +95,9 @@ extension HTTP2ConnectionHandler {
         while phase != .closing {
             let held = streams.heldBytes(buffers: rateLimiter.usualBufferBytes) - sparedBytes + rateLimiter.heldBytes
             guard let fault = memory.set(held, isBurst: isBurst).fault else { return }
-            guard let (id, request) = streams.newestIncomplete(except: spared?.id) else { return end(.enhanceYourCalm) }
+            guard let (id, request) = streams.newestIncomplete(except: spared?.id) else {
+                return closeWithGoAway(.enhanceYourCalm)
+            }
             reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
         }
     }
@@ -180,6 +182,6 @@ extension HTTP2ConnectionHandler {
     }
 
     private func charge() {
-        if !rateLimiter.charge() { end(.enhanceYourCalm) }
+        if !rateLimiter.charge() { closeWithGoAway(.enhanceYourCalm) }
     }
 }

@@ -111,7 +111,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         switch event {
         case let event as StreamClosedEvent: closed(event.streamID)
         case let event as NIOHTTP2WindowUpdatedEvent: restoreWindow(event)
-        case is FrameRateLimitHandler.Exhausted: end(.enhanceYourCalm)
+        case is FrameRateLimitHandler.Exhausted: closeWithGoAway(.enhanceYourCalm)
         // The client sends no more but may still wait for responses.
         case let event as ChannelEvent where event == .inputClosed: drain()
         default: break

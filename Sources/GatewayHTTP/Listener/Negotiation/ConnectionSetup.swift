@@ -65,7 +65,7 @@ final class ConnectionSetup: ListenerConnection {
         timer.set(opened + loop.configuration.deadlines.head)
     }
 
-    // Nothing to do: `ListenerLoop.join` informs the connection handler, which the setup adds last.
+    // Nothing to do: `ListenerLoop.join` announces the end to the connection handler.
     func announceEnd() {}
 
     // No request has started, so none is lost.
@@ -82,7 +82,7 @@ final class ConnectionSetup: ListenerConnection {
         isEncrypted = header.isEncrypted
         if let client = header.client {
             guard connectionLimit.attribute(to: client) else {
-                end()
+                leave()
                 return context.close(promise: nil)
             }
             channel.closeFuture.whenComplete { [connectionLimit] _ in connectionLimit.removeAttribution(to: client) }
@@ -90,20 +90,20 @@ final class ConnectionSetup: ListenerConnection {
             source = loop.trustedProxy(client)
         }
         do { try addNextHandler() } catch {
-            end()
+            leave()
             return context.close(promise: nil)
         }
         passOn()
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
-    /// Adds the handler of the application protocol behind the current one, passes on the held bytes, and removes the
+    /// Adds the handler of the application protocol after the current one, passes on the held bytes, and removes the
     /// current handler.
     func finish(
         _ applicationProtocol: ApplicationProtocol, isEncrypted: Bool, handler context: ChannelHandlerContext,
         passOn: () -> Void = {}
     ) {
-        end()
+        leave()
         let isEncrypted = isEncrypted || self.isEncrypted
         do {
             switch applicationProtocol {
@@ -117,8 +117,9 @@ final class ConnectionSetup: ListenerConnection {
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
-    /// Completes the setup: the connection is closed, or its connection handler is in the pipeline.
-    func end() {
+    /// Stops the deadline and removes the setup from the loop. Called when the connection closes, and before its
+    /// connection handler joins the loop. Later calls have no effect.
+    func leave() {
         if isFinished { return }
         isFinished = true
         timer.stop()
@@ -140,7 +141,7 @@ final class ConnectionSetup: ListenerConnection {
         } else if loop.configuration.supportsHTTP2 {
             try pipeline.addHandler(HTTP2PrefaceDetector(opening: self))
         } else {
-            end()
+            leave()
             try addHTTP1Handler(isEncrypted: isEncrypted)
         }
     }

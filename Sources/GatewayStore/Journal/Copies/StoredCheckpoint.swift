@@ -38,7 +38,7 @@ struct CheckpointLedger: CheckpointSink {
     func store(_ line: [UInt8]) throws(FileFailure) {
         guard let checkpoint = StoredCheckpoint(line: line) else { return }
         do throws(LedgerUnavailable) {
-            try ledger.keep(checkpoint)
+            try ledger.store(checkpoint)
         } catch {
             throw FileFailure(unfit: "the ledger", "cannot store the checkpoint: \(error.detail)")
         }

@@ -39,7 +39,7 @@ extension LedgerTables {
                 bound.handle == entry.handle
             else { return .known }
             bound.importUnconfirmed = nil
-            try put(bound)
+            try store(bound)
             return .confirmed
         }
         if try orphan(entry.id) != nil { return .known }
@@ -52,7 +52,7 @@ extension LedgerTables {
         if before == .bound || before == .purged { return .known }
         if let owner = entry.owner, let handle = entry.handle {
             guard try registration(boundTo: handle) != nil else {
-                try put(
+                try store(
                     Registration(
                         id: entry.id, owner: owner, handle: handle, state: .live, created: now, lastSeen: now,
                         importUnconfirmed: confirming ? nil : now))

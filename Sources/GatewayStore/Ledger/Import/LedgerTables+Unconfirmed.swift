@@ -26,7 +26,7 @@ extension LedgerTables {
                     arguments: [pause, now.microseconds])
             }
         }
-        try put(property: "unconfirmed-until", "\(now)")
+        try store(property: "unconfirmed-until", "\(now)")
     }
 
     /// Marks for deletion the registrations that are unconfirmed for longer than the period.

@@ -72,7 +72,7 @@ extension LedgerTables {
             var row = found
             row.state = .deleting
             row.reason = .restored
-            try put(row)
+            try store(row)
         case (.registered, nil):
             // The registration was made after the copy. Without a row, a revocation of its owner would not delete it.
             try execute(
@@ -93,7 +93,7 @@ extension LedgerTables {
         ).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    func put(property name: String, _ value: String) throws {
+    func store(property name: String, _ value: String) throws {
         try execute(
             sql: """
                 INSERT INTO property (name, value) VALUES (?, ?)
@@ -108,10 +108,10 @@ extension LedgerTables {
 
     func generation() throws -> String? { try property("generation") }
 
-    func put(generation: String) throws { try put(property: "generation", generation) }
+    func store(generation: String) throws { try store(property: "generation", generation) }
 
     /// Marks the database as a backup copy. A gateway that starts with the copy detects the mark as a restore.
-    func noteBackup(_ now: WallTime) throws { try put(property: "copied", "\(now)") }
+    func noteBackup(_ now: WallTime) throws { try store(property: "copied", "\(now)") }
 
     /// Stores that the ledger was restored from a copy, until `completeRestore` has run.
     ///
@@ -119,7 +119,7 @@ extension LedgerTables {
     func noteRestore(isCopy: Bool, now: WallTime) throws {
         let isMarked = try property("copied") != nil
         guard isCopy || isMarked else { return }
-        try put(property: "restored", "\(now)")
+        try store(property: "restored", "\(now)")
         try remove(property: "copied")
     }
 

@@ -31,7 +31,7 @@ extension SQLiteLedger {
     }
 
     /// Writes a new generation and the state "open". Marks the ledger as restored if it is an older copy.
-    static func begin(_ database: DatabasePool, _ file: String, _ state: LedgerState?, now: WallTime) throws {
+    static func markOpen(_ database: DatabasePool, _ file: String, _ state: LedgerState?, now: WallTime) throws {
         let found = try database.read { try LedgerTables($0).generation() }
         let isCopy = state.map { !$0.generations.isEmpty && !$0.generations.contains(found ?? "") } ?? false
         try renew(database, file, from: found) { tables in
@@ -44,7 +44,7 @@ extension SQLiteLedger {
     /// GRDB closes the readers after the writer, and SQLite does not empty the log if a reader closes last. A remaining
     /// log would be applied to a copy that replaces the file, and a copy of the file alone would lack the log's
     /// changes.
-    static func end(_ database: DatabasePool, _ file: String) throws -> LedgerState {
+    static func markClosed(_ database: DatabasePool, _ file: String) throws -> LedgerState {
         let found = try database.read { try LedgerTables($0).generation() }
         let state = try renew(database, file, from: found) { _ in }
         try database.barrierWriteWithoutTransaction { _ = try $0.checkpoint(.truncate) }
@@ -63,7 +63,7 @@ extension SQLiteLedger {
         if let old { try LedgerState(isClosed: false, generations: [old, new]).write(path) }
         try database.write { database in
             try more(LedgerTables(database))
-            try LedgerTables(database).put(generation: new)
+            try LedgerTables(database).store(generation: new)
         }
         let state = LedgerState(isClosed: false, generations: [new])
         try state.write(path)
