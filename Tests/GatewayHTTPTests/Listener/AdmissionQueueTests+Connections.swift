@@ -19,7 +19,7 @@ extension AdmissionQueueTests {
         #expect(connection.shared.configuration.calls.admit())
         try connection.send(Self.get("/1") + Self.get("/2"))
         #expect(try connection.answers() == [])
-        #expect(connection.shared.waiting.count == 1 && connection.shared.callsInFlight == 0)
+        #expect(connection.shared.admissionQueue.count == 1 && connection.shared.callsInFlight == 0)
         connection.shared.configuration.calls.leave()
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(connection.shared.callsInFlight == 1)
@@ -48,7 +48,7 @@ extension AdmissionQueueTests {
         for _ in 0..<calls.reserve { #expect(calls.admitToReserve()) }
         #expect(!calls.admitToReserve() && !calls.admit())
         try connection.send(Self.get("/own"))
-        #expect(connection.shared.waiting.count == 1)
+        #expect(connection.shared.admissionQueue.count == 1)
         for _ in 0...calls.reserve { calls.leave() }
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(try connection.answers() == ["200 /own"])
@@ -71,7 +71,7 @@ extension AdmissionQueueTests {
         connection.channel.close(promise: nil)
         connection.shared.configuration.calls.leave()
         connection.loop.advanceTime(by: .milliseconds(50))
-        #expect(connection.shared.waiting.count == 0 && connection.shared.configuration.calls.inFlight == 0)
+        #expect(connection.shared.admissionQueue.count == 0 && connection.shared.configuration.calls.inFlight == 0)
     }
 
     @Test("A queued HTTP/2 stream may be reset") func aQueuedHTTP2StreamMayBeReset() throws {
@@ -81,7 +81,7 @@ extension AdmissionQueueTests {
         try connection.begin()
         try connection.send(.headers(1, HTTP2Fixture.get("/1")), .headers(3, HTTP2Fixture.get("/3")))
         #expect(try connection.written() == [])
-        #expect(connection.shared.waiting.count == 2)
+        #expect(connection.shared.admissionQueue.count == 2)
         try connection.send(.reset(1))
         calls.leave()
         connection.loop.advanceTime(by: .milliseconds(50))
