@@ -77,10 +77,10 @@ final class AdmissionQueue {
     }
 
     /// Releases the place of a completed call.
-    func leave() {
+    func release() {
         inFlight -= 1
         adaptiveLimit?.recordCompletion()
-        places.leave()
+        places.release()
     }
 
     /// Queues a call that was not admitted, or rejects it.

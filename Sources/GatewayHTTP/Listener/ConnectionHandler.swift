@@ -203,10 +203,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
         guard let context else { return }
         let bytes = loop.responseWriter.bytes(
             of: response, id: id, framing: framing, allocator: context.channel.allocator)
-        guard machine.isConcluding else {
-            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
-            return
-        }
+        guard machine.isConcluding else { return context.writeAndFlush(wrapOutboundOut(bytes), promise: nil) }
         context.writeAndFlush(wrapOutboundOut(bytes)).assumeIsolated().whenComplete { _ in self.conclude() }
     }
 

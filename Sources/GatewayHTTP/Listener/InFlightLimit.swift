@@ -36,7 +36,7 @@ public final class InFlightLimit: Sendable {
     func admitToReserve() -> Bool { admit(atMost: maximum + reserve) }
 
     /// Counts an admitted call out.
-    func leave() { count.subtract(1, ordering: .relaxed) }
+    func release() { count.subtract(1, ordering: .relaxed) }
 
     /// Records that a call was rejected because the limit was reached.
     func recordRejection(_ now: NIODeadline) {
@@ -58,7 +58,7 @@ public final class InFlightLimit: Sendable {
 
     private func admit(atMost most: Int) -> Bool {
         if count.add(1, ordering: .relaxed).newValue <= most { return true }
-        leave()
+        release()
         return false
     }
 }

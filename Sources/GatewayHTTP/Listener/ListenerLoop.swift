@@ -162,7 +162,7 @@ final class ListenerLoop {
 
     /// Records that a call has completed.
     func finishedCall() {
-        admissionQueue.leave()
+        admissionQueue.release()
         if callsInFlight == 0 { callsCompleted?.succeed() }
         checkDrained()
     }

@@ -5,6 +5,7 @@ internal import GatewaySupport
 
 /// Statements on the `account` table, and on the registrations that accounts made.
 extension LedgerTables {
+    /// Returns the stored fingerprints of the authenticator's accounts.
     func accounts(of authenticator: PluginName) throws -> [UserName: AccountFingerprint] {
         var accounts: [UserName: AccountFingerprint] = [:]
         let rows = try Row.fetchCursor(
@@ -81,12 +82,14 @@ extension LedgerTables {
         return renewedLast + database.changesCount
     }
 
+    /// Removes one account of the authenticator.
     func removeAccount(_ user: UserName, of authenticator: PluginName) throws {
         try execute(
             sql: "DELETE FROM account WHERE authenticator = ? AND user = ?",
             arguments: [authenticator.text, user.text])
     }
 
+    /// Removes the accounts of all other authenticators.
     func keepAccounts(of authenticators: Set<PluginName>) throws {
         for name in try String.fetchAll(database, sql: "SELECT DISTINCT authenticator FROM account")
         where !authenticators.contains(PluginName(name)) {

@@ -79,6 +79,7 @@ final class JournalQueue: Sendable {
         case batching
     }
 
+    /// The content of the queue. The lock protects it.
     struct State {
         var items: [Item] = []
         /// The number of records in `items`.

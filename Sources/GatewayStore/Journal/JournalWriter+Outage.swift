@@ -77,6 +77,7 @@ extension JournalWriter {
 }
 
 extension JournalWriter {
+    /// Applies changed bounds. Runs between two batches.
     func apply(_ bounds: JournalFile.Bounds) {
         settings.minimumFree = bounds.minimumFree
         settings.keep = bounds.keep

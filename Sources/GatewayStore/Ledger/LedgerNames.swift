@@ -67,11 +67,13 @@ extension SQLiteLedger {
 }
 
 extension LedgerTables {
+    /// Returns the stored form of the rules that formed the user names; nil if none is stored.
     func nameRules() throws -> String? {
         try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'name-rules'")
             .flatMap { String(validating: $0, as: UTF8.self) }
     }
 
+    /// Returns the owners of all registrations, including reservations, sorted.
     func owners() throws -> [UserName] {
         try String.fetchAll(database, sql: "SELECT DISTINCT owner FROM registration ORDER BY owner").map { text in
             guard let owner = UserName(canonical: text) else {

@@ -46,6 +46,7 @@ extension LedgerTables {
         return since.adding(SQLiteLedger.confirmationPeriod) <= now
     }
 
+    /// Returns at most `limit` registrations that are marked for deletion or have no owner, in the order of their ids.
     func pendingDeletion(limit: Int) throws -> [RegistrationID] {
         try String.fetchAll(
             database,

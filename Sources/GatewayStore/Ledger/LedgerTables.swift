@@ -59,6 +59,7 @@ struct LedgerTables {
         try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) ?? 0
     }
 
+    /// Returns the registration with the id, if any.
     func registration(_ id: RegistrationID) throws -> Registration? {
         try firstRow(sql: "\(Self.selectRegistration) WHERE id = ?", arguments: [id.text])
             .map(Registration.init(row:))
@@ -84,6 +85,7 @@ struct LedgerTables {
         return try remembered.map(Registration.init(row:)) ?? registration(label)
     }
 
+    /// Inserts or replaces a registration.
     func store(_ row: Registration) throws {
         try execute(
             sql: """

@@ -50,6 +50,7 @@ extension StoredCheckpoint {
 }
 
 extension LedgerTables {
+    /// Returns the journal's last checkpoint; nil if none is stored.
     func journalCheckpoint() throws -> StoredCheckpoint? {
         guard let row = try Row.fetchOne(database, sql: "SELECT number, hash, at FROM journal_checkpoint") else {
             return nil
@@ -59,6 +60,7 @@ extension LedgerTables {
         return StoredCheckpoint(number: number, hash: hash, time: WallTime(microseconds: row["at"]))
     }
 
+    /// Stores the checkpoint and replaces the previous one.
     func store(_ checkpoint: StoredCheckpoint) throws {
         try database.execute(
             sql: """

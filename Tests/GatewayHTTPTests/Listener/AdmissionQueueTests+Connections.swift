@@ -20,7 +20,7 @@ extension AdmissionQueueTests {
         try connection.send(Self.get("/1") + Self.get("/2"))
         #expect(try connection.answers() == [])
         #expect(connection.shared.admissionQueue.count == 1 && connection.shared.callsInFlight == 0)
-        connection.shared.configuration.calls.leave()
+        connection.shared.configuration.calls.release()
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(connection.shared.callsInFlight == 1)
         // The second call starts when the first has completed.
@@ -49,7 +49,7 @@ extension AdmissionQueueTests {
         #expect(!calls.admitToReserve() && !calls.admit())
         try connection.send(Self.get("/own"))
         #expect(connection.shared.admissionQueue.count == 1)
-        for _ in 0...calls.reserve { calls.leave() }
+        for _ in 0...calls.reserve { calls.release() }
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(try connection.answers() == ["200 /own"])
         #expect(calls.inFlight == 0)
@@ -62,14 +62,14 @@ extension AdmissionQueueTests {
         try connection.send(Self.get("/1"))
         connection.loop.advanceTime(by: .milliseconds(1050))
         #expect(try connection.answers() == ["503 overloaded"])
-        connection.shared.configuration.calls.leave()
+        connection.shared.configuration.calls.release()
         try connection.send(Self.get("/2"))
         #expect(try connection.answers() == ["200 /2"])
         // A call whose client leaves while it waits is never started and blocks nothing.
         #expect(connection.shared.configuration.calls.admit())
         try connection.send(Self.get("/3"))
         connection.channel.close(promise: nil)
-        connection.shared.configuration.calls.leave()
+        connection.shared.configuration.calls.release()
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(connection.shared.admissionQueue.count == 0 && connection.shared.configuration.calls.inFlight == 0)
     }
@@ -83,7 +83,7 @@ extension AdmissionQueueTests {
         #expect(try connection.written() == [])
         #expect(connection.shared.admissionQueue.count == 2)
         try connection.send(.reset(1))
-        calls.leave()
+        calls.release()
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(try connection.written() == ["200 on 3", "/3 on 3"])
         #expect(calls.admit())

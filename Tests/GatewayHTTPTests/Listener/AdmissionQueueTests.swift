@@ -31,7 +31,7 @@ import Testing
     }
 
     private func end() {
-        waiting.leave()
+        waiting.release()
         waiting.beginNext()
     }
 
@@ -130,7 +130,7 @@ import Testing
                                 return true
                             }, begin: {}, reject: {}))
                 }, reject: {}))
-        places.leave()
+        places.release()
         loop.advanceTime(by: .milliseconds(50))
         looks = 0
         for _ in 0..<5 { loop.advanceTime(by: .milliseconds(50)) }
@@ -157,7 +157,7 @@ import Testing
     @Test("Places that other loops release are found") func placesThatOtherLoopsReleaseAreFound() {
         #expect(places.admit() && places.admit())
         arrive(1)
-        places.leave()
+        places.release()
         #expect(taken() == [])
         loop.advanceTime(by: .milliseconds(50))
         #expect(taken() == ["1 begins"])
@@ -209,7 +209,7 @@ import Testing
             #expect(!isAdmitted)
             waiting.enqueue(AdmissionQueue.Call(isAwaited: { true }, begin: { begun += 1 }, reject: { begun = -1 }))
         }
-        waiting.leave()
+        waiting.release()
         waiting.beginNext()
         #expect(begun == 1 && waiting.count == 9)
         // The tick continues, so a timer within it changes nothing.

@@ -88,6 +88,7 @@ struct SegmentFiles: Sendable {
         return try reader.read(from: start, count: count)
     }
 
+    /// Returns the path of a segment.
     func path(_ name: JournalSegmentName) -> String { directory + "/" + name.text }
 }
 
@@ -101,6 +102,7 @@ struct SegmentReader {
         descriptor = try PrivateFiles.openRegular(path, O_RDONLY)
     }
 
+    /// Closes the file.
     func close() { _ = Glibc.close(descriptor) }
 
     /// Returns at most `count` bytes from the offset on.

@@ -73,6 +73,7 @@ extension LedgerTables {
         return .purged
     }
 
+    /// Returns the registration without an owner that has the id; nil if none is stored.
     func orphan(_ id: RegistrationID) throws -> OrphanRegistration? {
         guard let row = try firstRow(sql: "SELECT * FROM stray WHERE id = ?", arguments: [id.text]),
             let reason = SweepReason(rawValue: try row.required("reason", as: String.self))
@@ -81,6 +82,7 @@ extension LedgerTables {
         return OrphanRegistration(id: id, handle: try HandleKey(row: row), reason: reason, owner: owner)
     }
 
+    /// Stores a registration without an owner. Replaces the row with the same id.
     func putOrphan(_ orphan: OrphanRegistration) throws {
         try execute(
             sql: "INSERT OR REPLACE INTO stray (id, service, handle, reason, owner) VALUES (?, ?, ?, ?, ?)",
@@ -90,6 +92,7 @@ extension LedgerTables {
             ])
     }
 
+    /// Removes the registration after the backend has deleted it.
     func removeOrphan(_ id: RegistrationID) throws {
         try execute(sql: "DELETE FROM stray WHERE id = ?", arguments: [id.text])
     }
@@ -102,6 +105,7 @@ extension LedgerTables {
             arguments: [Data("\(now)".utf8)])
     }
 
+    /// Returns the state of the migration, with the counts of rejected and unconfirmed registrations.
     func migration() throws -> MigrationState {
         guard try firstRow(sql: "SELECT 1 FROM property WHERE name = 'imported'") != nil else {
             return .notImported

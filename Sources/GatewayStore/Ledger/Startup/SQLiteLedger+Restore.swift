@@ -87,12 +87,14 @@ extension LedgerTables {
 
 /// Statements on generations, copies and restores.
 extension LedgerTables {
+    /// Returns the value of a property of the ledger; nil if it is not set.
     func property(_ name: String) throws -> String? {
         try Data.fetchOne(
             database.cachedStatement(sql: "SELECT value FROM property WHERE name = ?"), arguments: [name]
         ).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
+    /// Sets a property of the ledger.
     func store(property name: String, _ value: String) throws {
         try execute(
             sql: """
@@ -102,12 +104,15 @@ extension LedgerTables {
             arguments: [name, Data(value.utf8)])
     }
 
+    /// Removes a property of the ledger.
     func remove(property name: String) throws {
         try execute(sql: "DELETE FROM property WHERE name = ?", arguments: [name])
     }
 
+    /// Returns the generation; nil in a ledger of an earlier version. See ``LedgerState``.
     func generation() throws -> String? { try property("generation") }
 
+    /// Stores the generation.
     func store(generation: String) throws { try store(property: "generation", generation) }
 
     /// Marks the database as a backup copy. A gateway that starts with the copy detects the mark as a restore.
