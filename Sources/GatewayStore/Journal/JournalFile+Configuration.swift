@@ -43,7 +43,7 @@ extension JournalFile {
         /// The maximum interval between comparisons of the open segment with its file while nothing is written.
         var watchInterval = Duration.seconds(1)
         /// The ledger that stores the last checkpoint; it shows that a journal was replaced or deleted.
-        public var ledger: SQLiteLedger?
+        public var ledger: (any JournalCheckpointStore)?
 
         /// Creates a configuration with the default settings.
         public init(directory: String, clocks: Clocks = .system, logger: Logger) {

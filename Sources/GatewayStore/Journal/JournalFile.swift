@@ -119,7 +119,7 @@ public final class JournalFile: Journal {
     }
 
     /// Returns the checkpoint stored in the ledger.
-    private static func checkpoint(in ledger: SQLiteLedger?) throws(FileFailure) -> StoredCheckpoint? {
+    private static func checkpoint(in ledger: (any JournalCheckpointStore)?) throws(FileFailure) -> StoredCheckpoint? {
         do throws(LedgerUnavailable) {
             return try ledger?.journalCheckpoint()
         } catch {

@@ -96,7 +96,8 @@ extension HTTP2ConnectionHandler {
             let held = streams.heldBytes(buffers: rateLimiter.usualBufferBytes) - sparedBytes + rateLimiter.heldBytes
             guard let fault = memory.set(held, isBurst: isBurst).fault else { return }
             guard let (id, request) = streams.newestIncomplete(except: spared?.id) else {
-                return closeWithGoAway(.enhanceYourCalm)
+                // The waiting frames may still complete the spared request.
+                return isBurst ? () : closeWithGoAway(.enhanceYourCalm)
             }
             reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
         }

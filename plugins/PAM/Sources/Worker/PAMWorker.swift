@@ -16,7 +16,7 @@ public enum PAMWorker {
         do throws(WorkerArguments.Mistake) {
             let arguments = try WorkerArguments(arguments)
             if arguments.listen != nil {
-                say(WorkerService.run(arguments).description)
+                WorkerLog.write(WorkerService.run(arguments).description)
                 exit(1)
             }
             guard isPacketSocket(NOTIFY_GATEWAY_WORKER_SOCKET) else {
@@ -26,7 +26,7 @@ public enum PAMWorker {
             notify_gateway_harden_worker()
             exit(serve(NOTIFY_GATEWAY_WORKER_SOCKET, arguments))
         } catch {
-            say(error.message)
+            WorkerLog.write(error.message)
             exit(2)
         }
     }
@@ -68,10 +68,5 @@ public enum PAMWorker {
         var length = socklen_t(MemoryLayout<CInt>.size)
         return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0
             && type == CInt(SOCK_SEQPACKET.rawValue)
-    }
-
-    /// Writes a line to standard error, for operators and the system's log. A worker process has `/dev/null` there.
-    static func say(_ message: String) {
-        FileHandle.standardError.write(Data("notify-gateway pam-worker: \(message)\n".utf8))
     }
 }
