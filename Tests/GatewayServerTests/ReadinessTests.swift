@@ -9,7 +9,7 @@ struct ReadinessTests {
     @Test("A gateway that has rejected calls because of overload for 30 seconds is not ready until it stops rejecting")
     func overload() async {
         let readiness = Readiness(stores: [])
-        let calls = InFlightLimit(most: 1)
+        let calls = InFlightLimit(maximum: 1)
         func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(1) + .seconds(seconds) }
         readiness.enter(.serving)
         readiness.watch(calls)

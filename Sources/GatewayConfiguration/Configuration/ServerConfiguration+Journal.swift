@@ -22,10 +22,10 @@ extension ServerConfiguration {
     }
 
     /// Reads `checkpoint-copy`: `syslog`, or the path of a file that receives a copy of each checkpoint.
-    private static func readCopy(_ reader: ConfigurationReader?, outside directory: String) -> CheckpointPlace? {
+    private static func readCopy(_ reader: ConfigurationReader?, outside directory: String) -> CheckpointDestination? {
         guard let text = reader?.string("checkpoint-copy") else { return nil }
         if text == "syslog" { return .syslog }
-        return outside(directory, "checkpoint-copy", reader).map(CheckpointPlace.file)
+        return outside(directory, "checkpoint-copy", reader).map(CheckpointDestination.file)
     }
 
     /// Reads a path that must be outside the journal's directory. Write access to the journal must not include this

@@ -6,7 +6,7 @@ extension ServerConfiguration {
     static func readListeners(_ root: ConfigurationReader) -> [ListenerSection] {
         let standard = ListenerSection(
             address: .tcp(host: "127.0.0.1", port: 8080), allowsPlaintextCredentials: false, tls: nil,
-            speaksHTTP2: false, trust: TrustedProxies())
+            supportsHTTP2: false, trust: TrustedProxies())
         guard let values = root.sequence("listen") else { return [standard] }
         if values.isEmpty { root.report("listen", "must name at least one listener") }
         var taken: [(address: ListenAddress, path: String)] = []
@@ -19,7 +19,7 @@ extension ServerConfiguration {
             let (isSecure, tls) = (reader.has("tls"), readListenerTLS(reader))
             // HTTP/2 in addition to HTTP/1.1. With TLS it is negotiated by ALPN and on by default; without TLS it needs
             // prior knowledge.
-            let speaksHTTP2 = reader.bool("http2") ?? isSecure
+            let supportsHTTP2 = reader.bool("http2") ?? isSecure
             let trust = readTrust(reader)
             guard let address = readListenAddress(reader) else { return nil }
             if let other = taken.first(where: { $0.address.overlaps(address) }) {
@@ -36,7 +36,7 @@ extension ServerConfiguration {
             }
             return ListenerSection(
                 address: address, allowsPlaintextCredentials: plaintext == .allow, tls: tls,
-                speaksHTTP2: speaksHTTP2, trust: trust)
+                supportsHTTP2: supportsHTTP2, trust: trust)
         }
     }
 

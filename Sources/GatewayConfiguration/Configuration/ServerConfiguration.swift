@@ -50,7 +50,7 @@ public struct ServerConfiguration: Sendable {
         /// The server certificate; nil for a plaintext listener.
         public var tls: TLSFiles?
         /// Whether HTTP/2 is served in addition to HTTP/1.1.
-        public var speaksHTTP2: Bool
+        public var supportsHTTP2: Bool
         /// The trusted proxies.
         public var trust: TrustedProxies
     }
@@ -104,7 +104,7 @@ public struct ServerConfiguration: Sendable {
         /// The file of the key that signs checkpoints.
         public var signingKey: String
         /// The destination of checkpoint copies; nil for none.
-        public var checkpointCopy: CheckpointPlace?
+        public var checkpointCopy: CheckpointDestination?
         /// The retention time of a segment after its last record.
         public var keep: Duration
         /// The maximum size of all segments together, in bytes.

@@ -42,7 +42,7 @@ public final class EventLoopLagMonitor: Sendable {
     public var lateness: [Histogram.Reading] { loops.map(\.lateness.reading) }
 
     /// Returns whether the periodic task of every loop ran within the given time.
-    public func isBeating(within time: Duration) -> Bool {
+    public func isResponsive(within time: Duration) -> Bool {
         let (seconds, attoseconds) = time.components
         let oldest = clocks.monotonic().nanoseconds - seconds * 1_000_000_000 - attoseconds / 1_000_000_000
         return loops.allSatisfy { $0.last.load(ordering: .relaxed) >= oldest }

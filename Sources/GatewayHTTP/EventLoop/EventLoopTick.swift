@@ -19,7 +19,7 @@ final class EventLoopTick {
     static var current: EventLoopTick? { perThread.currentValue }
 
     /// The number of completed ticks.
-    private(set) var ended: UInt64 = 0
+    private(set) var completed: UInt64 = 0
     /// The duration of the last completed tick.
     private(set) var last = Times()
     private var lastEnd: NIODeadline?
@@ -33,10 +33,10 @@ final class EventLoopTick {
     /// Completes a tick.
     ///
     /// - Parameter tasksBegan: The time when the loop began to run its tasks. Socket events are processed before it.
-    func end(at end: NIODeadline, tasksBegan: NIODeadline) {
+    func complete(at end: NIODeadline, tasksBegan: NIODeadline) {
         let began = min(workBegan ?? tasksBegan, tasksBegan)
         last = Times(wait: began - (lastEnd ?? began), work: end - began)
-        ended &+= 1
+        completed &+= 1
         (lastEnd, workBegan) = (end, nil)
     }
 
@@ -46,7 +46,7 @@ final class EventLoopTick {
     /// The delegate that NIO calls on the loop's thread after each tick.
     fileprivate struct Counter: NIOEventLoopMetricsDelegate {
         func processedTick(info: NIOEventLoopTickInfo) {
-            EventLoopTick.current?.end(at: info.endTime, tasksBegan: info.startTime)
+            EventLoopTick.current?.complete(at: info.endTime, tasksBegan: info.startTime)
         }
     }
 }

@@ -44,12 +44,12 @@ extension Span<UInt8> {
     /// The comparison sets bit 5, which converts letters to lower case and keeps digits and hyphens. Other bytes become
     /// one of those only if they are control characters, which are not allowed in names and values.
     @inline(__always)
-    func reads(_ word: StaticString, in range: Range<Int>) -> Bool {
+    func equalsIgnoringCase(_ word: StaticString, in range: Range<Int>) -> Bool {
         // Most words already differ in length.
-        range.count == word.utf8CodeUnitCount && reads(word, from: range.lowerBound)
+        range.count == word.utf8CodeUnitCount && equalsIgnoringCase(word, from: range.lowerBound)
     }
 
-    private func reads(_ word: StaticString, from start: Int) -> Bool {
+    private func equalsIgnoringCase(_ word: StaticString, from start: Int) -> Bool {
         let length = word.utf8CodeUnitCount
         // The caller has compared the lengths, and parsers create their ranges from these bytes.
         precondition(start >= 0 && start + length <= count, "a comparison beyond the end of the bytes")
@@ -165,7 +165,7 @@ extension Span<UInt8> {
     }
 
     /// Returns eight bytes from `place`, with the first byte in the highest bits.
-    func eight(from place: Int) -> UInt64 {
+    func eightBytes(from place: Int) -> UInt64 {
         // `RequestLineParser` calls this only if eight bytes follow.
         precondition(place >= 0 && place + 8 <= count, "bytes beyond the end")
         return withUnsafeBytes { UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: place, as: UInt64.self)) }

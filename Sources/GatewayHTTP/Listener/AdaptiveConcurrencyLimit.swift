@@ -9,14 +9,14 @@ internal import NIOCore
 /// In the latter case few calls complete in a tick, or the loop waits longer than it works.
 struct AdaptiveConcurrencyLimit {
     /// The initial limit.
-    static let first = 64
+    static let initial = 64
     /// The minimum limit. A tick that completes fewer calls than this does not decrease the limit.
-    static let smallest = 16
+    static let minimum = 16
     /// The working time above which a tick counts as long.
-    static let longTick: TimeAmount = .milliseconds(1)
+    static let longTickThreshold: TimeAmount = .milliseconds(1)
 
     /// The current limit.
-    private(set) var size = Self.first
+    private(set) var size = Self.initial
     private let tick: EventLoopTick
     private var ticksSeen: UInt64
     private var completedInTick = 0
@@ -25,12 +25,12 @@ struct AdaptiveConcurrencyLimit {
     private var longest = TimeAmount.zero
     private var maximumCompleted = 0
 
-    /// Creates a limit of `first`.
+    /// Creates a limit of `initial`.
     ///
     /// - Parameter tick: The tick counter of the loop.
     init(tick: EventLoopTick) {
         self.tick = tick
-        ticksSeen = tick.ended
+        ticksSeen = tick.completed
     }
 
     /// Records that a call has arrived from a socket.
@@ -44,23 +44,23 @@ struct AdaptiveConcurrencyLimit {
     /// - Parameters:
     ///   - inFlight: The number of calls in flight on the loop.
     ///   - isWanted: Whether a call waits for admission. Otherwise the limit does not increase.
-    ///   - most: The value up to which the limit may increase.
-    mutating func isOpen(inFlight: Int, isWanted: Bool, most: Int) -> Bool {
-        if tick.ended != ticksSeen {
-            adapt(to: tick.last, isWanted: isWanted, most: most)
-            (ticksSeen, completedInTick) = (tick.ended, 0)
+    ///   - maximum: The value up to which the limit may increase.
+    mutating func isOpen(inFlight: Int, isWanted: Bool, maximum: Int) -> Bool {
+        if tick.completed != ticksSeen {
+            adapt(to: tick.last, isWanted: isWanted, maximum: maximum)
+            (ticksSeen, completedInTick) = (tick.completed, 0)
         }
         return inFlight < size
     }
 
-    private mutating func adapt(to last: EventLoopTick.Times, isWanted: Bool, most: Int) {
+    private mutating func adapt(to last: EventLoopTick.Times, isWanted: Bool, maximum: Int) {
         longest = max(last.work, longest - .nanoseconds(longest.nanoseconds / 4))
         maximumCompleted = max(completedInTick, maximumCompleted - maximumCompleted / 4)
-        if longest <= Self.longTick || last.work < last.wait || maximumCompleted < Self.smallest {
+        if longest <= Self.longTickThreshold || last.work < last.wait || maximumCompleted < Self.minimum {
             // The limit grows slowly, so that calls that waited briefly do not start as a burst.
-            if isWanted { size = min(most, size + max(1, size / 32)) }
-        } else if last.work > last.wait * 2, completedInTick >= Self.smallest {
-            size = max(Self.smallest, size - size / 8)
+            if isWanted { size = min(maximum, size + max(1, size / 32)) }
+        } else if last.work > last.wait * 2, completedInTick >= Self.minimum {
+            size = max(Self.minimum, size - size / 8)
         }
     }
 }

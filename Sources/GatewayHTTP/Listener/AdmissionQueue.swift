@@ -5,11 +5,11 @@ internal import NIOCore
 /// allows. Loop-bound.
 ///
 /// A rejection costs a large part of the CPU time of a served call, most of it in system calls. Waiting costs almost
-/// nothing. A call therefore waits for up to `longest`, which also bounds how often one connection can be rejected. A
-/// new call is rejected at once in three cases:
+/// nothing. A call therefore waits for up to `maximumWait`, which also bounds how often one connection can be rejected.
+/// A new call is rejected at once in three cases:
 ///
 /// - The queue is full.
-/// - The last check has rejected a call after `longest`, and no call of this loop has completed since then.
+/// - The last check has rejected a call after `maximumWait`, and no call of this loop has completed since then.
 /// - The first call in the queue has waited for `rejectionThreshold`. The number of these rejections is bounded, so
 ///   that they take little time of the loop.
 final class AdmissionQueue {
@@ -28,9 +28,9 @@ final class AdmissionQueue {
     /// The maximum number of rejections because of `rejectionThreshold` within 50 ms.
     static let maximumRejections = 100
     /// The maximum waiting time.
-    static let longest: TimeAmount = .seconds(1)
+    static let maximumWait: TimeAmount = .seconds(1)
     /// The maximum length of the queue. Each call in it holds its request.
-    static let most = 8192
+    static let maximumLength = 8192
     private static let checkInterval: TimeAmount = .milliseconds(50)
     /// The interval at which the adaptive limit is checked if no call completes.
     private static let adaptiveCheckInterval: TimeAmount = .milliseconds(1)
@@ -42,7 +42,8 @@ final class AdmissionQueue {
     private var isCheckScheduled = false
     private var calls = CircularBuffer<(call: Call, since: NIODeadline)>()
     private var isAdmitting = false
-    /// Whether the last check has rejected a call after `longest`, and no call of this loop has completed since then.
+    /// Whether the last check has rejected a call after `maximumWait`, and no call of this loop has completed since
+    /// then.
     private var isStalled = false
     /// The number of rejections because of `rejectionThreshold` since the last check.
     private var rejections = 0
@@ -66,7 +67,7 @@ final class AdmissionQueue {
     }
 
     /// Whether no place is free, except for the reserve for calls that need no backend.
-    var hasNoPlace: Bool { places.inFlight >= places.most }
+    var hasNoPlace: Bool { places.inFlight >= places.maximum }
 
     /// Admits a call that needs no backend, if the limit or its reserve has a free place.
     func admitToReserve() -> Bool {
@@ -76,16 +77,16 @@ final class AdmissionQueue {
     }
 
     /// Releases the place of a completed call.
-    func leave() {
+    func release() {
         inFlight -= 1
         adaptiveLimit?.recordCompletion()
-        places.leave()
+        places.release()
     }
 
     /// Queues a call that was not admitted, or rejects it.
     func enqueue(_ call: Call) {
         let now = loop.now
-        if isStalled || calls.count >= Self.most { return reject(call, now) }
+        if isStalled || calls.count >= Self.maximumLength { return reject(call, now) }
         if let first = calls.first, now - first.since >= Self.rejectionThreshold, rejections < Self.maximumRejections {
             rejections += 1
             return reject(call, now)
@@ -131,7 +132,7 @@ final class AdmissionQueue {
     }
 
     private var isBelowAdaptiveLimit: Bool {
-        adaptiveLimit?.isOpen(inFlight: inFlight, isWanted: !calls.isEmpty, most: places.most) ?? true
+        adaptiveLimit?.isOpen(inFlight: inFlight, isWanted: !calls.isEmpty, maximum: places.maximum) ?? true
     }
 
     private func scheduleAdaptiveCheck() {
@@ -143,14 +144,14 @@ final class AdmissionQueue {
         }
     }
 
-    // Admits calls to places that other loops have released, and rejects calls that have waited for `longest`.
+    // Admits calls to places that other loops have released, and rejects calls that have waited for `maximumWait`.
     private func scheduleCheck() {
         isCheckScheduled = true
         loop.assumeIsolated().scheduleTask(in: Self.checkInterval) {
             self.rejections = 0
             self.beginNext()
             let now = self.loop.now
-            while let (call, since) = self.calls.first, now - since >= Self.longest {
+            while let (call, since) = self.calls.first, now - since >= Self.maximumWait {
                 self.calls.removeFirst()
                 self.isStalled = true
                 self.reject(call, now)

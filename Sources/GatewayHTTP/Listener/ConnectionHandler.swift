@@ -56,7 +56,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
     }
 
     /// Closes the connection at once. A call in progress continues.
-    func cut() { context?.close(promise: nil) }
+    func closeImmediately() { context?.close(promise: nil) }
 
     func evict() { context?.channel.closeWithoutWaiting() }
 
@@ -123,7 +123,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
         isAdvancing = true
         defer { isAdvancing = false }
         // No further request is served while the client does not read its responses.
-        while let context, context.channel.isWritable || machine.isEnding, perform(machine.next(), context) {}
+        while let context, context.channel.isWritable || machine.isFinishing, perform(machine.next(), context) {}
         if let context, let fault = memory.set(machine.heldBytes).fault { _ = perform(machine.reject(fault), context) }
         updateDeadline()
         if holdsRead, let context, machine.wantsBytes, context.channel.isWritable {
@@ -167,7 +167,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
 
     private func serve(_ framed: FramedRequest) {
         if loop.admit(framed) { return begin(framed) }
-        loop.waiting.enqueue(
+        loop.admissionQueue.enqueue(
             AdmissionQueue.Call(
                 isAwaited: { self.context != nil },
                 begin: { self.begin(framed) },
@@ -190,22 +190,20 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
     private func finish(_ response: Response, id: CallID) {
         loop.finishedCall()
         self.respond(response, id: id)
-        loop.waiting.beginNext()
+        loop.admissionQueue.beginNext()
     }
 
     private func respond(_ response: Response, id: CallID) {
-        guard let framing = machine.answering() else { return }
+        guard let framing = machine.completeRequest() else { return }
         write(response, id: id, framing: framing)
         advance()
     }
 
     private func write(_ response: Response, id: CallID, framing: ResponseWriter.Framing) {
         guard let context else { return }
-        let bytes = loop.answers.bytes(of: response, id: id, framing: framing, allocator: context.channel.allocator)
-        guard machine.isConcluding else {
-            context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
-            return
-        }
+        let bytes = loop.responseWriter.bytes(
+            of: response, id: id, framing: framing, allocator: context.channel.allocator)
+        guard machine.isConcluding else { return context.writeAndFlush(wrapOutboundOut(bytes), promise: nil) }
         context.writeAndFlush(wrapOutboundOut(bytes)).assumeIsolated().whenComplete { _ in self.conclude() }
     }
 

@@ -24,7 +24,7 @@ public final class ConnectionLimit: Sendable {
         var total = 0
         /// The number of connections within `total` that are being closed for others.
         var closing = 0
-        var peak = PeakDetector(least: 128)
+        var peak = PeakDetector(minimumDecrease: 128)
         var byPeer: [Peer.Address: Int] = [:]
         /// Connections by network, only for IPv6, where one client may have many addresses.
         var byNetwork: [Peer.Address: Int] = [:]
@@ -123,7 +123,7 @@ public final class ConnectionLimit: Sendable {
     }
 
     /// Reverts `attribute(to:)`.
-    func endAttribution(to owner: Peer) { counts.withLock { $0.release(for: owner) } }
+    func removeAttribution(to owner: Peer) { counts.withLock { $0.release(for: owner) } }
 
     /// Stores whether the total is above the eviction threshold, and returns the same.
     private func updateThreshold(_ counts: Counts) -> Bool {

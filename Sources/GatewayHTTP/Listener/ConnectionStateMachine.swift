@@ -7,8 +7,8 @@ internal import NIOCore
 ///
 /// - `reading`: Waits for a request or receives one. → `serving` with a complete request; → `concluding` after a fault
 ///   or a timeout; or the connection closes.
-/// - `serving`: The request pipeline processes a request. When the response is written, → `concluding` if it is the last
-///   one, → `pipelined` if bytes of the next request have arrived, → `reading` otherwise.
+/// - `serving`: The request pipeline processes a request. When the response is written, → `concluding` if it is the
+///   last one, → `pipelined` if bytes of the next request have arrived, → `reading` otherwise.
 /// - `pipelined`: The next request waits for the connection's turn. → `reading` in that turn.
 /// - `concluding`: The last response is being written and input is discarded. → `lingering` when it is written; or the
 ///   connection closes if the client sends too much or the deadline expires.
@@ -21,7 +21,7 @@ struct ConnectionStateMachine {
         case wait
         /// Write `100 Continue` and call `next()` again.
         case sendContinue
-        /// Serve the request, report the response with `answering()`, and call `next()` again.
+        /// Serve the request, report the response with `completeRequest()`, and call `next()` again.
         case serve(FramedRequest)
         /// Report the connection's next turn with `beginTurn()`, and call `next()` again.
         case awaitTurn
@@ -39,12 +39,12 @@ struct ConnectionStateMachine {
         case firstByte
         /// For the first byte on a new connection of a listener that drains.
         case lastChance
-        /// For the first byte of the next request after `answered` responses.
-        case idle(answered: Int)
+        /// For the first byte of the next request after this number of responses.
+        case idle(responseCount: Int)
         /// For the end of the head.
-        case head(answered: Int)
+        case head(responseCount: Int)
         /// For the end of the body.
-        case body(answered: Int)
+        case body(responseCount: Int)
         /// For the client to read the last response.
         case lastAnswer
         /// For the client to close its side after the last response.
@@ -83,7 +83,7 @@ struct ConnectionStateMachine {
     private var framer: RequestFramer
     private var state = State.reading
     /// The number of responses.
-    private var answered = 0
+    private var responseCount = 0
     private var discardedBytes = 0
     private var inputClosed = false
     private var isDraining = false
@@ -113,9 +113,10 @@ struct ConnectionStateMachine {
         case .lingering: .linger
         case .reading:
             switch framer.progress {
-            case .untouched: answered > 0 ? .idle(answered: answered) : isDraining ? .lastChance : .firstByte
-            case .head: .head(answered: answered)
-            case .body: .body(answered: answered)
+            case .untouched:
+                responseCount > 0 ? .idle(responseCount: responseCount) : isDraining ? .lastChance : .firstByte
+            case .head: .head(responseCount: responseCount)
+            case .body: .body(responseCount: responseCount)
             }
         }
     }
@@ -171,7 +172,7 @@ struct ConnectionStateMachine {
             return inputClosed || discardedBytes > Self.maximumDiscardedBytes ? .close : .wait
         case .reading:
             // An unused connection stays open for `lastChance`, because its first request may be on its way.
-            if isDraining, framer.progress == .untouched, answered > 0 { return .close }
+            if isDraining, framer.progress == .untouched, responseCount > 0 { return .close }
             switch framer.next() {
             case .needMore:
                 // An incomplete request at the end of the input gets no response.
@@ -189,9 +190,9 @@ struct ConnectionStateMachine {
     }
 
     /// Completes the request in progress. Returns the framing of its response; nil if no request is in progress.
-    mutating func answering() -> ResponseWriter.Framing? {
+    mutating func completeRequest() -> ResponseWriter.Framing? {
         guard case .serving(let request) = state else { return nil }
-        answered += 1
+        responseCount += 1
         let isLast = !request.keepsAlive || isDraining || announcesClose || (inputClosed && framer.bufferedBytes == 0)
         state = isLast ? .concluding : framer.bufferedBytes > 0 ? .pipelined(isQueued: false) : .reading
         return ResponseWriter.Framing(
@@ -204,7 +205,7 @@ struct ConnectionStateMachine {
     }
 
     /// Whether no further request will be served.
-    var isEnding: Bool {
+    var isFinishing: Bool {
         switch state {
         case .concluding, .lingering: true
         case .reading, .serving, .pipelined: false

@@ -1,15 +1,15 @@
 public import NIOCore
 internal import Synchronization
 
-/// A limit on the calls in flight of one or more listeners. Each call in flight occupies one place. Any loop may use
-/// the limit; each call costs one atomic addition.
+/// A limit on the calls in flight of one or more listeners. Each call in flight occupies one of its places. Any loop
+/// may use the limit; each call costs one atomic addition.
 ///
 /// A call beyond the limit waits in ``AdmissionQueue``, so that admitted calls keep their latency. A reserve of an
 /// eighth of the limit admits further calls that need no backend. A slow backend therefore cannot block the calls that
 /// the gateway serves itself.
 public final class InFlightLimit: Sendable {
     /// The maximum number of calls in flight.
-    public let most: Int
+    public let maximum: Int
     /// The additional places for calls that need no backend.
     public let reserve: Int
     private let count = Atomic(0)
@@ -21,22 +21,22 @@ public final class InFlightLimit: Sendable {
     private static let pause = TimeAmount.seconds(5)
 
     /// Creates a limit with no calls in flight.
-    public init(most: Int = 2048) {
-        self.most = most
-        reserve = max(4, most / 8)
+    public init(maximum: Int = 2048) {
+        self.maximum = maximum
+        reserve = max(4, maximum / 8)
     }
 
     /// The number of calls in flight.
     public var inFlight: Int { count.load(ordering: .relaxed) }
 
     /// Counts a call in. Returns false, without counting it, if the limit is reached.
-    func admit() -> Bool { admit(atMost: most) }
+    func admit() -> Bool { admit(atMost: maximum) }
 
     /// Counts in a call that needs no backend. Returns false, without counting it, if limit and reserve are exhausted.
-    func admitToReserve() -> Bool { admit(atMost: most + reserve) }
+    func admitToReserve() -> Bool { admit(atMost: maximum + reserve) }
 
     /// Counts an admitted call out.
-    func leave() { count.subtract(1, ordering: .relaxed) }
+    func release() { count.subtract(1, ordering: .relaxed) }
 
     /// Records that a call was rejected because the limit was reached.
     func recordRejection(_ now: NIODeadline) {
@@ -58,7 +58,7 @@ public final class InFlightLimit: Sendable {
 
     private func admit(atMost most: Int) -> Bool {
         if count.add(1, ordering: .relaxed).newValue <= most { return true }
-        leave()
+        release()
         return false
     }
 }

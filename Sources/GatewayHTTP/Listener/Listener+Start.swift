@@ -18,18 +18,18 @@ extension Listener {
     ///   - serving: The request pipeline. It is called on the event loop of the connection.
     ///   - group: The event loops for the connections. It must outlive the listener.
     ///   - clocks: The clocks. The wall clock provides the `Date` field.
-    ///   - caps: The connection limits that several listeners share; nil creates limits for this listener.
+    ///   - connectionLimit: The connection limits that several listeners share; nil creates limits for this listener.
     ///   - inherited: A listening socket for the address from another process; nil binds a new one. With an inherited
     ///     Unix socket, the listener never removes the socket file.
     /// - Throws: The system's error if the address cannot be bound, or a `ListenerError` for the path of a Unix socket.
     public static func start(
         configuration: ListenerConfiguration, serving: any RequestResponder, group: MultiThreadedEventLoopGroup,
-        clocks: Clocks = .system, caps: ConnectionLimit? = nil, inherited: CInt? = nil
+        clocks: Clocks = .system, connectionLimit: ConnectionLimit? = nil, inherited: CInt? = nil
     ) async throws -> Listener {
-        let caps = caps ?? ConnectionLimit(configuration.connections)
+        let connectionLimit = connectionLimit ?? ConnectionLimit(configuration.connections)
         var configuration = configuration
-        configuration.requestMemory = caps.requestMemory
-        configuration.caps = caps
+        configuration.requestMemory = connectionLimit.requestMemory
+        configuration.connectionLimit = connectionLimit
         switch configuration.address {
         case .tcp(let host, let port):
             // Name resolution may block.
@@ -38,7 +38,7 @@ extension Listener {
             }
             let allowsCredentials = configuration.plaintextCredentials || Peer(address)?.isThisMachine == true
             let loops = try await makeLoops(configuration, serving, group, allowsCredentials, clocks)
-            let bootstrap = bootstrap(configuration, group, loops, caps)
+            let bootstrap = bootstrap(configuration, group, loops, connectionLimit)
             let channel: any Channel
             if let inherited {
                 channel = try await bootstrap.withBoundSocket(inherited).get()
@@ -60,7 +60,8 @@ extension Listener {
             }
             let loops = try await makeLoops(configuration, serving, group, true, clocks)
             // The bootstrap owns the descriptor from here on, even if it fails.
-            let channel = try await bootstrap(configuration, group, loops, caps).withBoundSocket(descriptor).get()
+            let channel = try await bootstrap(configuration, group, loops, connectionLimit).withBoundSocket(descriptor)
+                .get()
             return Listener(
                 channel: channel, localAddress: try SocketAddress(unixDomainSocketPath: path), loops: loops,
                 socketFile: file)
@@ -86,7 +87,7 @@ extension Listener {
 
     private static func bootstrap(
         _ configuration: ListenerConfiguration, _ group: MultiThreadedEventLoopGroup,
-        _ loops: [NIOLoopBound<ListenerLoop>], _ caps: ConnectionLimit
+        _ loops: [NIOLoopBound<ListenerLoop>], _ connectionLimit: ConnectionLimit
     ) -> ServerBootstrap {
         ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: backlog)
@@ -102,33 +103,33 @@ extension Listener {
             // A client that half-closes after its request still receives its response.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readBytes))
-            .childChannelInitializer { channel in admit(channel, caps, loops) }
+            .childChannelInitializer { channel in admit(channel, connectionLimit, loops) }
     }
 
     // Runs on the connection's loop. An error closes the connection at once.
     private static func admit(
-        _ channel: any Channel, _ caps: ConnectionLimit, _ loops: [NIOLoopBound<ListenerLoop>]
+        _ channel: any Channel, _ connectionLimit: ConnectionLimit, _ loops: [NIOLoopBound<ListenerLoop>]
     ) -> EventLoopFuture<Void> {
         let eventLoop = channel.eventLoop
         guard let loop = loops.first(where: { $0.eventLoop === eventLoop }),
             let peer = channel.remoteAddress.flatMap(Peer.init)
         else { return eventLoop.makeFailedFuture(ConnectionRejected()) }
-        let trust = loop.value.configuration.trust
+        let trust = loop.value.configuration.trustedProxies
         let isProxy = trust.includes(peer)
         // A listener with the PROXY protocol accepts only trusted proxies.
         guard isProxy || trust.source != .proxyProtocol else { return eventLoop.makeFailedFuture(ConnectionRejected()) }
-        return caps.admit(isProxy ? nil : peer, on: eventLoop).flatMapThrowing { isAdmitted in
+        return connectionLimit.admit(isProxy ? nil : peer, on: eventLoop).flatMapThrowing { isAdmitted in
             guard isAdmitted else { throw ConnectionRejected() }
-            channel.closeFuture.whenComplete { _ in caps.release(isProxy ? nil : peer) }
-            try open(channel, of: peer, caps, loop.value)
+            channel.closeFuture.whenComplete { _ in connectionLimit.release(isProxy ? nil : peer) }
+            try open(channel, of: peer, connectionLimit, loop.value)
         }
     }
 
     private static func open(
-        _ channel: any Channel, of peer: Peer, _ caps: ConnectionLimit, _ loop: ListenerLoop
+        _ channel: any Channel, of peer: Peer, _ connectionLimit: ConnectionLimit, _ loop: ListenerLoop
     ) throws {
         if ConnectionSetup.isNeeded(loop.configuration) {
-            try ConnectionSetup(channel: channel, loop: loop, peer: peer, caps: caps).start()
+            try ConnectionSetup(channel: channel, loop: loop, peer: peer, connectionLimit: connectionLimit).start()
         } else {
             try channel.pipeline.syncOperations.addHandler(
                 ConnectionHandler(loop: loop, peer: peer, trustedProxy: loop.trustedProxy(peer)))

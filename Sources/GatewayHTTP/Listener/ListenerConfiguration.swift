@@ -73,15 +73,15 @@ public struct ListenerConfiguration: Sendable {
     /// it.
     var requestMemory = RequestMemory()
     /// The connection limits that several listeners share; nil creates limits for this listener.
-    var caps: ConnectionLimit?
+    var connectionLimit: ConnectionLimit?
     /// The limit on calls in flight, which several listeners may share. A call beyond it gets status 503, `overloaded`.
     public var calls = InFlightLimit()
     /// The TLS configuration; nil disables TLS.
     public var tls: ServerTLS?
     /// Whether HTTP/2 is supported besides HTTP/1.1: through ALPN with TLS, and with prior knowledge without TLS.
-    public var speaksHTTP2 = false
+    public var supportsHTTP2 = false
     /// The trusted proxies; none by default.
-    public var trust = TrustedProxies()
+    public var trustedProxies = TrustedProxies()
     /// Whether credentials are accepted on unencrypted connections from other machines. If false, the request pipeline
     /// rejects such calls.
     public var plaintextCredentials = false

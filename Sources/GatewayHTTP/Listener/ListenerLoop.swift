@@ -10,7 +10,7 @@ protocol ListenerConnection: AnyObject {
     /// Closes the connection after its current requests.
     func drain()
     /// Closes the connection at once.
-    func cut()
+    func closeImmediately()
     /// Closes an idle connection at once to make room for another.
     func evict()
     /// Whether the client has not yet read its last response completely.
@@ -27,13 +27,13 @@ final class ListenerLoop {
     /// Whether credentials on an unencrypted connection may be verified.
     let allowsCredentials: Bool
     var ids = CallIDGenerator()
-    var answers: ResponseWriter
-    /// The calls that wait for admission.
-    let waiting: AdmissionQueue
+    var responseWriter: ResponseWriter
+    /// The queue of calls that wait for admission.
+    let admissionQueue: AdmissionQueue
     /// The scheduler for HTTP/2 frames, pipelined HTTP/1.1 requests and TLS handshakes.
     let turns: TurnScheduler
     /// The number of calls in progress, including those whose client has disconnected.
-    var callsInFlight: Int { waiting.inFlight }
+    var callsInFlight: Int { admissionQueue.inFlight }
     /// The idle connections of all listeners on this event loop.
     private let idleConnections: IdleConnections
     private let connectionLimit: ConnectionLimit
@@ -41,7 +41,7 @@ final class ListenerLoop {
     private var drained: EventLoopPromise<Void>?
     private var callsCompleted: EventLoopPromise<Void>?
     private var announcesClose = false
-    private var isOver = false
+    private var isStopped = false
     private var accepted: UInt64 = 0
 
     init(
@@ -53,16 +53,16 @@ final class ListenerLoop {
         self.serving = serving
         self.configuration = configuration
         self.allowsCredentials = allowsCredentials
-        self.answers = ResponseWriter(clocks: clocks)
-        connectionLimit = configuration.caps ?? ConnectionLimit(configuration.connections)
+        self.responseWriter = ResponseWriter(clocks: clocks)
+        connectionLimit = configuration.connectionLimit ?? ConnectionLimit(configuration.connections)
         idleConnections = connectionLimit.idleConnections(on: eventLoop)
-        self.waiting = AdmissionQueue(for: configuration.calls, on: eventLoop, tick: tick)
+        self.admissionQueue = AdmissionQueue(for: configuration.calls, on: eventLoop, tick: tick)
         self.turns = TurnScheduler(on: eventLoop, tick: tick)
     }
 
     /// Returns the source of client addresses if the peer is a trusted proxy; nil if it is not.
     func trustedProxy(_ peer: Peer) -> TrustedProxies.Source? {
-        configuration.trust.includes(peer) ? configuration.trust.source : nil
+        configuration.trustedProxies.includes(peer) ? configuration.trustedProxies.source : nil
     }
 
     /// Returns whether credentials on a connection may be verified.
@@ -77,7 +77,7 @@ final class ListenerLoop {
 
     /// Returns an account for the memory of a connection.
     func memoryAccount(of peer: Peer) -> RequestMemory.Account {
-        let isProxy = configuration.trust.includes(peer)
+        let isProxy = configuration.trustedProxies.includes(peer)
         return RequestMemory.Account(
             of: configuration.requestMemory, part: isProxy ? .proxy : .client,
             address: isProxy || peer.address == .local ? nil : peer.limitKey)
@@ -87,7 +87,7 @@ final class ListenerLoop {
     func request(
         _ framed: FramedRequest, id: CallID, peer: Peer, allowsCredentials: Bool
     ) -> ReceivedRequest {
-        let trust = configuration.trust
+        let trust = configuration.trustedProxies
         guard trust.source != .proxyProtocol, let origin = framed.origin(behind: peer, trust) else {
             var request = framed.received(id: id, peer: peer, allowsCredentials: allowsCredentials)
             // The peer is itself a proxy, for example one that opened a PROXY protocol connection for itself.
@@ -106,9 +106,9 @@ final class ListenerLoop {
     /// Admits a call if a place is free. If calls for the backend have taken all places, a call that needs no backend
     /// is admitted to the reserve.
     func admit(_ framed: FramedRequest) -> Bool {
-        if waiting.admit() { return true }
-        guard waiting.hasNoPlace, !serving.needsBackend(framed.path) else { return false }
-        return waiting.admitToReserve()
+        if admissionQueue.admit() { return true }
+        guard admissionQueue.hasNoPlace, !serving.needsBackend(framed.path) else { return false }
+        return admissionQueue.admitToReserve()
     }
 
     /// Returns the response to a call that exceeds the limit on calls in flight.
@@ -136,7 +136,7 @@ final class ListenerLoop {
 
     /// Returns whether the connections of the peer carry the calls of many clients.
     private func carriesManyClients(_ peer: Peer) -> Bool {
-        peer.address == .local || configuration.trust.includes(peer)
+        peer.address == .local || configuration.trustedProxies.includes(peer)
     }
 
     /// Registers a new connection.
@@ -145,13 +145,13 @@ final class ListenerLoop {
         accepted += 1
         if announcesClose { connection.announceEnd() }
         // The listener stopped while the connection was being set up. Its first request may be on its way.
-        if isOver { connection.cut() } else if drained != nil { connection.drain() }
+        if isStopped { connection.closeImmediately() } else if drained != nil { connection.drain() }
     }
 
     /// A snapshot of the loop's counts.
-    var reading: ListenerStatistics {
+    var statistics: ListenerStatistics {
         ListenerStatistics(
-            connections: connections.count, calls: callsInFlight, waiting: waiting.count, accepted: accepted)
+            connections: connections.count, calls: callsInFlight, waiting: admissionQueue.count, accepted: accepted)
     }
 
     /// Removes a closed connection. Its calls may continue.
@@ -162,7 +162,7 @@ final class ListenerLoop {
 
     /// Records that a call has completed.
     func finishedCall() {
-        waiting.leave()
+        admissionQueue.release()
         if callsInFlight == 0 { callsCompleted?.succeed() }
         checkDrained()
     }
@@ -181,8 +181,8 @@ final class ListenerLoop {
         for connection in Array(connections.values) { connection.drain() }
         checkDrained()
         let timer = eventLoop.assumeIsolated().scheduleTask(deadline: deadline) {
-            self.isOver = true
-            for connection in Array(self.connections.values) { connection.cut() }
+            self.isStopped = true
+            for connection in Array(self.connections.values) { connection.closeImmediately() }
             promise.succeed()
         }
         promise.futureResult.whenComplete { _ in timer.cancel() }

@@ -2,6 +2,7 @@ internal import Gateway
 internal import GatewayCore
 internal import GatewaySupport
 internal import NIOCore
+internal import NIOHPACK
 
 /// A serializer for HTTP/1.1 responses. It puts head and body into one buffer.
 struct ResponseWriter {
@@ -101,5 +102,71 @@ struct ResponseWriter {
         case 504: "Gateway Timeout"
         default: ""
         }
+    }
+}
+
+/// A cache for the value of the `Date` field (RFC 9110, section 5.6.7), formatted once a second.
+struct DateField {
+    private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    private let clocks: Clocks
+    private var second = Int64.min
+    private var text: [UInt8] = []
+
+    init(clocks: Clocks) { self.clocks = clocks }
+
+    /// Returns the current time in the form `Sat, 21 Nov 2026 07:00:00 GMT`.
+    mutating func current() -> [UInt8] {
+        let now = clocks.wall()
+        if now.seconds != second {
+            second = now.seconds
+            text = Array(Self.format(now).utf8)
+        }
+        return text
+    }
+
+    private static func format(_ time: WallTime) -> String {
+        // RFC 3339 contains the same parts in a different order: 2026-11-21T07:00:00.000000Z.
+        let parts = time.description
+        func part(_ from: Int, _ length: Int) -> Substring { parts.dropFirst(from).prefix(length) }
+        // The epoch was a Thursday.
+        let day = Int(((time.seconds - (time.seconds % 86_400 + 86_400) % 86_400) / 86_400 % 7 + 7) % 7)
+        let month = min(max((Int(part(5, 2)) ?? 1) - 1, 0), 11)
+        return "\(days[day]), \(part(8, 2)) \(months[month]) \(part(0, 4)) \(part(11, 8)) GMT"
+    }
+}
+
+extension ResponseWriter {
+    /// The values of `:status` in HPACK's static table (RFC 7541, appendix A).
+    private static let staticStatuses = [200, 204, 206, 304, 400, 404, 500]
+
+    /// Returns the header fields of an HTTP/2 response: the same as in HTTP/1.1, without the connection-specific ones.
+    ///
+    /// No field is added to the dynamic table (RFC 7541, section 6.2.2). The client chooses the size of the encoder's
+    /// dynamic table, and each response has a new `x-request-id`, so an indexed response would make the table and its
+    /// linear search grow.
+    mutating func fields(of response: Response, id: CallID) -> HPACKHeaders {
+        var fields = HPACKHeaders()
+        fields.reserveCapacity(response.fields.count + 5)
+        // A status of the static table takes one byte. An indexable field that the static table has is not added to the
+        // dynamic table.
+        fields.add(
+            name: ":status", value: "\(response.status)",
+            indexing: Self.staticStatuses.contains(response.status) ? .indexable : .nonIndexable)
+        fields.add(name: "date", value: dateText(), indexing: .nonIndexable)
+        if Self.mayHaveBody(response.status) {
+            fields.add(name: "content-length", value: "\(response.body.count)", indexing: .nonIndexable)
+        }
+        if let contentType = response.contentType {
+            fields.add(name: "content-type", value: contentType, indexing: .nonIndexable)
+        }
+        for field in response.fields {
+            fields.add(name: field.name.lowercased(), value: field.value, indexing: .nonIndexable)
+        }
+        fields.add(name: "x-request-id", value: id.text, indexing: .nonIndexable)
+        return fields
     }
 }

@@ -3,12 +3,12 @@ internal import NIOCore
 /// A parser for the first message of a TLS client (RFC 8446, section 4.1.2). It reads the protocols that the client
 /// offers through ALPN (RFC 7301).
 ///
-/// It keeps its position but no bytes, and does not touch the channel. Each call continues where the last one stopped, so
-/// that its work is proportional to the number of bytes however they are split. Bytes that are not a ClientHello are
+/// It keeps its position but no bytes, and does not touch the channel. Each call continues where the last one stopped,
+/// so that its work is proportional to the number of bytes however they are split. Bytes that are not a ClientHello are
 /// left to the TLS library, which sends its own alert.
 struct ClientHelloParser {
     /// The result of parsing the first bytes of a connection.
-    enum Reading: Equatable {
+    enum ParseResult: Equatable {
         /// The message is incomplete; more bytes are needed.
         case incomplete
         /// The handshake may continue: one of the offered protocols is supported, or the client offers none, or the
@@ -48,7 +48,7 @@ struct ClientHelloParser {
     /// - Parameters:
     ///   - bytes: All bytes of the connection so far.
     ///   - supported: The protocols that the listener supports.
-    mutating func parse(_ bytes: ByteBuffer, supported: [String]) -> Reading {
+    mutating func parse(_ bytes: ByteBuffer, supported: [String]) -> ParseResult {
         if bytes.readableBytes > Self.maximumBytes { return .acceptable }
         while true {
             let length = Int(messageHeader & 0xFF_FFFF)
@@ -60,7 +60,7 @@ struct ClientHelloParser {
     }
 
     // Returns nil if the next record is complete.
-    private mutating func parseRecord(_ bytes: ByteBuffer) -> Reading? {
+    private mutating func parseRecord(_ bytes: ByteBuffer) -> ParseResult? {
         parsedHeaders += 1
         let start = bytes.readerIndex + recordBytes
         guard let type = bytes.getInteger(at: start, as: UInt8.self) else { return .incomplete }
@@ -90,7 +90,7 @@ struct ClientHelloParser {
         return message
     }
 
-    private static func offer(in message: ByteBuffer, length: Int, supported: [String]) -> Reading {
+    private static func offer(in message: ByteBuffer, length: Int, supported: [String]) -> ParseResult {
         var message = message
         guard message.readInteger(as: UInt8.self) == Code.clientHello, message.readSlice(length: 3) != nil,
             var hello = message.readSlice(length: length),

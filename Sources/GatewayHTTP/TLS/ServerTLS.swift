@@ -44,17 +44,17 @@ public final class ServerTLS: Sendable {
     }
 
     /// Returns the protocols that the listener offers through ALPN (RFC 7301), the preferred one first.
-    static func protocols(speaksHTTP2: Bool) -> [String] { speaksHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"] }
+    static func protocols(supportsHTTP2: Bool) -> [String] { supportsHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"] }
 
     /// The time when the first certificate of the current chain expires.
     public var certificateEnd: WallTime { contexts.withLock { $0.identity.end } }
 
     /// Returns the TLS handler of one connection.
     ///
-    /// - Parameter speaksHTTP2: Whether HTTP/2 is offered through ALPN (RFC 7301) in addition to HTTP/1.1.
-    func handler(speaksHTTP2: Bool) -> NIOSSLServerHandler {
+    /// - Parameter supportsHTTP2: Whether HTTP/2 is offered through ALPN (RFC 7301) in addition to HTTP/1.1.
+    func handler(supportsHTTP2: Bool) -> NIOSSLServerHandler {
         let contexts = contexts.withLock { $0 }
-        return NIOSSLServerHandler(context: speaksHTTP2 ? contexts.withHTTP2 : contexts.http1Only)
+        return NIOSSLServerHandler(context: supportsHTTP2 ? contexts.withHTTP2 : contexts.http1Only)
     }
 
     private static func contexts(of identity: TLSIdentity) throws(TLSConfigurationError) -> Contexts {
@@ -63,9 +63,9 @@ public final class ServerTLS: Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuiteValues = suites
         configuration.renegotiationSupport = .none
-        configuration.applicationProtocols = protocols(speaksHTTP2: true)
+        configuration.applicationProtocols = protocols(supportsHTTP2: true)
         var http1Only = configuration
-        http1Only.applicationProtocols = protocols(speaksHTTP2: false)
+        http1Only.applicationProtocols = protocols(supportsHTTP2: false)
         do {
             return Contexts(
                 withHTTP2: try NIOSSLContext(configuration: configuration),

@@ -30,33 +30,33 @@ final class TLSHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler 
     func channelActive(context: ChannelHandlerContext) {
         let channel = context.channel
         timer = loop.assumeIsolated().scheduleTask(in: timeout) { [timeout] in
-            self.end(.failure(ChannelError.connectTimeout(timeout)))
+            self.complete(.failure(ChannelError.connectTimeout(timeout)))
             channel.close(promise: nil)
         }
         context.fireChannelActive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end(.failure(ChannelError.eof)) }
+    func handlerRemoved(context: ChannelHandlerContext) { complete(.failure(ChannelError.eof)) }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end(.failure(ChannelError.eof))
+        complete(.failure(ChannelError.eof))
         context.fireChannelInactive()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted? = event as? TLSUserEvent {
-            end(.success(()))
+            complete(.success(()))
             context.pipeline.syncOperations.removeHandler(self, promise: nil)
         }
         context.fireUserInboundEventTriggered(event)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        end(.failure(error))
+        complete(.failure(error))
         context.fireErrorCaught(error)
     }
 
-    private func end(_ result: Result<Void, any Error>) {
+    private func complete(_ result: Result<Void, any Error>) {
         timer?.cancel()
         timer = nil
         // Only the first result counts.

@@ -9,11 +9,11 @@ internal import NIOCore
 /// A success closes the circuit from any state.
 struct CircuitBreaker {
     /// The number of consecutive failures that opens the circuit.
-    static let failures = 3
+    static let failureThreshold = 3
     /// The initial open time. It doubles after each failed probe.
-    static let shortest = TimeAmount.seconds(1)
+    static let initialOpenTime = TimeAmount.seconds(1)
     /// The maximum open time.
-    static let longest = TimeAmount.seconds(30)
+    static let maximumOpenTime = TimeAmount.seconds(30)
 
     private enum State {
         case closed(failures: Int)
@@ -37,10 +37,10 @@ struct CircuitBreaker {
         switch state {
         case .closed(let failures):
             state =
-                failures + 1 < Self.failures
-                ? .closed(failures: failures + 1) : .open(until: now + Self.shortest, wait: Self.shortest)
+                failures + 1 < Self.failureThreshold
+                ? .closed(failures: failures + 1) : .open(until: now + Self.initialOpenTime, wait: Self.initialOpenTime)
         case .halfOpen(let wait):
-            let longer = min(.nanoseconds(wait.nanoseconds * 2), Self.longest)
+            let longer = min(.nanoseconds(wait.nanoseconds * 2), Self.maximumOpenTime)
             state = .open(until: now + longer, wait: longer)
         case .open:
             // The connection was started before the circuit opened.

@@ -14,8 +14,8 @@ public enum ConnectionFailure {
     public static func reason(of error: any Error) -> String? {
         switch error {
         case let error as IOError: reason(ofSystemCall: error.errnoCode)
-        case let error as NIOConnectionError: reason(of: error)
-        case let error as ChannelError: reason(of: error)
+        case let error as NIOConnectionError: reason(ofAttempts: error)
+        case let error as ChannelError: reason(ofChannel: error)
         case NIOSSLError.uncleanShutdown: "the other side ended the encrypted connection without notice"
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
             "the TLS handshake failed: the certificate is of another authority or for another name, or the other side "
@@ -37,14 +37,14 @@ public enum ConnectionFailure {
         return text.prefix(1).lowercased() + text.dropFirst()
     }
 
-    private static func reason(of error: NIOConnectionError) -> String {
+    private static func reason(ofAttempts error: NIOConnectionError) -> String {
         // Each address of the host was tried.
         if let last = error.connectionErrors.last { return reason(of: last.error) ?? "the connection failed" }
         if error.dnsAError != nil || error.dnsAAAAError != nil { return "the host name \(error.host) is unknown" }
         return "\(error.host) has no address"
     }
 
-    private static func reason(of error: ChannelError) -> String {
+    private static func reason(ofChannel error: ChannelError) -> String {
         switch error {
         case .connectTimeout(let time) where time.nanoseconds % 1_000_000_000 == 0:
             "no connection within \(time.nanoseconds / 1_000_000_000) s"

@@ -9,8 +9,8 @@ struct ResponseHead {
     var isVersion11 = true
     private var contentLength: Int?
     private var isChunked = false
-    private var asksToClose = false
-    private var asksToKeep = false
+    private var hasCloseOption = false
+    private var hasKeepAliveOption = false
 
     /// The method that delimits the body (RFC 9112, section 6.3).
     enum BodyFraming: Equatable {
@@ -27,7 +27,7 @@ struct ResponseHead {
     }
 
     /// Whether the backend keeps the connection open after the response.
-    var keepsAlive: Bool { !asksToClose && (isVersion11 || asksToKeep) && body != .untilClose }
+    var keepsAlive: Bool { !hasCloseOption && (isVersion11 || hasKeepAliveOption) && body != .untilClose }
 
     /// Parses `HTTP/1.x NNN [reason]`, without the line ending (RFC 9112, section 4).
     init(statusLine line: Range<Int>, in bytes: Span<UInt8>) throws(FramingError) {
@@ -52,20 +52,20 @@ struct ResponseHead {
 
     /// Applies one field line. Throws on contradictory framing fields.
     mutating func process(_ line: FieldLine, in bytes: Span<UInt8>) throws(FramingError) {
-        if bytes.reads("content-length", in: line.name) {
+        if bytes.equalsIgnoringCase("content-length", in: line.name) {
             guard contentLength == nil else { throw .malformed("more than one Content-Length field in a response") }
             contentLength = try RequestHead.length(line.value, in: bytes)
-        } else if bytes.reads("transfer-encoding", in: line.name) {
-            guard !isChunked, bytes.reads("chunked", in: line.value) else {
+        } else if bytes.equalsIgnoringCase("transfer-encoding", in: line.name) {
+            guard !isChunked, bytes.equalsIgnoringCase("chunked", in: line.value) else {
                 throw .malformed("a transfer coding other than chunked in a response")
             }
             isChunked = true
-        } else if bytes.reads("connection", in: line.name) {
-            if bytes.reads("keep-alive", in: line.value) {
-                asksToKeep = true
+        } else if bytes.equalsIgnoringCase("connection", in: line.name) {
+            if bytes.equalsIgnoringCase("keep-alive", in: line.value) {
+                hasKeepAliveOption = true
             } else {
                 // Every other value closes the connection, which is always safe.
-                asksToClose = true
+                hasCloseOption = true
             }
         }
     }

@@ -34,8 +34,8 @@ public final class Upstream: Backend {
             configuration.tls = try await NIOThreadPool.singleton.runIfActive { try ClientTLS(ClientTLS.Settings()) }
         }
         let eventLoops = Array(group.makeIterator())
-        let maximum = max(1, configuration.connections / eventLoops.count)
-        configuration.waiting = (configuration.waiting + eventLoops.count - 1) / eventLoops.count
+        let maximum = max(1, configuration.maximumConnections / eventLoops.count)
+        configuration.maximumWaiting = (configuration.maximumWaiting + eventLoops.count - 1) / eventLoops.count
         let health = configuration.addresses.map { _ in DestinationHealth() }
         var loops: [NIOLoopBound<UpstreamConnectionPool>] = []
         for eventLoop in eventLoops {
@@ -48,7 +48,9 @@ public final class Upstream: Backend {
             loops.append(try await loop.get())
         }
         // The first loop performs the health checks on behalf of all loops.
-        if configuration.check != nil, let first = loops.first { first.eventLoop.execute { first.value.startChecks() } }
+        if configuration.healthCheck != nil, let first = loops.first {
+            first.eventLoop.execute { first.value.startChecks() }
+        }
         return Upstream(loops: loops, connects: connects)
     }
 

@@ -37,7 +37,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         self.destination = destination
         self.opened = pool.eventLoop.now
         self.lastUsed = opened
-        self.framer = ResponseFramer(bodyLimit: pool.configuration.body)
+        self.framer = ResponseFramer(bodyLimit: pool.configuration.bodyLimit)
         self.timer = DeadlineTimer(on: pool.eventLoop)
     }
 
@@ -49,7 +49,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         exchange.stopTimer()
         guard let context else { return pool.closed(self, exchange: exchange, answerHasBegun: false, reason: reason) }
         self.exchange = exchange
-        framer = ResponseFramer(bodyLimit: pool.configuration.body)
+        framer = ResponseFramer(bodyLimit: pool.configuration.bodyLimit)
         timer.set(exchange.deadline)
         context.writeAndFlush(wrapOutboundOut(exchange.bytes), promise: nil)
     }
@@ -65,14 +65,14 @@ final class UpstreamConnection: ChannelInboundHandler {
         timer.start { self.deadlinePassed() }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) { handleClose() }
 
     func channelInactive(context: ChannelHandlerContext) {
         if exchange != nil, completed == nil, case .response(let response, _) = framer.receiveEnd() {
             completed = (response, false)
             completeExchange()
         }
-        end()
+        handleClose()
         context.fireChannelInactive()
     }
 
@@ -118,7 +118,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         if completed.isReusable, let channel = context?.channel, channel.isActive, channel.isWritable {
             pool.release(self)
         } else {
-            pool.retire(self)
+            pool.discard(self)
         }
     }
 
@@ -126,10 +126,10 @@ final class UpstreamConnection: ChannelInboundHandler {
         guard let exchange else { return }
         self.exchange = nil
         exchange.finish(.timedOut)
-        pool.retire(self)
+        pool.discard(self)
     }
 
-    private func end() {
+    private func handleClose() {
         guard context != nil else { return }
         context = nil
         timer.stop()

@@ -4,7 +4,7 @@ internal import NIOCore
 extension UpstreamConnectionPool {
     /// Starts the periodic health checks of all addresses. Only one loop runs them, on behalf of all loops.
     func startChecks() {
-        guard let check = configuration.check, !isShutDown else { return }
+        guard let check = configuration.healthCheck, !isShutDown else { return }
         for destination in destinations {
             let request = ByteBuffer(
                 string: "GET \(check.path) HTTP/1.1\r\nHost: \(configuration.host)\r\nAccept: */*\r\n\r\n")
@@ -51,5 +51,33 @@ extension UpstreamConnectionPool {
         if isShutDown { return }
         destination.circuit.beginHalfOpen()
         connect(for: nil, to: destination, isCheck: true)
+    }
+}
+
+// Selection of the destination of a request, and the state of the destinations.
+
+extension UpstreamConnectionPool {
+    /// Returns the available destination with the fewest busy connections that the request has not tried; nil if there
+    /// is none.
+    func destination(for exchange: PendingExchange) -> UpstreamDestination? {
+        var best: UpstreamDestination?
+        for offset in destinations.indices {
+            let index = (turn + offset) % destinations.count
+            let destination = destinations[index]
+            guard destination.isAvailable, !exchange.tried.contains(ObjectIdentifier(destination)) else { continue }
+            if best.map({ destination.busy < $0.busy }) ?? true { best = destination }
+        }
+        turn = (turn + 1) % destinations.count
+        return best
+    }
+
+    /// Records that an address could not be reached or closed a new connection without a response.
+    func recordFailure(of destination: UpstreamDestination) {
+        destination.circuit.failed(now: eventLoop.now)
+        guard !destination.circuit.isClosed else { return }
+        scheduleHalfOpenProbe(of: destination)
+        // Without an available destination, queued requests fail at once.
+        guard !destinations.contains(where: \.isAvailable) else { return }
+        while let exchange = waiting.popFirst() { exchange.finish(.suspended) }
     }
 }

@@ -9,11 +9,12 @@ extension UpstreamConnectionPool {
         while let last = destination.idle.last {
             if !last.isUsable {
                 destination.idle.removeLast()
-            } else if eventLoop.now - last.opened >= configuration.age {
+            } else if eventLoop.now - last.opened >= configuration.maximumAge {
                 destination.idle.removeLast()
                 removeFromPool(last)
                 last.close()
-            } else if exchange.mayBeRepeated || eventLoop.now - last.lastUsed <= configuration.freshness {
+            } else if exchange.mayBeRepeated || eventLoop.now - last.lastUsed <= configuration.idleTimeWithoutRepetition
+            {
                 return destination.idle.removeLast()
             } else {
                 // All other idle connections are older. A full pool closes one to make room for a new connection.
@@ -40,13 +41,13 @@ extension UpstreamConnectionPool {
             guard let first = destination.idle.first?.lastUsed else { continue }
             oldest = oldest.map { min($0, first) } ?? first
         }
-        idleTimer.set(oldest.map { $0 + configuration.idle })
+        idleTimer.set(oldest.map { $0 + configuration.idleTimeout })
     }
 
     /// Closes the connections whose idle time has expired.
     func closeIdle() {
         for destination in destinations {
-            while let oldest = destination.idle.first, oldest.lastUsed + configuration.idle <= eventLoop.now {
+            while let oldest = destination.idle.first, oldest.lastUsed + configuration.idleTimeout <= eventLoop.now {
                 destination.idle.removeFirst()
                 removeFromPool(oldest)
                 oldest.close()

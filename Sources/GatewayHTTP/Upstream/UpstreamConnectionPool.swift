@@ -45,13 +45,13 @@ final class UpstreamConnectionPool {
         self.idleTimer = DeadlineTimer(on: eventLoop)
         self.waitTimer = DeadlineTimer(on: eventLoop)
         idleTimer.start { self.closeIdle() }
-        waitTimer.start { self.failOverdue() }
+        waitTimer.start { self.failExpired() }
     }
 
     /// Whether a further request would find neither a free connection nor a free place in the queue.
     var isFull: Bool {
         // This is evaluated for every call, so the cheapest condition comes first.
-        open >= maximum && waiting.count >= configuration.waiting && destinations.allSatisfy(\.idle.isEmpty)
+        open >= maximum && waiting.count >= configuration.maximumWaiting && destinations.allSatisfy(\.idle.isEmpty)
     }
 
     /// Sends the request on an idle or a new connection, or queues it. The exchange is completed in every case.
@@ -63,15 +63,15 @@ final class UpstreamConnectionPool {
             connection.start(exchange)
         } else if open < maximum {
             connect(for: exchange, to: destination)
-        } else if waiting.count < configuration.waiting {
-            wait(exchange)
+        } else if waiting.count < configuration.maximumWaiting {
+            enqueue(exchange)
         } else {
             exchange.finish(.overloaded)
         }
     }
 
     /// The current state of the pool.
-    var reading: UpstreamStatistics {
+    var statistics: UpstreamStatistics {
         UpstreamStatistics(
             open: open, idle: destinations.reduce(0) { $0 + $1.idle.count }, waiting: waiting.count,
             destinations: destinations.map { .init(address: $0.address.description, isAvailable: $0.isAvailable) })
@@ -80,8 +80,8 @@ final class UpstreamConnectionPool {
     /// Returns a connection to the pool after a response.
     func release(_ connection: UpstreamConnection) {
         // The connection may have closed at the same moment.
-        guard !isShutDown, connection.isUsable, eventLoop.now - connection.opened < configuration.age else {
-            return retire(connection)
+        guard !isShutDown, connection.isUsable, eventLoop.now - connection.opened < configuration.maximumAge else {
+            return discard(connection)
         }
         if let next = waiting.popFirst() { return connection.start(next) }
         connection.destination.idle.append(connection)
@@ -89,7 +89,7 @@ final class UpstreamConnectionPool {
     }
 
     /// Closes a connection that must not be used again.
-    func retire(_ connection: UpstreamConnection) {
+    func discard(_ connection: UpstreamConnection) {
         removeFromPool(connection)
         connection.close()
         connectWaiting()
@@ -118,3 +118,61 @@ final class UpstreamConnectionPool {
 
 @available(*, unavailable)
 extension UpstreamConnectionPool: Sendable {}
+
+extension UpstreamConnectionPool {
+    /// Queues the request until a connection is free.
+    ///
+    /// One timer serves the complete queue. To cancel a timer, an event loop searches all of its scheduled tasks, which
+    /// costs thousands of steps with one timer for each of thousands of requests.
+    func enqueue(_ exchange: PendingExchange) {
+        waiting.append(exchange)
+        guard waiting.count == 1 || exchange.deadline < earliestDeadline else { return }
+        earliestDeadline = exchange.deadline
+        waitTimer.set(earliestDeadline)
+    }
+
+    /// Fails the queued requests whose deadline has passed.
+    func failExpired() {
+        let now = eventLoop.now
+        let late = waiting.filter { $0.deadline <= now }
+        waiting.removeAll { $0.deadline <= now }
+        earliestDeadline = waiting.lazy.map(\.deadline).min() ?? .distantFuture
+        waitTimer.set(waiting.isEmpty ? nil : earliestDeadline)
+        for exchange in late { exchange.finish(.timedOut) }
+    }
+}
+
+// Removal of connections, and shutdown of the pool.
+
+extension UpstreamConnectionPool {
+    /// Closes all connections at once and fails all queued requests. The future succeeds when no connection is left.
+    func shutDown() -> EventLoopFuture<Void> {
+        let promise = emptied ?? eventLoop.makePromise(of: Void.self)
+        emptied = promise
+        isShutDown = true
+        idleTimer.stop()
+        waitTimer.stop()
+        for check in checks { check.cancel() }
+        checks = []
+        for destination in destinations { destination.halfOpenProbe?.cancel() }
+        while let exchange = waiting.popFirst() { exchange.finish(.unreachable("the gateway is stopping")) }
+        for connection in Array(connections.values) { connection.close() }
+        if open == 0 { promise.succeed() }
+        return promise.futureResult
+    }
+
+    /// Removes a connection from the pool, if it is in the pool. The caller closes the connection.
+    func removeFromPool(_ connection: UpstreamConnection) {
+        guard connections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
+        connection.isRetired = true
+        connection.destination.idle.removeAll { $0 === connection }
+        decrementOpenCount(connection.destination)
+    }
+
+    /// Decrements the number of open connections after a connection was closed or could not be established.
+    func decrementOpenCount(_ destination: UpstreamDestination) {
+        open -= 1
+        destination.open -= 1
+        if open == 0 { emptied?.succeed() }
+    }
+}

@@ -1,5 +1,5 @@
 internal import GatewayCore
-internal import GatewaySupport
+public import GatewaySupport
 internal import NIOCore
 
 /// A snapshot of the connections to the backend.
@@ -42,10 +42,10 @@ public struct UpstreamStatistics: Sendable, Hashable {
 
 extension Upstream {
     /// Returns the sum over all event loops.
-    public func reading() async -> UpstreamStatistics {
+    public func statistics() async -> UpstreamStatistics {
         await withTaskGroup { tasks in
             for loop in loops {
-                let future = loop.eventLoop.submit { loop.value.reading }
+                let future = loop.eventLoop.submit { loop.value.statistics }
                 tasks.addTask { (try? await future.get()) ?? UpstreamStatistics() }
             }
             var reading = await tasks.reduce(into: UpstreamStatistics()) { $0.add($1) }
@@ -53,4 +53,16 @@ extension Upstream {
             return reading
         }
     }
+}
+
+/// Counters of connection attempts to the backend. A reload passes them to the next `Upstream`, so that the metrics
+/// stay monotonic. Any loop may use them without a lock.
+public final class ConnectCounters: Sendable {
+    /// The number of established connections.
+    public let made = Counter()
+    /// The number of failed connection attempts.
+    public let failed = Counter()
+
+    /// Creates counters that start at zero.
+    public init() {}
 }

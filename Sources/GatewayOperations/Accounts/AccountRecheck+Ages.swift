@@ -14,7 +14,7 @@ extension AccountRecheck {
     func expireOldGrants() async {
         let (authenticators, rules) = (chain.value.authenticatorsWithoutStatus, authentication.value)
         if authenticators.isEmpty { return }
-        let now = sessions.agreedTime.seconds
+        let now = sessions.confirmedTime.seconds
         let oldest = WallTime(seconds: now - rules.sessionWithoutStatus.components.seconds)
         let old = sessions.allSessions.filter { authenticators.contains($0.authenticator) && $0.began <= oldest }
         do throws(LedgerUnavailable) {

@@ -79,7 +79,7 @@ package struct GatewayStores: Sendable {
                 "User name rules changed",
                 metadata: ["owners": "\(owners.count)", "changes": "\(change.effects(on: owners).count)"])
         }
-        try ledger.keepNameRules(configuration.names.storedForm)
+        try ledger.storeNameRules(configuration.names.storedForm)
     }
 
     /// Updates a ledger that was restored from a backup, before anything else reads it.
@@ -118,7 +118,7 @@ package struct GatewayStores: Sendable {
     package func adopt(_ configuration: ServerConfiguration) {
         let section = configuration.journal
         ledger.limits = Self.ledgerLimits(configuration)
-        journal.adopt(
+        journal.apply(
             JournalFile.Bounds(minimumFree: section.minimumFree, keep: section.keep, keepBytes: section.keepBytes))
     }
 

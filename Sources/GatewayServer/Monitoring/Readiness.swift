@@ -38,7 +38,7 @@ final class Readiness: Sendable {
     func enter(_ new: State) { state.withLock { $0 = new } }
 
     /// Sets the limit of calls in flight, whose overload counts as an obstacle.
-    func watch(_ caps: InFlightLimit) { calls.withLock { $0 = caps } }
+    func watch(_ limit: InFlightLimit) { calls.withLock { $0 = limit } }
 
     /// A condition that needs an operator's attention but does not prevent service; nil if there is none.
     var warning: String? {

@@ -16,7 +16,7 @@ struct Watchdog: Service {
         }
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: time / 3)) != nil {
-                if lagMonitor.isBeating(within: time / 2) {
+                if lagMonitor.isResponsive(within: time / 2) {
                     notifier.alive()
                 } else {
                     logger.critical("Event loop is blocked")

@@ -26,7 +26,7 @@ actor RunningGateway {
     /// completed.
     private var former: [Previous] = []
     private var listeners: [Listener] = []
-    private var caps: ConnectionLimit?
+    private var connectionLimit: ConnectionLimit?
 
     private struct Previous {
         weak var upstream: Upstream?
@@ -55,30 +55,30 @@ actor RunningGateway {
     }
 
     /// Sets the listeners that `exchange` updates, and the counter of their connections.
-    func attach(_ listeners: [Listener], countedBy caps: ConnectionLimit) {
+    func attach(_ listeners: [Listener], countedBy connectionLimit: ConnectionLimit) {
         self.listeners = listeners
-        self.caps = caps
+        self.connectionLimit = connectionLimit
     }
 
     /// The memory for incomplete requests; nil before there are listeners.
-    var requestMemory: RequestMemory? { caps?.requestMemory }
+    var requestMemory: RequestMemory? { connectionLimit?.requestMemory }
 
     /// Returns the statistics of each listener with its address.
     func listenerReadings() async -> [(listener: String, reading: ListenerStatistics)] {
         var readings: [(String, ListenerStatistics)] = []
         for listener in listeners {
-            readings.append((listener.localAddress.metricLabel, await listener.reading()))
+            readings.append((listener.localAddress.metricLabel, await listener.statistics()))
         }
         return readings
     }
 
     /// The numbers of connections that were rejected, and that were closed to make room for others.
     var connectionsBeyondCaps: (refused: UInt64, evicted: UInt64) {
-        (caps?.refused.value ?? 0, caps?.evicted.value ?? 0)
+        (connectionLimit?.refused.value ?? 0, connectionLimit?.evicted.value ?? 0)
     }
 
     /// Returns the statistics of the connections to the backend.
-    func upstreamReading() async -> UpstreamStatistics { await upstream.reading() }
+    func upstreamReading() async -> UpstreamStatistics { await upstream.statistics() }
 
     /// Starts a task on one of the event loops.
     @discardableResult
@@ -137,15 +137,15 @@ extension ServerConfiguration {
             }
         var upstream = UpstreamConfiguration(address: address)
         upstream.tls = tls
-        upstream.connections = min(backend.connections, connections)
-        upstream.waiting = backend.waiting
-        upstream.others = backend.otherAddresses
+        upstream.maximumConnections = min(backend.connections, connections)
+        upstream.maximumWaiting = backend.waiting
+        upstream.otherAddresses = backend.otherAddresses
         upstream.host = backend.address.hostField
-        upstream.check = backend.check.map { .init(path: $0.path, period: TimeAmount($0.period)) }
-        upstream.age = TimeAmount(backend.connectionAge)
-        upstream.idle = TimeAmount(backend.profile.backend.idleTime)
+        upstream.healthCheck = backend.check.map { .init(path: $0.path, period: TimeAmount($0.period)) }
+        upstream.maximumAge = TimeAmount(backend.connectionAge)
+        upstream.idleTimeout = TimeAmount(backend.profile.backend.idleTime)
         // If the backend closes idle connections sooner than usual, a send must not use one that is about to close.
-        upstream.freshness = min(upstream.freshness, upstream.idle)
+        upstream.idleTimeWithoutRepetition = min(upstream.idleTimeWithoutRepetition, upstream.idleTimeout)
         return upstream
     }
 }

@@ -5,6 +5,7 @@ internal import GatewaySupport
 
 /// Statements on the `account` table, and on the registrations that accounts made.
 extension LedgerTables {
+    /// Returns the stored fingerprints of the authenticator's accounts.
     func accounts(of authenticator: PluginName) throws -> [UserName: AccountFingerprint] {
         var accounts: [UserName: AccountFingerprint] = [:]
         let rows = try Row.fetchCursor(
@@ -29,12 +30,12 @@ extension LedgerTables {
     }
 
     /// Returns the time since which the user's account exists: the latest of the user's rows; nil without a row.
-    func presentLife(of user: UserName) throws -> WallTime? {
-        try Int64.fetchOne(database, sql: Self.presentLife, arguments: [user.text]).map(WallTime.init(microseconds:))
+    func accountStart(of user: UserName) throws -> WallTime? {
+        try Int64.fetchOne(database, sql: Self.accountStart, arguments: [user.text]).map(WallTime.init(microseconds:))
     }
 
     /// Runs on requests of users, so its cost must not grow with the number of accounts.
-    static let presentLife = "SELECT MAX(since) FROM account WHERE user = ?"
+    static let accountStart = "SELECT MAX(since) FROM account WHERE user = ?"
 
     /// Returns the accounts that made a live registration, or that have an update attempt of unknown outcome.
     func registeringAccounts() throws -> [Account] {
@@ -81,12 +82,14 @@ extension LedgerTables {
         return renewedLast + database.changesCount
     }
 
+    /// Removes one account of the authenticator.
     func removeAccount(_ user: UserName, of authenticator: PluginName) throws {
         try execute(
             sql: "DELETE FROM account WHERE authenticator = ? AND user = ?",
             arguments: [authenticator.text, user.text])
     }
 
+    /// Removes the accounts of all other authenticators.
     func keepAccounts(of authenticators: Set<PluginName>) throws {
         for name in try String.fetchAll(database, sql: "SELECT DISTINCT authenticator FROM account")
         where !authenticators.contains(PluginName(name)) {

@@ -1,5 +1,6 @@
 public import GatewayCore
 public import GatewaySupport
+internal import Synchronization
 
 /// The account fingerprints in the ledger's database. At startup the gateway compares them with the authenticators'
 /// lists to detect accounts that were removed while it was stopped.
@@ -11,8 +12,8 @@ extension SessionRegister {
     }
 
     /// Returns the time since which the name belongs to its current holder; nil if no authenticator lists its accounts.
-    public func presentLife(of user: UserName) async throws(LedgerUnavailable) -> WallTime? {
-        try await ledger.readAtLength { try $0.presentLife(of: user) }
+    public func accountStart(of user: UserName) async throws(LedgerUnavailable) -> WallTime? {
+        try await ledger.readAtLength { try $0.accountStart(of: user) }
     }
 
     /// Returns the accounts that made live registrations. Registrations without a recorded account are skipped.
@@ -42,8 +43,8 @@ extension SessionRegister {
         revokeInMemory(changes.revoked.keys, at: now)
         try await ledger.write { tables in
             for user in changes.revoked.keys { try tables.revoke(user, at: now) }
-            for user in changes.ended { try tables.removeAccount(user, of: authenticator) }
-            for (user, fingerprint) in changes.status {
+            for user in changes.removed { try tables.removeAccount(user, of: authenticator) }
+            for (user, fingerprint) in changes.updated {
                 try tables.putAccount(user, fingerprint, of: authenticator, now: now)
             }
         }.get()
@@ -66,30 +67,60 @@ extension SessionRegister {
 /// The difference between two lists of an authenticator's accounts.
 public struct AccountChanges: Sendable, Hashable {
     /// The accounts that are missing from the newer list. They may no longer log in.
-    public let ended: Set<UserName>
+    public let removed: Set<UserName>
     /// The accounts that are new or have another fingerprint.
-    public let status: [UserName: AccountFingerprint]
+    public let updated: [UserName: AccountFingerprint]
     /// The users whose access is revoked, with the reason.
     public let revoked: [UserName: AccountEndReason]
 
     /// Computes the changes from `before` to `now`.
     public init(from before: [UserName: AccountFingerprint], to now: [UserName: AccountFingerprint]) {
-        var ended: Set<UserName> = []
-        var status: [UserName: AccountFingerprint] = [:]
+        var removed: Set<UserName> = []
+        var updated: [UserName: AccountFingerprint] = [:]
         var revoked: [UserName: AccountEndReason] = [:]
         for user in before.keys where now[user] == nil {
-            ended.insert(user)
+            removed.insert(user)
             revoked[user] = .ended
         }
         for (user, fingerprint) in now where before[user] != fingerprint {
-            status[user] = fingerprint
+            updated[user] = fingerprint
             if before[user] != nil { revoked[user] = .passwordChanged }
         }
-        self.ended = ended
-        self.status = status
+        self.removed = removed
+        self.updated = updated
         self.revoked = revoked
     }
 
     /// Whether the two lists are equal.
-    public var isEmpty: Bool { ended.isEmpty && status.isEmpty }
+    public var isEmpty: Bool { removed.isEmpty && updated.isEmpty }
+}
+
+/// The groups of accounts, held in memory only. Authenticators report them again after a restart.
+extension SessionRegister {
+    /// Replaces an authenticator's list of groups. Applies to all tokens from now on.
+    ///
+    /// - Returns: The users who lost a group.
+    public func replaceGroups(_ groups: [UserName: Set<GroupName>], of authenticator: PluginName) -> Set<UserName> {
+        table.withLock { $0.groups.replace(groups, of: authenticator) }
+    }
+
+    /// Removes the lists of all other authenticators.
+    public func keepGroupLists(of authenticators: Set<PluginName>) {
+        table.withLock { $0.groups.keepLists(of: authenticators) }
+    }
+
+    /// Stores the groups that an account was just found in.
+    public func note(_ groups: Set<GroupName>, of account: Account) {
+        _ = noteGroups(groups, of: account)
+    }
+
+    /// Stores the groups that an account was just found in. Returns whether the account lost a group.
+    public func noteGroups(_ groups: Set<GroupName>, of account: Account) -> Bool {
+        table.withLock { $0.groups.note(groups, of: account.user, by: account.authenticator) }
+    }
+
+    /// Removes the stored groups of all other accounts.
+    public func keepNotedGroups(of accounts: Set<Account>) {
+        table.withLock { $0.groups.keepNotes(on: accounts) }
+    }
 }

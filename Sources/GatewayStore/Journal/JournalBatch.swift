@@ -1,8 +1,8 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// The lines of one write, already chained, with the checkpoints that are due. A batch has no effect until it is on
-/// disk.
+/// The lines of one write with their numbers and hashes, and with the checkpoints that are due. The writer adopts
+/// ``chain`` and ``signer`` once the lines are on disk.
 struct JournalBatch {
     /// The end of the chain after the batch.
     var chain: JournalChain
@@ -10,7 +10,7 @@ struct JournalBatch {
     var signer: JournalSigner?
     /// The lines.
     private(set) var bytes: [UInt8] = []
-    /// The lines that are checkpoints.
+    /// The checkpoints among the lines.
     private(set) var checkpoints: [[UInt8]] = []
     private var time = ""
     private var timeBytes: [UInt8] = []
@@ -22,7 +22,7 @@ struct JournalBatch {
         self.signer = signer
     }
 
-    /// Starts an empty batch. All its lines get the present time.
+    /// Removes all lines and reads the clocks. All further lines get this time.
     mutating func open(clocks: Clocks) {
         bytes.removeAll(keepingCapacity: true)
         checkpoints.removeAll()
@@ -31,10 +31,14 @@ struct JournalBatch {
         now = clocks.monotonic()
     }
 
-    /// Appends the entry's lines. Inserts a checkpoint before a line that would exceed the maximum run without one.
+    /// Appends the entry's lines. Inserts a checkpoint before a line if ``JournalSigner/maximumUnsignedLines`` lines
+    /// have none.
+    ///
+    /// - Parameter mayWaitForCheckpoint: Whether that checkpoint is left to a later call, because the entry must be the
+    ///   first line of a segment.
     mutating func append(_ entry: JournalEntry, mayWaitForCheckpoint: Bool = false) throws(JournalUnavailable) {
         var start = 0
-        while let end = entry.end(from: start) {
+        while let end = entry.endOfMembers(from: start) {
             if signer?.isFull == true, !mayWaitForCheckpoint { try sign() }
             try write(entry.members[start..<end])
             signer?.append(now: now)
@@ -55,7 +59,7 @@ struct JournalBatch {
     }
 
     /// Appends the signed line that announces the removal of all lines up to `end`.
-    mutating func retire(_ end: SegmentTail) throws(JournalUnavailable) {
+    mutating func appendRemoval(through end: SegmentTail) throws(JournalUnavailable) {
         guard let signed = signer?.statement(.retired, through: end.number, head: end.hash.hexDigits, time: time) else {
             throw JournalUnavailable("libcrypto cannot sign")
         }

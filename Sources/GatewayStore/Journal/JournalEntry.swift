@@ -50,7 +50,7 @@ struct JournalEntry: Sendable {
     init(_ record: JournalRecord) {
         self.init {
             $0.members(of: record)
-            $0.end()
+            $0.endLine()
         }
     }
 
@@ -63,7 +63,7 @@ struct JournalEntry: Sendable {
             records.withUnsafeBufferPointer { records in
                 for index in records.indices {
                     line.members(of: records[index])
-                    line.end()
+                    line.endLine()
                 }
             }
         }
@@ -75,7 +75,7 @@ struct JournalEntry: Sendable {
     static let start = JournalEntry {
         $0.member(#","kind":"#, word: JournalRecord.Kind.start.rawValue)
         $0.member(#","format":"#, number: format)
-        $0.end()
+        $0.endLine()
     }
 
     /// Returns the entry that states a repair and its extent.
@@ -84,7 +84,7 @@ struct JournalEntry: Sendable {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
             $0.member(#","result":"#, word: repair.rawValue)
             $0.member(#","count":"#, number: count)
-            $0.end()
+            $0.endLine()
         }
     }
 
@@ -98,7 +98,7 @@ struct JournalEntry: Sendable {
                 number: Int(clamping: lines.upperBound - lines.lowerBound).addingReportingOverflow(1).partialValue)
             $0.member(#","first":"#, number: Int(clamping: lines.lowerBound))
             $0.member(#","through":"#, number: Int(clamping: lines.upperBound))
-            $0.end()
+            $0.endLine()
         }
     }
 
@@ -108,7 +108,7 @@ struct JournalEntry: Sendable {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
             $0.member(#","result":"#, word: Repair.checkpointMismatch.rawValue)
             $0.member(#","through":"#, number: Int(clamping: number))
-            $0.end()
+            $0.endLine()
         }
     }
 
@@ -119,7 +119,7 @@ struct JournalEntry: Sendable {
             $0.member(#","kind":"#, word: JournalRecord.Kind.outcome.rawValue)
             $0.bytes.append(members)
             $0.member(#","result":"#, word: CallResult.unknownAfterCrash.rawValue)
-            $0.end()
+            $0.endLine()
         }
     }
 
@@ -130,12 +130,12 @@ struct JournalEntry: Sendable {
             // Repeated here for segments that do not contain a `start` line.
             $0.member(#","format":"#, number: format)
             $0.members(of: signed)
-            $0.end()
+            $0.endLine()
         }
     }
 
     /// Returns the index after the line's members that begin at `start`; nil after the last line.
-    func end(from start: Int) -> Int? {
+    func endOfMembers(from start: Int) -> Int? {
         guard start < members.count else { return nil }
         return members.withUnsafeBytes { bytes in
             guard let base = bytes.baseAddress else { return nil }

@@ -1,7 +1,7 @@
 internal import Foundation
 public import GatewayCore
-public import GatewaySupport
-public import Logging
+internal import GatewaySupport
+internal import Logging
 
 /// The audit journal: segments of JSON Lines in one directory, chained by hash and written by one thread.
 ///
@@ -10,57 +10,6 @@ public import Logging
 /// Every intent gets an outcome. The queue reserves room for the outcome when it admits the intent. If the disk fails,
 /// the outcome waits for the next segment. After a crash, the next start writes the missing outcomes.
 public final class JournalFile: Journal {
-    /// The location and the settings of a journal.
-    public struct Configuration: Sendable {
-        /// The directory. A missing one is created with mode 0700.
-        public var directory: String
-        /// The length of a segment in bytes after which a new one is started.
-        public var segmentBytes = 64 << 20
-        /// The age of a segment after which a new one is started, so that retention by age does not wait for a full
-        /// segment.
-        public var segmentAge = Duration.seconds(86_400)
-        /// The key that signs checkpoints and removals. Without a key there are no checkpoints and no segment is
-        /// removed.
-        public var signingKey: Ed25519.PrivateKey?
-        /// The destination to which checkpoints are copied; nil for none.
-        public var checkpointCopy: CheckpointPlace?
-        /// How long a segment is kept after its last record.
-        public var keep = Duration.seconds(90 * 86_400)
-        /// The maximum total size of the segments in bytes. Beyond it the oldest are removed.
-        public var keepBytes = 20 << 30
-        /// The number of free bytes below which calls are no longer recorded; 0 turns the check off. Records that
-        /// complete an intent are written in any case.
-        public var minimumFree = 256 << 20
-        /// The maximum number of waiting records, including the expected outcomes of admitted intents.
-        public var queueLimit = 65_536
-        /// The wall clock of the records, and the monotonic clock of all intervals.
-        public var clocks: Clocks
-        /// The logger for failures and recoveries.
-        public var logger: Logger
-        /// The journal's metrics.
-        public var metrics = JournalMetrics()
-        /// The first non-zero wait between attempts to open a segment after a failure. The first attempt does not wait,
-        /// and each further wait doubles.
-        var shortestDelay = Duration.milliseconds(50)
-        /// The maximum wait between such attempts.
-        var longestDelay = Duration.seconds(1)
-        /// The maximum age of a record that no checkpoint covers.
-        var checkpointInterval = Duration.seconds(60)
-        /// The interval of retention checks.
-        var retentionInterval = Duration.seconds(3600)
-        /// The maximum interval between comparisons of the open segment with its file while nothing is written.
-        var watchInterval = Duration.seconds(1)
-        /// The ledger that stores the last checkpoint; it shows that a journal was replaced or deleted.
-        public var ledger: (any JournalCheckpointStore)?
-
-        /// Creates a configuration with the default settings.
-        public init(directory: String, clocks: Clocks = .system, logger: Logger) {
-            self.directory = directory
-            self.clocks = clocks
-            self.logger = logger
-        }
-    }
-
     let queue: JournalQueue
     private let metrics: JournalMetrics
 
@@ -74,7 +23,7 @@ public final class JournalFile: Journal {
     init(_ configuration: Configuration, files: any JournalFileSystem) throws(JournalUnavailable) {
         let directory = configuration.directory
         let lock: LockFile
-        var found: JournalRecovery.Found
+        var found: JournalRecovery.Recovered
         do throws(FileFailure) {
             try PrivateFiles.makeDirectory(directory)
             lock = try LockFile(directory + "/lock")
@@ -101,7 +50,7 @@ public final class JournalFile: Journal {
             // Created on this thread, to which the writer is confined.
             let writer = JournalWriter(queue: queue, files: files, settings: configuration, begun: begun, lock: lock)
             writer.run()
-            Self.end(writer.lock, queue, configuration.logger)
+            Self.release(writer.lock, queue, configuration.logger)
         }
         thread.name = "journal"
         thread.start()
@@ -121,25 +70,8 @@ public final class JournalFile: Journal {
     /// reported if the queue is half full.
     public func note(_ record: JournalRecord) { queue.note(record) }
 
-    /// The settings that may change while the journal is open.
-    public struct Bounds: Sendable, Hashable {
-        /// The number of free bytes below which calls are no longer recorded; 0 turns the check off.
-        public var minimumFree: Int
-        /// How long a segment is kept after its last record.
-        public var keep: Duration
-        /// The maximum total size of the segments in bytes.
-        public var keepBytes: Int
-
-        /// Creates bounds from their parts.
-        public init(minimumFree: Int, keep: Duration, keepBytes: Int) {
-            self.minimumFree = minimumFree
-            self.keep = keep
-            self.keepBytes = keepBytes
-        }
-    }
-
     /// Applies new bounds from the next batch on.
-    public func adopt(_ bounds: Bounds) { queue.set(bounds) }
+    public func apply(_ bounds: Bounds) { queue.setBounds(bounds) }
 
     /// The number of records that wait to be written.
     public var waiting: Int { queue.load.queued }
@@ -176,18 +108,18 @@ public final class JournalFile: Journal {
     }
 
     /// The state of a journal directly after it was opened.
-    struct Begun: Sendable {
+    struct Opened: Sendable {
         var segment: JournalSegment
         /// The first batch, which is already on disk in the segment.
         var batch: JournalBatch
-        /// The segments before it.
+        /// The earlier segments.
         var closed: ClosedSegments
-        /// Created before the first line of this run is written.
+        /// The trust in the wall clock, judged before the first line of this process is written.
         var retentionClock: RetentionClock
     }
 
     /// Returns the checkpoint stored in the ledger.
-    private static func checkpoint(in ledger: (any JournalCheckpointStore)?) throws(FileFailure) -> KnownCheckpoint? {
+    private static func checkpoint(in ledger: (any JournalCheckpointStore)?) throws(FileFailure) -> StoredCheckpoint? {
         do throws(LedgerUnavailable) {
             return try ledger?.journalCheckpoint()
         } catch {
@@ -198,8 +130,8 @@ public final class JournalFile: Journal {
     /// Writes the results of recovery and the `start` record in one batch, so that a `start` on disk proves that the
     /// results are on disk too.
     private static func begin(
-        _ found: JournalRecovery.Found, _ configuration: Configuration, _ files: any JournalFileSystem
-    ) throws(JournalUnavailable) -> Begun {
+        _ found: JournalRecovery.Recovered, _ configuration: Configuration, _ files: any JournalFileSystem
+    ) throws(JournalUnavailable) -> Opened {
         var batch = JournalBatch(
             chain: found.chain,
             signer: configuration.signingKey.map {
@@ -223,14 +155,14 @@ public final class JournalFile: Journal {
                 segment.abandon()
                 throw error
             }
-            return Begun(segment: segment, batch: batch, closed: closed, retentionClock: retentionClock)
+            return Opened(segment: segment, batch: batch, closed: closed, retentionClock: retentionClock)
         } catch {
             throw JournalUnavailable(error.description)
         }
     }
 
     /// Releases the lock before callers that wait for the close resume.
-    private static func end(_ lock: LockFile, _ queue: JournalQueue, _ logger: Logger) {
+    private static func release(_ lock: LockFile, _ queue: JournalQueue, _ logger: Logger) {
         lock.release()
         let lost = queue.finish()
         if lost > 0 { logger.error("Journal records lost", metadata: ["records": "\(lost)"]) }

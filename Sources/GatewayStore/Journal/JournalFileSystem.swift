@@ -1,4 +1,5 @@
 internal import GatewaySupport
+internal import Glibc
 
 /// The file-system calls of the journal, one method for each, so that tests can inject failures.
 ///
@@ -11,7 +12,7 @@ protocol JournalFileSystem: Sendable {
         _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
     ) throws(FileFailure) -> Int
     /// Truncates the open file to the length, which releases the preallocated space after it.
-    func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure)
+    func truncate(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure)
     /// Returns once the directory's entries are on disk.
     func synchronizeDirectory(_ path: String) throws(FileFailure)
     /// Returns the open file's identity and length.
@@ -36,4 +37,29 @@ protocol JournalFileSystem: Sendable {
     func size(_ path: String) throws(FileFailure) -> UInt64
     /// Truncates the file durably.
     func truncate(_ path: String, to length: Int) throws(FileFailure)
+}
+
+/// The identity and length of a file. A different identity shows that the file was replaced, a shorter length that it
+/// was truncated.
+struct FileIdentity: Sendable, Hashable {
+    let device: UInt64
+    let inode: UInt64
+    /// The length in bytes.
+    let size: UInt64
+
+    init(_ status: stat) {
+        device = UInt64(status.st_dev)
+        inode = UInt64(status.st_ino)
+        size = UInt64(status.st_size)
+    }
+
+    /// Creates an identity from its parts.
+    init(device: UInt64, inode: UInt64, size: UInt64) {
+        self.device = device
+        self.inode = inode
+        self.size = size
+    }
+
+    /// Returns whether both are the same file, regardless of their lengths.
+    func isSameFile(as other: FileIdentity) -> Bool { device == other.device && inode == other.inode }
 }

@@ -50,7 +50,7 @@ struct JournalLine {
         quote { facts.call.write(to: &$0) }
         if let action = facts.action { member(#","action":"#, word: action.rawValue) }
         if let user = facts.user { member(#","user":"#, word: user.text) }
-        member(#","attempted":"#, text: facts.attempted.map { Self.cut($0.text, to: Self.longestAttempted) })
+        member(#","attempted":"#, text: facts.attempted.map { Self.truncated($0.text, to: Self.maximumAttemptedBytes) })
         member(#","authenticator":"#, text: facts.authenticator?.text)
         member(#","peer":"#, text: facts.peer.text)
         if let recipient = facts.recipient { member(#","recipient":"#, word: recipient.text) }
@@ -83,7 +83,7 @@ struct JournalLine {
     }
 
     /// Appends the line feed after the line's members.
-    mutating func end() { bytes.append(UInt8(ascii: "\n")) }
+    mutating func endLine() { bytes.append(UInt8(ascii: "\n")) }
 
     private mutating func member(_ name: StaticString, _ digest: KeyedDigest?) {
         guard let digest else { return }
@@ -103,10 +103,10 @@ struct JournalLine {
     }
 
     /// The maximum length, in bytes, of a login name that was not verified. Longer names are truncated.
-    static let longestAttempted = 64
+    static let maximumAttemptedBytes = 64
 
     /// Returns the longest prefix of the text that has at most `limit` bytes and ends with a complete scalar.
-    static func cut(_ text: String, to limit: Int) -> String {
+    static func truncated(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
         // A continuation byte (RFC 3629) at the limit belongs to the scalar before it.

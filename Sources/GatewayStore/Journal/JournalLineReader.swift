@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewaySupport
+internal import Glibc
 
 /// A reader of one journal line as found on disk, without its line feed.
 ///
@@ -72,13 +73,58 @@ struct JournalLineReader {
             keyID: keyID, signature: bytes)
     }
 
-    /// The members of an intent between `kind` and `prev`, including the comma before the first.
-    var factMembers: [UInt8]? {
+    /// The members of an intent that its outcome copies: those between `kind` and `prev`, with the comma before the
+    /// first.
+    var intentMembers: [UInt8]? {
         let kind = Array(",\"kind\":\"intent\"".utf8)
         let end = Array(",\"prev\":\"".utf8)
         guard let start = index(of: kind), let stop = index(of: end), start + kind.count <= stop else { return nil }
         return Array(bytes[(start + kind.count)..<stop])
     }
 
-    private func index(of pattern: [UInt8]) -> Int? { bytes.firstPlace(of: pattern) }
+    private func index(of pattern: [UInt8]) -> Int? { bytes.firstOccurrence(of: pattern) }
+}
+
+extension ArraySlice<UInt8> {
+    /// Returns the index after the first `,"name":`; nil if the member is missing.
+    func endOfMemberName(_ name: StaticString) -> Int? {
+        withUnsafeBytes { bytes in
+            let length = name.utf8CodeUnitCount
+            let needed = length + 4
+            guard let start = bytes.baseAddress else { return nil }
+            var offset = 0
+            while bytes.count - offset >= needed {
+                let room = bytes.count - offset - needed + 1
+                guard let comma = memchr(start + offset, Int32(UInt8(ascii: ",")), room) else { return nil }
+                let found = UnsafeRawPointer(comma) - start
+                if bytes[found + 1] == UInt8(ascii: "\""), memcmp(start + found + 2, name.utf8Start, length) == 0,
+                    bytes[found + length + 2] == UInt8(ascii: "\""), bytes[found + length + 3] == UInt8(ascii: ":")
+                {
+                    return startIndex + found + needed
+                }
+                offset = found + 1
+            }
+            return nil
+        }
+    }
+
+    /// Returns the index of the first occurrence of the pattern. Uses memchr(3) and memcmp(3), so it is fast in debug
+    /// builds too.
+    func firstOccurrence(of pattern: [UInt8]) -> Int? {
+        guard let first = pattern.first else { return nil }
+        return withUnsafeBytes { bytes in
+            pattern.withUnsafeBytes { pattern in
+                guard let start = bytes.baseAddress, let wanted = pattern.baseAddress else { return nil }
+                var offset = 0
+                while bytes.count - offset >= pattern.count {
+                    let room = bytes.count - offset - pattern.count + 1
+                    guard let found = memchr(start + offset, Int32(first), room) else { return nil }
+                    offset = UnsafeRawPointer(found) - start
+                    if memcmp(start + offset, wanted, pattern.count) == 0 { return startIndex + offset }
+                    offset += 1
+                }
+                return nil
+            }
+        }
+    }
 }

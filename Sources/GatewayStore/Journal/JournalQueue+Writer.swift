@@ -9,7 +9,7 @@ extension JournalQueue {
 
     /// How long notes wait for records with a waiting caller. Without the wait, notes would cause a separate disk
     /// synchronization, which usually delays the next call.
-    static let longestBatchDelay = Duration.milliseconds(10)
+    static let maximumBatchDelay = Duration.milliseconds(10)
 
     /// Blocks until there are records to write, the writer must stop, or the time has passed.
     func waitForWork(atMost time: Duration?) {
@@ -17,7 +17,7 @@ extension JournalQueue {
             if let time { wait(atMost: time) } else { wake.wait() }
         }
         if enter(.batching, while: { !$0.items.isEmpty && $0.awaited == 0 && !$0.isClosing }) {
-            wait(atMost: Self.longestBatchDelay)
+            wait(atMost: Self.maximumBatchDelay)
         }
         state.withLock { $0.writer = .awake }
     }
@@ -41,7 +41,7 @@ extension JournalQueue {
     }
 
     /// Removes and returns all waiting records, and the number of notes dropped since the last call.
-    func take() -> (items: [Item], dropped: Int) {
+    func dequeueAll() -> (items: [Item], dropped: Int) {
         state.withLock { state in
             let taken = (state.items, state.dropped)
             state.items = []
@@ -53,7 +53,7 @@ extension JournalQueue {
     }
 
     /// Returns unwritten records to the front of the queue.
-    func putBack(_ items: [Item], dropped: Int) {
+    func requeue(_ items: [Item], dropped: Int) {
         state.withLock { state in
             state.items.insert(contentsOf: items, at: 0)
             state.queued += items.reduce(0) { $0 + $1.entry.lines }
@@ -66,7 +66,7 @@ extension JournalQueue {
     ///
     /// - Returns: The number of failed records.
     @discardableResult
-    func set(_ outage: Outage?) -> Int {
+    func setOutage(_ outage: Outage?) -> Int {
         let failed = state.withLock { state -> [Item] in
             state.outage = outage
             guard let outage else { return [] }

@@ -69,7 +69,7 @@ final class JournalQueue: Sendable {
     ///   work.
     /// - `idle`: The writer sleeps until a record arrives, a timeout passes, or it must stop. Exits to `awake`.
     /// - `batching`: The writer has only notes to write and waits briefly for a record with a waiting caller. Exits to
-    ///   `awake` when one arrives, after ``longestBatchDelay``, or when it must stop.
+    ///   `awake` when one arrives, after ``maximumBatchDelay``, or when it must stop.
     enum Writer {
         /// The writer checks the queue again without a wake-up.
         case awake
@@ -79,6 +79,7 @@ final class JournalQueue: Sendable {
         case batching
     }
 
+    /// The content of the queue. The lock protects it.
     struct State {
         var items: [Item] = []
         /// The number of records in `items`.
@@ -177,13 +178,13 @@ final class JournalQueue: Sendable {
     }
 
     /// Sets the bounds that the writer uses from its next batch on.
-    func set(_ bounds: JournalFile.Bounds) {
+    func setBounds(_ bounds: JournalFile.Bounds) {
         state.withLock { $0.bounds = bounds }
         wake.signal()
     }
 
     /// Returns the bounds set since the last call, if any. Called by the writer.
-    func takeBounds() -> JournalFile.Bounds? {
+    func dequeueBounds() -> JournalFile.Bounds? {
         state.withLock { state in
             defer { state.bounds = nil }
             return state.bounds

@@ -6,7 +6,7 @@ internal import GatewaySupport
 /// Runs once, with the journal's lock held, before the journal is written.
 struct JournalRecovery {
     /// The result of recovery.
-    struct Found {
+    struct Recovered {
         /// The end of the chain.
         var chain = JournalChain.beginning
         /// The entries to write before any other.
@@ -22,14 +22,14 @@ struct JournalRecovery {
 
     /// The maximum length of an incomplete end. A crash loses at most one batch that was not synchronized; more is
     /// damage.
-    static let longestTornTail = JournalWriter.batchBytes * 2
+    static let maximumTornBytes = JournalWriter.batchBytes * 2
 
     /// Repairs the last segment and collects the intents without outcomes.
     ///
     /// Throws if the journal cannot be read, or has damage that a crash does not explain. Continuing would hide that
     /// damage.
-    func run() throws(FileFailure) -> Found {
-        var found = Found()
+    func run() throws(FileFailure) -> Recovered {
+        var found = Recovered()
         var segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
         try rejectNewerFormat(segments)
         var torn = 0
@@ -40,7 +40,7 @@ struct JournalRecovery {
             }
             let end = try endOfLastLine(in: bytes, last)
             torn += max(0, JournalContent.end(of: bytes) - end.offset)
-            try cut(bytes, at: end.offset, of: last)
+            try truncate(bytes, at: end.offset, of: last)
             if let chain = end.chain {
                 found.chain = chain
                 break
@@ -99,7 +99,7 @@ struct JournalRecovery {
         var isBeforeTheBatch = false
         while !isBeforeTheBatch, let line = lines.next() {
             let reader = JournalLineReader(bytes: line)
-            isBeforeTheBatch = content - line.startIndex > Self.longestTornTail
+            isBeforeTheBatch = content - line.startIndex > Self.maximumTornBytes
             guard reader.verifiedHash != nil else { continue }
             start = line
             time = time ?? reader.text("at")
@@ -111,7 +111,7 @@ struct JournalRecovery {
         {
             return follow(JournalChain(next: number + 1, hash: hash), in: bytes, from: start)
         }
-        guard content <= Self.longestTornTail else {
+        guard content <= Self.maximumTornBytes else {
             throw FileFailure(unfit: path(segment), "is damaged; the damage is larger than a crash can cause")
         }
         return (0, nil)
@@ -136,7 +136,7 @@ struct JournalRecovery {
 
     /// Truncates the segment at the offset after saving the removed bytes, without preallocated line feeds, to another
     /// file. Removes the segment if no bytes remain.
-    private func cut(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
+    private func truncate(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
         let content = JournalContent.end(of: bytes)
         if offset < content { try saveAside(bytes[offset..<content], of: segment) }
         if offset == 0 {
@@ -155,5 +155,34 @@ struct JournalRecovery {
             aside = "\(directory)/torn-\(JournalSegmentName.digits(of: segment.first))-\(attempt).bin"
         }
         try PrivateFiles.write(Array(bytes), toNew: aside)
+    }
+}
+
+extension JournalRecovery {
+    /// Compares the journal with the checkpoint stored in the ledger.
+    ///
+    /// If the journal ends before the line of the checkpoint, it was deleted, truncated, or replaced by an older copy.
+    /// No number is used twice, so the next line then gets the number after the checkpoint's.
+    func compare(_ found: inout Recovered, with known: StoredCheckpoint) throws(FileFailure) {
+        guard known.number < .max else { return }
+        if known.number >= found.chain.next {
+            let missing = found.chain.next...known.number
+            found.missing = missing
+            found.chain = JournalChain(next: known.number + 1, hash: known.hash)
+            found.loss =
+                "lines \(missing.lowerBound) to \(missing.upperBound) are missing; the ledger has a checkpoint of "
+                + "\(known.time) in line \(known.number)"
+        } else if try hash(ofLine: known.number) != known.hash {
+            found.entries.append(.checkpointMismatch(known.number))
+            found.loss =
+                "line \(known.number) is missing or does not match the ledger's checkpoint of \(known.time)"
+        }
+    }
+
+    /// Returns the hash of the line with the number; nil if the line is missing.
+    private func hash(ofLine number: UInt64) throws(FileFailure) -> SHA256.Digest? {
+        let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        guard let segment = segments.last(where: { $0.first <= number }) else { return nil }
+        return SegmentTail(number: number, in: try files.read(path(segment)))?.hash
     }
 }

@@ -18,10 +18,10 @@ extension JournalWriter {
         delay = .zero
         settings.logger.error("Journal write failed", metadata: ["detail": "\(reason.detail)"])
         // Set the outage before resuming callers, so that they find the reason and no record is accepted in between.
-        rejected += queue.set(.failure(reason))
+        rejected += queue.setOutage(.failure(reason))
         let waiting = unwritten.filter { $0.waiter != nil }
         rejected += waiting.reduce(0) { $0 + $1.entry.lines }
-        queue.putBack(unwritten.filter { $0.waiter == nil }, dropped: dropped)
+        queue.requeue(unwritten.filter { $0.waiter == nil }, dropped: dropped)
         queue.fail(waiting, reason)
     }
 
@@ -44,8 +44,8 @@ extension JournalWriter {
             segment = try newSegment(startingWith: batch.bytes)
             recordedLosses += records
         } catch {
-            delay = min(max(delay * 2, settings.shortestDelay), settings.longestDelay)
-            queue.set(.failure(error))
+            delay = min(max(delay * 2, settings.initialRetryDelay), settings.maximumRetryDelay)
+            queue.setOutage(.failure(error))
             settings.logger.debug("Journal write failed again", metadata: ["detail": "\(error.detail)"])
             return
         }
@@ -53,7 +53,7 @@ extension JournalWriter {
         unrecordedLosses = []
         delay = .zero
         // Logged after the end of the outage: a reader of the log finds records accepted.
-        queue.set(nil)
+        queue.setOutage(nil)
         settings.logger.notice("Journal writing resumed", metadata: ["rejected": "\(rejected)"])
         rejected = 0
         resetSpaceCheck()
@@ -74,4 +74,53 @@ extension JournalWriter {
             throw JournalUnavailable(error.description)
         }
     }
+}
+
+extension JournalWriter {
+    /// Applies changed bounds. Runs between two batches.
+    func apply(_ bounds: JournalFile.Bounds) {
+        settings.minimumFree = bounds.minimumFree
+        settings.keep = bounds.keep
+        settings.keepBytes = bounds.keepBytes
+        // Check both again with the new bounds.
+        (lastSpaceCheck, lastRetentionCheck, lastAgeCheck) = (nil, nil, nil)
+        if bounds.minimumFree == 0, lacksSpace {
+            lacksSpace = false
+            queue.setOutage(nil)
+        }
+    }
+
+    /// Checks the free space, at most once a second.
+    func checkSpace() {
+        let now = settings.clocks.monotonic()
+        if let lastSpaceCheck, now.nanoseconds - lastSpaceCheck.nanoseconds < 1_000_000_000 { return }
+        lastSpaceCheck = now
+        settings.metrics.segmentBytes.set(Int64(clamping: closed.bytes + (segment?.written.size ?? 0)))
+        let found = spaceOutage()
+        guard settings.minimumFree > 0 else { return }
+        let lackedSpace = lacksSpace
+        lacksSpace = found != nil
+        if let found, !lackedSpace {
+            settings.logger.error("Journal is short of disk space", metadata: ["detail": "\(found.reason.detail)"])
+        }
+        queue.setOutage(found)
+        // Logged after the end of the outage: a reader of the log finds records accepted.
+        if lackedSpace, !lacksSpace { settings.logger.notice("Journal has enough disk space again") }
+    }
+
+    private func spaceOutage() -> JournalQueue.Outage? {
+        do throws(FileFailure) {
+            let free = try files.freeBytes(at: settings.directory)
+            settings.metrics.freeBytes.set(Int64(clamping: free))
+            guard free < UInt64(clamping: settings.minimumFree) else { return nil }
+            return .space(
+                JournalUnavailable(
+                    "\(free) bytes are free at \(settings.directory), at least \(settings.minimumFree) are required"))
+        } catch {
+            return .space(JournalUnavailable(error.description))
+        }
+    }
+
+    /// Makes the next call of `checkSpace()` check the free space.
+    func resetSpaceCheck() { lastSpaceCheck = nil }
 }

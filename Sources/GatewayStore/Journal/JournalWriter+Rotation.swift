@@ -15,7 +15,7 @@ extension JournalWriter {
         }
         if let segment {
             closed.add(segment, before: chain.next)
-            segment.end()
+            segment.close()
         }
         segment = nil
         do throws(FileFailure) {

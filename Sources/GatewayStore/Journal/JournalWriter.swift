@@ -57,7 +57,7 @@ final class JournalWriter {
     ///   - lock: The lock held on the directory.
     init(
         queue: JournalQueue, files: any JournalFileSystem, settings: JournalFile.Configuration,
-        begun: JournalFile.Begun, lock: LockFile
+        begun: JournalFile.Opened, lock: LockFile
     ) {
         let batch = begun.batch
         self.lock = lock
@@ -78,7 +78,7 @@ final class JournalWriter {
     /// Writes until the journal is closed, then writes a `stop` record.
     func run() {
         checkSpace()
-        retire()
+        enforceRetention()
         while true {
             if segment == nil {
                 queue.sleep(atMost: delay)
@@ -86,8 +86,8 @@ final class JournalWriter {
             } else {
                 queue.waitForWork(atMost: idleTimeout)
             }
-            if let bounds = queue.takeBounds() { apply(bounds) }
-            // Read this before emptying the queue. After a close request only notes are added, and `take()` below
+            if let bounds = queue.dequeueBounds() { apply(bounds) }
+            // Read this before emptying the queue. After a close request only notes are added, and `dequeueAll()` below
             // returns the last of them.
             let isClosing = queue.isClosing
             // Try once more after the close request, even if earlier attempts failed.
@@ -97,10 +97,10 @@ final class JournalWriter {
                 inspectClosedSegments()
             }
             if segment != nil {
-                let (items, dropped) = queue.take()
+                let (items, dropped) = queue.dequeueAll()
                 write(items, dropped: dropped)
                 if items.isEmpty { inspectOpenSegment() }
-                if !isClosing { retire() }
+                if !isClosing { enforceRetention() }
             }
             if isClosing { return finish() }
         }
@@ -110,7 +110,7 @@ final class JournalWriter {
     /// file.
     private var idleTimeout: Duration? {
         var waits = [settings.watchInterval]
-        if lacksSpace { waits.append(settings.longestDelay) }
+        if lacksSpace { waits.append(settings.maximumRetryDelay) }
         if let signer {
             // The minimum prevents a busy loop while the clock does not advance.
             let due = signer.wait(now: settings.clocks.monotonic())
@@ -129,11 +129,11 @@ final class JournalWriter {
             // The segment is damaged. Record the loss and the stop in another one.
             repair()
             if segment != nil {
-                let (items, dropped) = queue.take()
+                let (items, dropped) = queue.dequeueAll()
                 write(items, dropped: dropped, last: true)
             }
         }
-        segment?.end()
+        segment?.close()
         segment = nil
         for copier in copiers { copier.close() }
     }
@@ -151,7 +151,7 @@ final class JournalWriter {
                 return
             }
         }
-        if dropped > 0 || !rest.isEmpty { queue.putBack(Array(rest), dropped: dropped) }
+        if dropped > 0 || !rest.isEmpty { queue.requeue(Array(rest), dropped: dropped) }
     }
 
     /// Writes one batch and resumes its callers. Returns the items that did not fit.

@@ -64,7 +64,7 @@ struct OpenIntents {
 
     /// Returns the members that an outcome copies from its intent; nil if the line is not genuine.
     private static func members(of line: JournalLineReader) -> [UInt8]? {
-        guard line.verifiedHash != nil, let members = line.factMembers,
+        guard line.verifiedHash != nil, let members = line.intentMembers,
             (try? JSONParser().parse(Array(line.bytes).span)) != nil
         else { return nil }
         return members

@@ -11,6 +11,7 @@ struct SegmentReader {
         descriptor = try PrivateFiles.openRegular(path, O_RDONLY)
     }
 
+    /// Closes the file.
     func close() { _ = Glibc.close(descriptor) }
 
     /// Returns at most `count` bytes from the offset on.

@@ -21,7 +21,7 @@ struct SystemFileSystem: JournalFileSystem {
         }
     }
 
-    func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
+    func truncate(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileFailure("ftruncate", path) }
     }
 

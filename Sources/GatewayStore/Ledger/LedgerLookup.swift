@@ -33,7 +33,7 @@ extension LedgerTables {
         case .delete(let user, let label):
             // A reservation does not count as owned. Any user can reserve an id by naming an unbound handle, and the
             // backend may have had a registration with that id before the gateway existed.
-            guard let meant = try meaning(of: label, to: user), meant.owner == user, meant.isBound else {
+            guard let meant = try registration(labelled: label, to: user), meant.owner == user, meant.isBound else {
                 return LedgerLookup(decision: .notOwned)
             }
             return LedgerLookup(decision: .owned(meant.id), registration: meant.id)
@@ -71,7 +71,7 @@ extension LedgerTables {
             }
             return found(.ownershipTransfer(bound.id, from: bound.owner), bound.id)
         }
-        guard let meant = try meaning(of: label, to: user), meant.owner == user else {
+        guard let meant = try registration(labelled: label, to: user), meant.owner == user else {
             return found(.notRegistered, nil)
         }
         switch meant.state {

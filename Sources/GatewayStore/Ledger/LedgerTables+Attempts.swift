@@ -8,7 +8,7 @@ internal import GatewaySupport
 extension LedgerTables {
     /// How long after the request the backend may still carry out an update that it has not responded to, in
     /// microseconds: 5 minutes. Retries inside a backend last up to 1 minute.
-    static let lateness: Int64 = 300_000_000
+    static let lateUpdatePeriod: Int64 = 300_000_000
 
     /// Stores the attempt of the claim's user to register a device under the id, and binds the handle to that id.
     func prepare(
@@ -33,13 +33,13 @@ extension LedgerTables {
             replaces = true
             // An earlier attempt of this call sent this id to the backend, and may have succeeded.
             let isOfThisCall = try replacedID != updated && hasAttempt(replacedID, of: user)
-            try remove(row, inFavourOf: id, now: task.now)
+            try remove(row, replacedBy: id, now: task.now)
             if isOfThisCall {
                 try putOrphan(OrphanRegistration(id: replacedID, handle: nil, reason: .superseded, owner: user))
             }
         }
         if wasReserved {
-            try put(
+            try store(
                 Registration(
                     id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
                     lastSeen: task.now))
@@ -72,8 +72,8 @@ extension LedgerTables {
         }
         row.state = .reserved
         row.account = nil
-        try put(row)
-        try keepReservations(task.limits.reservations, of: user)
+        try store(row)
+        try limitReservations(task.limits.reservations, of: user)
     }
 
     /// Removes the user's own attempt after a response, and other users' attempts that the backend can no longer carry
@@ -81,14 +81,14 @@ extension LedgerTables {
     func forgetAttempts(on id: RegistrationID, by user: UserName, now: WallTime) throws {
         try execute(
             sql: "DELETE FROM update_attempt WHERE registration = ? AND (user = ? OR at <= ?)",
-            arguments: [id.text, user.text, now.adding(-Self.lateness).microseconds])
+            arguments: [id.text, user.text, now.adding(-Self.lateUpdatePeriod).microseconds])
     }
 
     /// Returns whether the backend may still carry out an update of the registration that it has not responded to.
-    func mayYetBeUpdated(_ id: RegistrationID, now: WallTime) throws -> Bool {
+    func hasPendingUpdate(_ id: RegistrationID, now: WallTime) throws -> Bool {
         try firstRow(
             sql: "SELECT 1 FROM update_attempt WHERE registration = ? AND at > ?",
-            arguments: [id.text, now.adding(-Self.lateness).microseconds]) != nil
+            arguments: [id.text, now.adding(-Self.lateUpdatePeriod).microseconds]) != nil
     }
 
     private func hasAttempt(_ id: RegistrationID, of user: UserName) throws -> Bool {

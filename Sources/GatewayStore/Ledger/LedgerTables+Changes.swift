@@ -28,13 +28,13 @@ extension LedgerTables {
         switch (change, task.request) {
         case (.reserved(let id, _), .create(let user, _)):
             try reserve(id, for: user, task)
-            return try keep(id, task)
+            return try keepUnlessRevoked(id, task)
         case (.registered(let id, let replaced), .update(let user, let label, _, let account)):
             try register(id, replacing: replaced, for: user, by: account, label: label, task)
-            return try keep(id, task)
+            return try keepUnlessRevoked(id, task)
         case (.unresolved(let id), .update):
             try storeUnknownOutcome(id, for: task)
-            return try keep(id, task)
+            return try keepUnlessRevoked(id, task)
         case (.undone(let attempt), .update):
             try undo(attempt, for: task)
             return true
@@ -48,7 +48,7 @@ extension LedgerTables {
         case (.unconfirmed(let id), .delete) where task.decision == .owned(id),
             (.unconfirmed(let id), .sweep) where task.decision.allowsSweep(of: id):
             try mark(id, task)
-            guard try isUnconfirmedForLong(id, now: task.now) else { return false }
+            guard try recordUnconfirmedDeletion(id, now: task.now) else { return false }
             return try delete(id, task)
         case (.reserved, _), (.registered, _), (.unresolved, _), (.undone, _), (.deleted, _), (.deleting, _),
             (.unconfirmed, _):
@@ -60,7 +60,7 @@ extension LedgerTables {
     /// a later revocation has its own transaction after this one and finds the registration.
     ///
     /// - Returns: Whether the registration is kept.
-    private func keep(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
+    private func keepUnlessRevoked(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
         guard task.isRevoked() else { return true }
         try markForDeletion(id, because: .revoked)
         return false
@@ -69,7 +69,7 @@ extension LedgerTables {
     /// Removes a registration that the backend has deleted, unless a running call or a late update may create it again.
     private func delete(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
         if task.isAhead { return false }
-        if try mayYetBeUpdated(id, now: task.now) {
+        if try hasPendingUpdate(id, now: task.now) {
             try mark(id, task)
             return false
         }
@@ -84,7 +84,7 @@ extension LedgerTables {
         guard !task.isAhead, var row = try registration(id), row.isBound else { return }
         row.state = .deleting
         row.reason = row.reason ?? .givenUp
-        try put(row)
+        try store(row)
     }
 
     private func reserve(_ id: RegistrationID, for user: UserName, _ task: LedgerTask) throws {
@@ -96,23 +96,23 @@ extension LedgerTables {
         let now = task.now
         let existing = try registration(id)
         if let handle, let bound = try registration(boundTo: handle) {
-            if bound.id == id { return try seen(bound, now) }
+            if bound.id == id { return try updateLastSeen(bound, now) }
             if let existing, existing.isBound { throw Self.heldElsewhere }
-            try remove(bound, inFavourOf: id, now: now)
-            try put(
+            try remove(bound, replacedBy: id, now: now)
+            try store(
                 Registration(
                     id: id, owner: user, account: bound.account, handle: handle, state: bound.state,
                     created: bound.created, lastSeen: now, reason: bound.reason,
                     importUnconfirmed: bound.importUnconfirmed))
-            return try keepLabels(task.limits.labels, of: user)
+            return try limitLabels(task.limits.labels, of: user)
         }
         if let existing, existing.isBound {
             // The backend returned an id that it has returned before. The id keeps its owner.
-            return existing.owner == user ? try seen(existing, now) : ()
+            return existing.owner == user ? try updateLastSeen(existing, now) : ()
         }
         let created = existing.flatMap { $0.owner == user ? $0.created : nil } ?? now
-        try put(Registration(id: id, owner: user, handle: handle, state: .reserved, created: created, lastSeen: now))
-        try keepReservations(task.limits.reservations, of: user)
+        try store(Registration(id: id, owner: user, handle: handle, state: .reserved, created: created, lastSeen: now))
+        try limitReservations(task.limits.reservations, of: user)
     }
 
     private func register(
@@ -123,8 +123,10 @@ extension LedgerTables {
             throw LedgerUnavailable("the change does not fit the claim")
         }
         let stood = task.decision.updated
-        if label == id, replaced == nil || replaced == id, try seenAgain(id, of: user, by: account, handle, task.now) {
-            return try keepRegistrations(task.limits.registrations, of: user)
+        if label == id, replaced == nil || replaced == id,
+            try refreshLastSeen(id, of: user, by: account, handle, task.now)
+        {
+            return try limitRegistrations(task.limits.registrations, of: user)
         }
         let existing = try registration(id)
         if let existing, existing.isBound, existing.handle != handle, stood != id { throw Self.heldElsewhere }
@@ -133,20 +135,20 @@ extension LedgerTables {
             guard let lost, lost != id, let row = try registration(lost) else { continue }
             guard lost == stood || row.handle == handle || !row.isBound else { throw Self.replacesForeign }
             created = created ?? row.created
-            try remove(row, inFavourOf: id, now: task.now)
+            try remove(row, replacedBy: id, now: task.now)
         }
         if label != id {
             // The label was reserved and is now another registration, so the reservation is obsolete.
             if let used = try registration(label), used.owner == user, !used.isBound { try remove(label) }
-            try remember(label, of: user, as: id, now: task.now)
+            try storeLabel(label, of: user, as: id, now: task.now)
         }
-        try put(
+        try store(
             Registration(
                 id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
                 lastSeen: task.now))
         if existing?.isInDoubt == true { try forgetAttempts(on: id, by: user, now: task.now) }
-        try keepLabels(task.limits.labels, of: user)
-        try keepRegistrations(task.limits.registrations, of: user)
+        try limitLabels(task.limits.labels, of: user)
+        try limitRegistrations(task.limits.registrations, of: user)
         if case .ownershipTransfer(_, let former) = task.decision {
             try countOwnershipTransfer(
                 of: handle, from: former, to: user, now: task.now,

@@ -17,7 +17,7 @@ extension LedgerTables {
     }
 
     /// Marks for deletion all but the user's `count` most recently seen registrations.
-    func keepRegistrations(_ count: Int, of user: UserName) throws {
+    func limitRegistrations(_ count: Int, of user: UserName) throws {
         // The count needs only an index; the rows are read only if some must be marked.
         let live = try self.count(
             sql: "SELECT count(*) FROM registration WHERE owner = ? AND state = 'live'", arguments: [user.text])
@@ -34,7 +34,7 @@ extension LedgerTables {
     /// Stores the time since which the backend has not confirmed the deletion, unless it is stored already.
     ///
     /// - Returns: Whether that time is at least `confirmationPeriod` ago.
-    func isUnconfirmedForLong(_ id: RegistrationID, now: WallTime) throws -> Bool {
+    func recordUnconfirmedDeletion(_ id: RegistrationID, now: WallTime) throws -> Bool {
         var since = now
         for table in ["registration", "stray"] {
             try execute(
@@ -46,6 +46,7 @@ extension LedgerTables {
         return since.adding(SQLiteLedger.confirmationPeriod) <= now
     }
 
+    /// Returns at most `limit` registrations that are marked for deletion or have no owner, in the order of their ids.
     func pendingDeletion(limit: Int) throws -> [RegistrationID] {
         try String.fetchAll(
             database,

@@ -59,6 +59,7 @@ struct LedgerTables {
         try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) ?? 0
     }
 
+    /// Returns the registration with the id, if any.
     func registration(_ id: RegistrationID) throws -> Registration? {
         try firstRow(sql: "\(Self.selectRegistration) WHERE id = ?", arguments: [id.text])
             .map(Registration.init(row:))
@@ -74,7 +75,7 @@ struct LedgerTables {
 
     /// Returns the registration that the label stands for in the user's requests, regardless of its owner: the one
     /// stored for the label, or else the registration with that id.
-    func meaning(of label: RegistrationID, to user: UserName) throws -> Registration? {
+    func registration(labelled label: RegistrationID, to user: UserName) throws -> Registration? {
         let remembered = try firstRow(
             sql: """
                 \(Self.selectRegistration)
@@ -84,7 +85,8 @@ struct LedgerTables {
         return try remembered.map(Registration.init(row:)) ?? registration(label)
     }
 
-    func put(_ row: Registration) throws {
+    /// Inserts or replaces a registration.
+    func store(_ row: Registration) throws {
         try execute(
             sql: """
                 INSERT INTO registration
@@ -110,7 +112,7 @@ struct LedgerTables {
 
     /// Updates only the time at which a bound registration was last seen. Writing the whole row would also write its
     /// indexes, and with many registrations each index entry lies on a different page.
-    func seen(_ row: Registration, _ now: WallTime) throws {
+    func updateLastSeen(_ row: Registration, _ now: WallTime) throws {
         try execute(
             sql: "UPDATE registration SET last_seen = ? WHERE id = ?", arguments: [now.microseconds, row.id.text])
         try forgetLabel(row.id, of: row.owner)
@@ -121,7 +123,7 @@ struct LedgerTables {
     ///
     /// - Returns: Whether the row matched and is live. False for an unconfirmed one, which the caller writes again and
     ///   thereby confirms.
-    func seenAgain(
+    func refreshLastSeen(
         _ id: RegistrationID, of owner: UserName, by account: Account?, _ handle: HandleKey, _ now: WallTime
     ) throws -> Bool {
         try execute(
@@ -152,15 +154,15 @@ struct LedgerTables {
     }
 
     /// Removes the row. Its labels, and its id in its owner's requests, then stand for `new`.
-    func remove(_ old: Registration, inFavourOf new: RegistrationID, now: WallTime) throws {
+    func remove(_ old: Registration, replacedBy new: RegistrationID, now: WallTime) throws {
         try execute(
             sql: "UPDATE label SET registration = ? WHERE registration = ?", arguments: [new.text, old.id.text])
         try remove(old.id)
-        try remember(old.id, of: old.owner, as: new, now: now)
+        try storeLabel(old.id, of: old.owner, as: new, now: now)
     }
 
     /// Stores that the label stands for the registration in the user's requests.
-    func remember(_ label: RegistrationID, of user: UserName, as registration: RegistrationID, now: WallTime) throws {
+    func storeLabel(_ label: RegistrationID, of user: UserName, as registration: RegistrationID, now: WallTime) throws {
         try execute(
             sql: """
                 INSERT INTO label (user, label, registration, used) VALUES (?, ?, ?, ?)
@@ -170,7 +172,7 @@ struct LedgerTables {
     }
 
     /// Converts rows to the public type, with the number of transfers after the time.
-    func publicRegistrations(_ rows: [Row], handOversAfter time: WallTime) throws -> [OwnedRegistration] {
+    func publicRegistrations(_ rows: [Row], transfersAfter time: WallTime) throws -> [OwnedRegistration] {
         try rows.map { row in
             let row = try Registration(row: row)
             return OwnedRegistration(
@@ -183,7 +185,7 @@ struct LedgerTables {
     }
 
     /// Removes all but the user's `count` newest reservations.
-    func keepReservations(_ count: Int, of user: UserName) throws {
+    func limitReservations(_ count: Int, of user: UserName) throws {
         try execute(
             sql: """
                 DELETE FROM registration WHERE rowid IN (
@@ -194,7 +196,7 @@ struct LedgerTables {
     }
 
     /// Removes all but the user's `count` most recently used labels.
-    func keepLabels(_ count: Int, of user: UserName) throws {
+    func limitLabels(_ count: Int, of user: UserName) throws {
         try execute(
             sql: """
                 DELETE FROM label WHERE rowid IN (

@@ -7,23 +7,23 @@ internal import Glibc
 // The journal's checkpoint in the ledger.
 extension SQLiteLedger: JournalCheckpointStore {
     /// Returns the journal's last checkpoint; nil if none is stored. Blocks.
-    public func journalCheckpoint() throws(LedgerUnavailable) -> KnownCheckpoint? {
+    public func journalCheckpoint() throws(LedgerUnavailable) -> StoredCheckpoint? {
         do { return try database.read { try LedgerTables($0).journalCheckpoint() } } catch {
             throw .init(describing: error)
         }
     }
 
     /// Stores the checkpoint and replaces the previous one. Blocks; must not be called on an event loop.
-    public func keep(_ checkpoint: KnownCheckpoint) throws(LedgerUnavailable) {
+    public func store(_ checkpoint: StoredCheckpoint) throws(LedgerUnavailable) {
         do {
-            try database.write { try LedgerTables($0).keep(checkpoint) }
+            try database.write { try LedgerTables($0).store(checkpoint) }
         } catch {
             throw .init(describing: error)
         }
     }
 }
 
-extension KnownCheckpoint {
+extension StoredCheckpoint {
     /// Reads the checkpoint from the ledger's file without locking the ledger, which a gateway may have open. Nil if
     /// the ledger does not exist or stores no checkpoint. Blocks; intended for commands.
     public init?(ledger file: String) throws(LedgerUnavailable) {
@@ -36,7 +36,7 @@ extension KnownCheckpoint {
             configuration.readonly = true
             configuration.busyMode = .timeout(5)
             let queue = try DatabaseQueue(path: copy?.file ?? file, configuration: configuration)
-            let read = try queue.read { database -> KnownCheckpoint? in
+            let read = try queue.read { database -> StoredCheckpoint? in
                 guard (5...LedgerSchema.version).contains(try LedgerSchema.version(of: database)) else { return nil }
                 return try LedgerTables(database).journalCheckpoint()
             }
@@ -50,16 +50,18 @@ extension KnownCheckpoint {
 }
 
 extension LedgerTables {
-    func journalCheckpoint() throws -> KnownCheckpoint? {
+    /// Returns the journal's last checkpoint; nil if none is stored.
+    func journalCheckpoint() throws -> StoredCheckpoint? {
         guard let row = try Row.fetchOne(database, sql: "SELECT number, hash, at FROM journal_checkpoint") else {
             return nil
         }
         guard let number = UInt64(exactly: row["number"] as Int64), let hash = SHA256.Digest(Array(row["hash"] as Data))
         else { throw LedgerUnavailable("the ledger contains an invalid journal checkpoint") }
-        return KnownCheckpoint(number: number, hash: hash, time: WallTime(microseconds: row["at"]))
+        return StoredCheckpoint(number: number, hash: hash, time: WallTime(microseconds: row["at"]))
     }
 
-    func keep(_ checkpoint: KnownCheckpoint) throws {
+    /// Stores the checkpoint and replaces the previous one.
+    func store(_ checkpoint: StoredCheckpoint) throws {
         try database.execute(
             sql: """
                 INSERT INTO journal_checkpoint (id, number, hash, at) VALUES (1, ?, ?, ?)

@@ -14,7 +14,7 @@ extension SQLiteLedger {
                     ORDER BY last_seen DESC, id
                     """,
                 arguments: [user.text])
-            return try tables.publicRegistrations(rows, handOversAfter: day)
+            return try tables.publicRegistrations(rows, transfersAfter: day)
         }
     }
 
@@ -46,7 +46,7 @@ extension SQLiteLedger {
             let rows = try Row.fetchAll(
                 tables.database, sql: "\(LedgerTables.selectRegistration) WHERE id > ? ORDER BY id LIMIT ?",
                 arguments: [after?.text ?? "", max(0, limit)])
-            return try tables.publicRegistrations(rows, handOversAfter: day)
+            return try tables.publicRegistrations(rows, transfersAfter: day)
         }
     }
 

@@ -80,7 +80,7 @@ public final class SQLiteLedger: Sendable {
             }
             try database.writeWithoutTransaction { try Self.makeDurable($0) }
             try database.write { try LedgerSchema.prepare($0, fingerprint: fingerprint, now: now) }
-            try Self.begin(database, file, state, now: now)
+            try Self.markOpen(database, file, state, now: now)
         } catch {
             throw Self.openingFailure(error, file)
         }
@@ -96,7 +96,7 @@ public final class SQLiteLedger: Sendable {
     /// Blocks.
     public func close() throws(LedgerUnavailable) {
         // If this fails, the ledger counts as not closed and the next start checks it.
-        let state = health.fault == nil ? try? Self.end(database, file) : nil
+        let state = health.fault == nil ? try? Self.markClosed(database, file) : nil
         do { try database.close() } catch { throw LedgerUnavailable(describing: error) }
         if var state {
             state.isClosed = true

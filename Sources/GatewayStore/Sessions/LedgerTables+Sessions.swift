@@ -27,7 +27,8 @@ extension LedgerTables {
         return table
     }
 
-    func put(_ session: Session) throws {
+    /// Inserts a session. Throws if a session with its id exists.
+    func store(_ session: Session) throws {
         try execute(
             sql: """
                 INSERT INTO session (id, user, login, authenticator, device, began, ends, renewed)
@@ -40,11 +41,13 @@ extension LedgerTables {
             ])
     }
 
+    /// Stores the time of a session's renewal.
     func renewSession(_ id: SessionID, at now: WallTime) throws {
         try execute(
             sql: "UPDATE session SET renewed = ? WHERE id = ?", arguments: [now.microseconds, id.text])
     }
 
+    /// Removes the sessions with these ids.
     func removeSessions(_ ids: [SessionID]) throws {
         for id in ids { try execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text]) }
     }
@@ -88,6 +91,7 @@ extension LedgerTables {
         }
     }
 
+    /// Removes the sessions and revocations that expired before the time.
     func forgetSessions(before now: WallTime) throws {
         try execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.microseconds])
         // A negative end counts as unreadable and never ends.
@@ -103,6 +107,7 @@ extension LedgerTables {
             .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map(WallTime.init(microseconds:))
     }
 
+    /// Stores the confirmed time for the next start.
     func storeConfirmedTime(_ time: WallTime) throws {
         try execute(
             sql: """
@@ -112,6 +117,7 @@ extension LedgerTables {
             arguments: [Data(String(time.microseconds).utf8)])
     }
 
+    /// Decodes the column `user`. Throws if it is not a user name.
     static func user(_ row: Row) throws -> UserName {
         guard let user = UserName(canonical: try row.required("user", as: String.self)) else {
             throw LedgerUnavailable("the ledger contains an invalid user name")

@@ -23,7 +23,7 @@ public final class SessionRegister: SessionStore {
     /// The longest revocation of a single token, in microseconds: the longest lifetime of a token, a minute by which it
     /// may be dated ahead, and a minute for which it is accepted after its expiry. The `exp` of a token that an
     /// operator revokes is not verified and may be any number.
-    private static let longestRevocation = (SessionTable.memory + 60) * 1_000_000
+    private static let maximumRevocation = (SessionTable.memory + 60) * 1_000_000
 
     /// Reads sessions and revocations from the ledger. Blocks; called at startup.
     public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
@@ -92,7 +92,7 @@ public final class SessionRegister: SessionStore {
     /// - Returns: False if the user was revoked since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
         if wasRevoked(session.user, since: since) { return false }
-        try await ledger.write { try $0.put(session) }.get()
+        try await ledger.write { try $0.store(session) }.get()
         let gone: [SessionID]? = table.withLock { table in
             table.wasRevoked(session.user, since: since) ? nil : table.add(session)
         }
@@ -118,7 +118,7 @@ public final class SessionRegister: SessionStore {
     }
 
     /// Returns the user of a session that is closed in memory but not on disk; nil if there is none.
-    public func userOfUnwrittenEnd(_ id: SessionID) -> UserName? { unwritten.withLock { $0.sessions[id] } }
+    public func userOfUnwrittenClose(_ id: SessionID) -> UserName? { unwritten.withLock { $0.sessions[id] } }
 
     /// Stores a renewal, on disk first. Returns false if the session does not exist.
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
@@ -156,7 +156,7 @@ public final class SessionRegister: SessionStore {
             unwritten.withLock { $0.sessions[id] = user }
             return true
         }
-        guard isClosed || userOfUnwrittenEnd(id) == user else { return false }
+        guard isClosed || userOfUnwrittenClose(id) == user else { return false }
         try await writeUnwritten()
         return true
     }
@@ -176,7 +176,7 @@ public final class SessionRegister: SessionStore {
     /// Returns the time, limited to the latest one at which a token from now can still be accepted.
     private func limited(_ until: WallTime) -> WallTime {
         // If the clock was set back, the later time counts.
-        min(until, max(clocks.wall(), agreedTime).adding(Self.longestRevocation))
+        min(until, max(clocks.wall(), confirmedTime).adding(Self.maximumRevocation))
     }
 
     /// Revokes all access of the users, in memory only. The caller then writes the revocations to disk.
@@ -188,11 +188,11 @@ public final class SessionRegister: SessionStore {
     }
 
     /// The time by which records expire. See ``ConfirmedTime``.
-    public var agreedTime: WallTime { confirmed.withLock { $0.advance(clocks) } }
+    public var confirmedTime: WallTime { confirmed.withLock { $0.advance(clocks) } }
 
     /// Removes sessions and revocations that have expired by the confirmed time.
     public func forgetEnded() async throws(LedgerUnavailable) {
-        let now = agreedTime
+        let now = confirmedTime
         let end = now.adding(-Self.margin)
         table.withLock { $0.forget(before: end) }
         try await ledger.write {

@@ -83,9 +83,9 @@ extension AuditCommand {
         }
 
         /// Returns the checkpoint in the ledger. If the ledger cannot be read, the journal is verified without it.
-        private func knownCheckpoint(_ file: String) -> KnownCheckpoint? {
+        private func knownCheckpoint(_ file: String) -> StoredCheckpoint? {
             do throws(LedgerUnavailable) {
-                return try KnownCheckpoint(ledger: file)
+                return try StoredCheckpoint(ledger: file)
             } catch {
                 Console.printMessage(
                     "The journal cannot be compared with the checkpoint in the ledger: \(error.detail)")

@@ -180,7 +180,7 @@ struct EdgeRuleTests {
         for listed in [[], ["192.0.2.0/24", "127.0.0.2", "unix"]] {
             let configure: (inout ListenerConfiguration) -> Void = {
                 $0.address = .tcp(host: "0.0.0.0", port: 0)
-                $0.trust = TrustedProxies(proxies: listed.compactMap(AddressRange.init))
+                $0.trustedProxies = TrustedProxies(proxies: listed.compactMap(AddressRange.init))
             }
             try await EdgeFixture.run(configure: configure) { bench in
                 let address = try SocketAddress(ipAddress: "127.0.0.1", port: bench.listener.port ?? 0)
@@ -201,7 +201,7 @@ struct EdgeRuleTests {
     @Test("The gateway trusts a listed proxy") func theGatewayTrustsAListedProxy() async throws {
         let configure: (inout ListenerConfiguration) -> Void = {
             $0.address = .tcp(host: "0.0.0.0", port: 0)
-            $0.trust = TrustedProxies(proxies: ["127.0.0.1"].compactMap(AddressRange.init))
+            $0.trustedProxies = TrustedProxies(proxies: ["127.0.0.1"].compactMap(AddressRange.init))
         }
         try await EdgeFixture.run(configure: configure) { bench in
             let address = try SocketAddress(ipAddress: "127.0.0.1", port: bench.listener.port ?? 0)

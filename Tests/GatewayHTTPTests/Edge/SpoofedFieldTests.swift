@@ -174,7 +174,7 @@ struct SpoofedFieldTests {
     func noSpoofedFieldReachesTheBackendOverHTTP2() async throws {
         for credential in Self.credentials {
             try await EdgeFixture.run {
-                $0.speaksHTTP2 = true
+                $0.supportsHTTP2 = true
             } adjust: {
                 $0.credential = credential
             } _: { bench in

@@ -33,12 +33,12 @@ struct TraceTests {
         }
 
         func configure(_ configuration: inout ListenerConfiguration) {
-            configuration.speaksHTTP2 = true
+            configuration.supportsHTTP2 = true
             // Encryption is not part of this test.
             configuration.plaintextCredentials = true
             let proxies = self == .unknown ? ["192.0.2.0/24"] : ["127.0.0.1", "10.0.0.0/8"]
-            configuration.trust.proxies = proxies.compactMap(AddressRange.init)
-            configuration.trust.source =
+            configuration.trustedProxies.proxies = proxies.compactMap(AddressRange.init)
+            configuration.trustedProxies.source =
                 switch self {
                 case .listed, .unknown: .xForwardedFor
                 case .listedByTheStandard: .forwarded

@@ -40,11 +40,11 @@ import Testing
     func theLoopsOfAGroupWithTickCountersCountTheirTicks() async throws {
         let group = try await EventLoopScheduler.makeGroup(threads: 2)
         for loop in group.makeIterator() {
-            let before = try await loop.submit { EventLoopTick.current?.ended }.get()
+            let before = try await loop.submit { EventLoopTick.current?.completed }.get()
             // A task from another thread may run in the same tick as the previous one.
             var after = before
             for _ in 0..<1000 where after == before {
-                after = try await loop.submit { EventLoopTick.current?.ended }.get()
+                after = try await loop.submit { EventLoopTick.current?.completed }.get()
             }
             #expect(before != nil && after != before)
         }

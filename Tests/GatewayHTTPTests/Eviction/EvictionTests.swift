@@ -25,12 +25,12 @@ struct EvictionTests {
         var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
         configuration.connections.total = total
         configuration.tls = try tls.map { try ServerTLS($0.identity()) }
-        configuration.speaksHTTP2 = http2
-        let caps = ConnectionLimit(configuration.connections)
+        configuration.supportsHTTP2 = http2
+        let connectionLimit = ConnectionLimit(configuration.connections)
         let listener = try await Listener.start(
-            configuration: configuration, serving: serving, group: Self.group, caps: caps)
+            configuration: configuration, serving: serving, group: Self.group, connectionLimit: connectionLimit)
         do {
-            try await body(listener, caps)
+            try await body(listener, connectionLimit)
         } catch {
             await listener.close()
             throw error
@@ -48,7 +48,7 @@ struct EvictionTests {
         "A new connection closes an idle one when the limit is reached", arguments: [TestCertificate?.none, .one],
         [false, true])
     func aNewConnectionClosesAnIdleOneWhenTheLimitIsReached(_ tls: TestCertificate?, _ http2: Bool) async throws {
-        try await run(total: 1, tls: tls, http2: http2) { listener, caps in
+        try await run(total: 1, tls: tls, http2: http2) { listener, connectionLimit in
             var before: RawConnection?
             // Each connection is on the next event loop, so that the idle one is first on the same loop and then on
             // another.
@@ -59,14 +59,14 @@ struct EvictionTests {
                 if let before { #expect(await before.receiveToEnd() == "") }
                 before = client
             }
-            #expect(caps.evicted.value == 7)
-            #expect(caps.refused.value == 0)
+            #expect(connectionLimit.evicted.value == 7)
+            #expect(connectionLimit.refused.value == 0)
         }
     }
 
     @Test("An idle HTTP/2 connection gets GOAWAY", arguments: [TestCertificate?.none, .one])
     func anIdleHTTP2ConnectionGetsGOAWAY(_ tls: TestCertificate?) async throws {
-        try await run(total: 1, tls: tls, http2: true) { listener, caps in
+        try await run(total: 1, tls: tls, http2: true) { listener, connectionLimit in
             let bench = HTTP2Fixture(listener: listener)
             func connect() async throws -> FrameClient {
                 tls == nil ? try await bench.connect() : try await bench.connectByTLS(protocols: ["h2"])
@@ -78,7 +78,7 @@ struct EvictionTests {
             try await second.send(.headers(1, HTTP2Fixture.get("/second")))
             #expect(await second.answer(on: 1).status == 200)
             #expect(await first.goAwayAtEnd() == 0)
-            #expect(caps.evicted.value == 1)
+            #expect(connectionLimit.evicted.value == 1)
         }
     }
 
@@ -90,7 +90,7 @@ struct EvictionTests {
             await mayAnswer.wait()
             return Response(status: 200, body: Array("done".utf8))
         }
-        try await run(total: 1, http2: http2, serving) { listener, caps in
+        try await run(total: 1, http2: http2, serving) { listener, connectionLimit in
             let (first, second): (RawConnection?, FrameClient?)
             if http2 {
                 (first, second) = (nil, try await HTTP2Fixture(listener: listener).connect())
@@ -104,19 +104,19 @@ struct EvictionTests {
             mayAnswer.raise()
             if let first { #expect(await first.receive(endingWith: "done").hasPrefix("HTTP/1.1 200")) }
             if let second { #expect(await second.answer(on: 1).body == "done") }
-            #expect(caps.evicted.value == 0)
-            #expect(caps.refused.value == 4)
+            #expect(connectionLimit.evicted.value == 0)
+            #expect(connectionLimit.refused.value == 4)
         }
     }
 
     @Test("A connection that was just accepted is not closed for a new one")
     func aConnectionThatWasJustAcceptedIsNotClosedForANewOne() async throws {
-        try await run(total: 1) { listener, caps in
+        try await run(total: 1) { listener, connectionLimit in
             let first = try await connect(listener, tls: nil)
             #expect(await (try connect(listener, tls: nil)).receiveToEnd() == "")
             try await first.send(Self.get("/a"))
             #expect(await first.receive(endingWith: "/a").hasSuffix("/a"))
-            #expect(caps.evicted.value == 0)
+            #expect(connectionLimit.evicted.value == 0)
         }
     }
 
@@ -125,38 +125,38 @@ struct EvictionTests {
         var limits = ListenerConfiguration.Connections()
         limits.perPeer = 1
         limits.total = 1
-        let caps = ConnectionLimit(limits)
+        let connectionLimit = ConnectionLimit(limits)
         let peer = Peer(address: .v4(1), text: "")
-        #expect(caps.admit(peer) == .admittedNearlyFull)
-        #expect(caps.admit(peer) == .tooManyOfPeer)
-        #expect(caps.admit(Peer(address: .v4(2), text: "")) == .full)
+        #expect(connectionLimit.admit(peer) == .admittedNearlyFull)
+        #expect(connectionLimit.admit(peer) == .tooManyOfPeer)
+        #expect(connectionLimit.admit(Peer(address: .v4(2), text: "")) == .full)
     }
 
     @Test("A connection that is being closed counts as free") func aConnectionThatIsBeingClosedCountsAsFree() {
         var limits = ListenerConfiguration.Connections()
         limits.total = 10
-        let caps = ConnectionLimit(limits)
+        let connectionLimit = ConnectionLimit(limits)
         let peers = (0..<11).map { Peer(address: .v4($0), text: "") }
-        for peer in peers[..<9] { #expect(caps.admit(peer) == .admitted) }
-        #expect(!caps.isNearlyFull)
-        #expect(caps.admit(peers[9]) == .admittedNearlyFull)
-        #expect(caps.isNearlyFull)
-        #expect(caps.admit(peers[10]) == .full)
-        caps.noteEviction()
-        #expect(!caps.isNearlyFull)
-        #expect(caps.admit(peers[10]) == .admittedNearlyFull)
-        #expect(caps.admit(peers[10]) == .full)
-        caps.release(peers[0])
-        #expect(caps.admit(peers[0]) == .full)
-        caps.release(peers[1])
-        #expect(!caps.isNearlyFull)
+        for peer in peers[..<9] { #expect(connectionLimit.admit(peer) == .admitted) }
+        #expect(!connectionLimit.isNearlyFull)
+        #expect(connectionLimit.admit(peers[9]) == .admittedNearlyFull)
+        #expect(connectionLimit.isNearlyFull)
+        #expect(connectionLimit.admit(peers[10]) == .full)
+        connectionLimit.noteEviction()
+        #expect(!connectionLimit.isNearlyFull)
+        #expect(connectionLimit.admit(peers[10]) == .admittedNearlyFull)
+        #expect(connectionLimit.admit(peers[10]) == .full)
+        connectionLimit.release(peers[0])
+        #expect(connectionLimit.admit(peers[0]) == .full)
+        connectionLimit.release(peers[1])
+        #expect(!connectionLimit.isNearlyFull)
     }
 
     @Test("The idle time is a quarter while the limit is nearly reached")
     func theIdleTimeIsAQuarterWhileTheLimitIsNearlyReached() throws {
         var limits = ListenerConfiguration.Connections()
         limits.total = 1
-        let caps = ConnectionLimit(limits)
+        let connectionLimit = ConnectionLimit(limits)
         let get = Self.get("/a")
         func seconds(_ connection: EmbeddedConnection) throws -> Int {
             try connection.send(get)
@@ -168,10 +168,10 @@ struct EvictionTests {
             }
             return seconds
         }
-        #expect(try seconds(EmbeddedConnection { $0.caps = caps }) == 60)
-        #expect(caps.admit(nil) == .admittedNearlyFull)
-        #expect(try seconds(EmbeddedConnection { $0.caps = caps }) == 15)
-        let http2 = try EmbeddedHTTP2Connection { $0.caps = caps }
+        #expect(try seconds(EmbeddedConnection { $0.connectionLimit = connectionLimit }) == 60)
+        #expect(connectionLimit.admit(nil) == .admittedNearlyFull)
+        #expect(try seconds(EmbeddedConnection { $0.connectionLimit = connectionLimit }) == 15)
+        let http2 = try EmbeddedHTTP2Connection { $0.connectionLimit = connectionLimit }
         try http2.begin()
         try http2.send(.headers(1, HTTP2Fixture.get("/a")))
         #expect(try http2.written() == ["200 on 1", "/a on 1"])

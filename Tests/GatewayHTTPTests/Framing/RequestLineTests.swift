@@ -52,7 +52,7 @@ import Testing
     func words(word: StaticString) {
         let bytes = Array("\(word)".utf8)
         func reads(_ text: [UInt8], _ range: Range<Int>? = nil) -> Bool {
-            text.span.reads(word, in: range ?? text.indices)
+            text.span.equalsIgnoringCase(word, in: range ?? text.indices)
         }
         #expect(reads(bytes) && reads(Array("\(word)".uppercased().utf8)))
         #expect(!reads(bytes.dropLast()) && !reads(bytes + [0x61]))

@@ -68,7 +68,7 @@ import Testing
     @Test("Connections take turns and share the frames of a tick")
     func manyConnections() throws {
         let (calls, turn) = (Calls(), EventLoopTick())
-        func endTick() { turn.end(at: .now(), tasksBegan: .now()) }
+        func endTick() { turn.complete(at: .now(), tasksBegan: .now()) }
         let first = try EmbeddedHTTP2Connection(calls.serving, tick: turn)
         let others = try (0..<19).map { _ in try EmbeddedHTTP2Connection(beside: first) }
         for connection in [first] + others {
@@ -107,7 +107,7 @@ import Testing
         let others = try (0..<19).map { _ in try EmbeddedHTTP2Connection(beside: first) }
         for connection in [first] + others {
             try connection.begin()
-            turn.end(at: .now(), tasksBegan: .now())
+            turn.complete(at: .now(), tasksBegan: .now())
         }
         for connection in [first] + others { try connection.receive(Self.gets(0..<40)) }
         let honest = try EmbeddedHTTP2Connection(beside: first)
@@ -116,7 +116,7 @@ import Testing
         let answer = try #require(try honest.channel.readOutbound(as: ByteBuffer.self))
         #expect(String(buffer: answer).hasPrefix("HTTP/1.1 200 "))
         while first.shared.turns.waitingBytes > 0 {
-            turn.end(at: .now(), tasksBegan: .now())
+            turn.complete(at: .now(), tasksBegan: .now())
             first.loop.advanceTime(by: TurnScheduler.pause)
         }
     }
@@ -162,7 +162,7 @@ import Testing
         second.channel.close(promise: nil)
         #expect(try Self.statuses(first).count == 40)
         #expect(first.shared.turns.waitingBytes == 0)
-        #expect(first.shared.reading.connections == 1)
+        #expect(first.shared.statistics.connections == 1)
     }
 
     @Test("A request waits for one turn of each other address, however many connections that has")

@@ -56,7 +56,7 @@ struct ListenerHTTP2Tests {
 
     @Test("Only HTTP/1.1 is supported unless configured otherwise")
     func onlyHTTP11IsSupportedUnlessConfiguredOtherwise() async throws {
-        try await HTTP2Fixture.run(speaksHTTP2: false) { bench in
+        try await HTTP2Fixture.run(supportsHTTP2: false) { bench in
             let client = try await RawConnection.connect(to: bench.listener.localAddress, group: HTTP2Fixture.group)
             try await client.send(String(decoding: FrameClient.preface, as: UTF8.self))
             #expect(await client.receiveToEnd().hasPrefix("HTTP/1.1 400 Bad Request\r\n"))

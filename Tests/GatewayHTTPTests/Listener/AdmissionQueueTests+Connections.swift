@@ -15,12 +15,12 @@ extension AdmissionQueueTests {
             await gate.pass()
             return Response(status: 200, body: Array(request.path.readableBytesView))
         }
-        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(most: 1) }
+        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(maximum: 1) }
         #expect(connection.shared.configuration.calls.admit())
         try connection.send(Self.get("/1") + Self.get("/2"))
         #expect(try connection.answers() == [])
-        #expect(connection.shared.waiting.count == 1 && connection.shared.callsInFlight == 0)
-        connection.shared.configuration.calls.leave()
+        #expect(connection.shared.admissionQueue.count == 1 && connection.shared.callsInFlight == 0)
+        connection.shared.configuration.calls.release()
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(connection.shared.callsInFlight == 1)
         // The second call starts when the first has completed.
@@ -39,7 +39,7 @@ extension AdmissionQueueTests {
             if request.path.readableBytes > 4 { await gate.pass() }
             return Response(status: 200, body: Array(request.path.readableBytesView))
         }
-        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(most: 1) }
+        let connection = try EmbeddedConnection(serving) { $0.calls = InFlightLimit(maximum: 1) }
         let calls = connection.shared.configuration.calls
         #expect(calls.admit())
         for _ in 0..<3 { try connection.send(Self.get("/own")) }
@@ -48,8 +48,8 @@ extension AdmissionQueueTests {
         for _ in 0..<calls.reserve { #expect(calls.admitToReserve()) }
         #expect(!calls.admitToReserve() && !calls.admit())
         try connection.send(Self.get("/own"))
-        #expect(connection.shared.waiting.count == 1)
-        for _ in 0...calls.reserve { calls.leave() }
+        #expect(connection.shared.admissionQueue.count == 1)
+        for _ in 0...calls.reserve { calls.release() }
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(try connection.answers() == ["200 /own"])
         #expect(calls.inFlight == 0)
@@ -57,33 +57,33 @@ extension AdmissionQueueTests {
 
     @Test("A connection whose queued call is rejected gets a response and stays open")
     func aConnectionWhoseQueuedCallIsRejectedGetsAResponseAndStaysOpen() throws {
-        let connection = try EmbeddedConnection { $0.calls = InFlightLimit(most: 1) }
+        let connection = try EmbeddedConnection { $0.calls = InFlightLimit(maximum: 1) }
         #expect(connection.shared.configuration.calls.admit())
         try connection.send(Self.get("/1"))
         connection.loop.advanceTime(by: .milliseconds(1050))
         #expect(try connection.answers() == ["503 overloaded"])
-        connection.shared.configuration.calls.leave()
+        connection.shared.configuration.calls.release()
         try connection.send(Self.get("/2"))
         #expect(try connection.answers() == ["200 /2"])
         // A call whose client leaves while it waits is never started and blocks nothing.
         #expect(connection.shared.configuration.calls.admit())
         try connection.send(Self.get("/3"))
         connection.channel.close(promise: nil)
-        connection.shared.configuration.calls.leave()
+        connection.shared.configuration.calls.release()
         connection.loop.advanceTime(by: .milliseconds(50))
-        #expect(connection.shared.waiting.count == 0 && connection.shared.configuration.calls.inFlight == 0)
+        #expect(connection.shared.admissionQueue.count == 0 && connection.shared.configuration.calls.inFlight == 0)
     }
 
     @Test("A queued HTTP/2 stream may be reset") func aQueuedHTTP2StreamMayBeReset() throws {
-        let connection = try EmbeddedHTTP2Connection { $0.calls = InFlightLimit(most: 1) }
+        let connection = try EmbeddedHTTP2Connection { $0.calls = InFlightLimit(maximum: 1) }
         let calls = connection.shared.configuration.calls
         #expect(calls.admit())
         try connection.begin()
         try connection.send(.headers(1, HTTP2Fixture.get("/1")), .headers(3, HTTP2Fixture.get("/3")))
         #expect(try connection.written() == [])
-        #expect(connection.shared.waiting.count == 2)
+        #expect(connection.shared.admissionQueue.count == 2)
         try connection.send(.reset(1))
-        calls.leave()
+        calls.release()
         connection.loop.advanceTime(by: .milliseconds(50))
         #expect(try connection.written() == ["200 on 3", "/3 on 3"])
         #expect(calls.admit())

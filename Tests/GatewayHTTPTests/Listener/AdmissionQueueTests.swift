@@ -13,7 +13,7 @@ import Testing
     }
 
     private let loop = EmbeddedEventLoop()
-    private let places = InFlightLimit(most: 2)
+    private let places = InFlightLimit(maximum: 2)
     private let record = Record()
     private let waiting: AdmissionQueue
 
@@ -31,7 +31,7 @@ import Testing
     }
 
     private func end() {
-        waiting.leave()
+        waiting.release()
         waiting.beginNext()
     }
 
@@ -130,7 +130,7 @@ import Testing
                                 return true
                             }, begin: {}, reject: {}))
                 }, reject: {}))
-        places.leave()
+        places.release()
         loop.advanceTime(by: .milliseconds(50))
         looks = 0
         for _ in 0..<5 { loop.advanceTime(by: .milliseconds(50)) }
@@ -157,7 +157,7 @@ import Testing
     @Test("Places that other loops release are found") func placesThatOtherLoopsReleaseAreFound() {
         #expect(places.admit() && places.admit())
         arrive(1)
-        places.leave()
+        places.release()
         #expect(taken() == [])
         loop.advanceTime(by: .milliseconds(50))
         #expect(taken() == ["1 begins"])
@@ -171,9 +171,9 @@ import Testing
     }
 
     @Test("The length of the queue is limited") func theLengthOfTheQueueIsLimited() {
-        for number in 0..<2 + AdmissionQueue.most + 1 { arrive(number) }
-        #expect(taken() == ["0 begins", "1 begins", "\(2 + AdmissionQueue.most) refused"])
-        #expect(waiting.count == AdmissionQueue.most)
+        for number in 0..<2 + AdmissionQueue.maximumLength + 1 { arrive(number) }
+        #expect(taken() == ["0 begins", "1 begins", "\(2 + AdmissionQueue.maximumLength) refused"])
+        #expect(waiting.count == AdmissionQueue.maximumLength)
     }
 
     /// Calls that complete as soon as they start must not recurse.
@@ -181,7 +181,7 @@ import Testing
         arrive(0)
         arrive(1)
         var begun = 0
-        for _ in 0..<AdmissionQueue.most {
+        for _ in 0..<AdmissionQueue.maximumLength {
             waiting.enqueue(
                 AdmissionQueue.Call(
                     isAwaited: { true },
@@ -191,16 +191,16 @@ import Testing
                     }, reject: {}))
         }
         end()
-        #expect(begun == AdmissionQueue.most)
+        #expect(begun == AdmissionQueue.maximumLength)
         #expect(places.inFlight == 1)
     }
 
     @Test("A call beyond the adaptive limit waits until a call completes or the limit increases")
     func theWindow() {
         let tick = EventLoopTick()
-        let waiting = AdmissionQueue(for: InFlightLimit(most: 200), on: loop, tick: tick)
+        let waiting = AdmissionQueue(for: InFlightLimit(maximum: 200), on: loop, tick: tick)
         var begun = 0
-        for _ in 0..<AdaptiveConcurrencyLimit.first {
+        for _ in 0..<AdaptiveConcurrencyLimit.initial {
             let isAdmitted = waiting.admit()
             #expect(isAdmitted)
         }
@@ -209,7 +209,7 @@ import Testing
             #expect(!isAdmitted)
             waiting.enqueue(AdmissionQueue.Call(isAwaited: { true }, begin: { begun += 1 }, reject: { begun = -1 }))
         }
-        waiting.leave()
+        waiting.release()
         waiting.beginNext()
         #expect(begun == 1 && waiting.count == 9)
         // The tick continues, so a timer within it changes nothing.
@@ -217,20 +217,20 @@ import Testing
         #expect(begun == 1)
         // Further ticks complete with almost no work.
         for turns in 1...4 {
-            tick.end(at: loop.now, tasksBegan: loop.now)
+            tick.complete(at: loop.now, tasksBegan: loop.now)
             loop.advanceTime(by: .milliseconds(1))
             #expect(begun == 1 + 2 * turns)
         }
-        tick.end(at: loop.now, tasksBegan: loop.now)
+        tick.complete(at: loop.now, tasksBegan: loop.now)
         loop.advanceTime(by: .milliseconds(1))
-        #expect(begun == 10 && waiting.count == 0 && waiting.inFlight == AdaptiveConcurrencyLimit.first + 9)
+        #expect(begun == 10 && waiting.count == 0 && waiting.inFlight == AdaptiveConcurrencyLimit.initial + 9)
         loop.advanceTime(by: .seconds(2))
         #expect(begun == 10)
     }
 
     @Test("An overload lasts until five seconds pass without a rejection")
     func overload() {
-        let calls = InFlightLimit(most: 1)
+        let calls = InFlightLimit(maximum: 1)
         func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(1) + .seconds(seconds) }
         #expect(calls.overloaded(now: at(0)) == nil)
         for second in stride(from: 10, through: 50, by: 4) { calls.recordRejection(at(Int64(second))) }

@@ -17,7 +17,7 @@ import Testing
             return Response(status: 200, body: Array(request.path.readableBytesView))
         }
         var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
-        configuration.calls = InFlightLimit(most: 1)
+        configuration.calls = InFlightLimit(maximum: 1)
         let calls = configuration.calls
         let group = MultiThreadedEventLoopGroup.singleton
         let listener = try await Listener.start(configuration: configuration, serving: serving, group: group)

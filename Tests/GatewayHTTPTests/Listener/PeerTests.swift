@@ -35,29 +35,29 @@ import Testing
         var limits = ListenerConfiguration.Connections()
         limits.perPeer = 1
         limits.total = 4
-        let caps = ConnectionLimit(limits)
+        let connectionLimit = ConnectionLimit(limits)
         let first = Peer(address: .v6(1, 1), text: "")
         let sameNetwork = Peer(address: .v6(1, 2), text: "")
         let local = Peer(address: .local, text: "")
-        #expect(caps.admit(first) == .admitted)
-        #expect(caps.admit(sameNetwork) == .tooManyOfPeer)
-        for _ in 0..<3 { #expect(caps.admit(local) != .full) }
-        #expect(caps.admit(Peer(address: .v4(1), text: "")) == .full)
-        caps.release(first)
-        #expect(caps.admit(sameNetwork) == .admittedNearlyFull)
+        #expect(connectionLimit.admit(first) == .admitted)
+        #expect(connectionLimit.admit(sameNetwork) == .tooManyOfPeer)
+        for _ in 0..<3 { #expect(connectionLimit.admit(local) != .full) }
+        #expect(connectionLimit.admit(Peer(address: .v4(1), text: "")) == .full)
+        connectionLimit.release(first)
+        #expect(connectionLimit.admit(sameNetwork) == .admittedNearlyFull)
     }
 
     @Test("An IPv6 network may have as many connections as four peers")
     func anIPv6NetworkMayHaveAsManyConnectionsAsFourPeers() {
         var limits = ListenerConfiguration.Connections()
         limits.perPeer = 2
-        let caps = ConnectionLimit(limits)
+        let connectionLimit = ConnectionLimit(limits)
         func peer(_ subnetwork: UInt64) -> Peer { Peer(address: .v6(0x2001_0DB8_0000_0000 + subnetwork, 1), text: "") }
-        for subnetwork in UInt64(0)..<8 { #expect(caps.admit(peer(subnetwork)) == .admitted) }
-        #expect(caps.admit(peer(8)) == .tooManyOfPeer)
-        #expect(caps.admit(peer(0x100)) == .admitted)
-        caps.release(peer(3))
-        #expect(caps.admit(peer(8)) == .admitted)
-        #expect(caps.admit(peer(9)) == .tooManyOfPeer)
+        for subnetwork in UInt64(0)..<8 { #expect(connectionLimit.admit(peer(subnetwork)) == .admitted) }
+        #expect(connectionLimit.admit(peer(8)) == .tooManyOfPeer)
+        #expect(connectionLimit.admit(peer(0x100)) == .admitted)
+        connectionLimit.release(peer(3))
+        #expect(connectionLimit.admit(peer(8)) == .admitted)
+        #expect(connectionLimit.admit(peer(9)) == .tooManyOfPeer)
     }
 }

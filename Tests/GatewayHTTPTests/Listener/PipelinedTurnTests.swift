@@ -61,7 +61,7 @@ import Testing
         try attacker.receive(Self.flood())
         attacker.loop.advanceTime(by: .seconds(1))
         #expect(try Self.responses(attacker) == 1 + TurnScheduler.unitsPerTick)
-        tick.end(at: .now(), tasksBegan: .now())
+        tick.complete(at: .now(), tasksBegan: .now())
         attacker.loop.advanceTime(by: .seconds(1))
         #expect(try Self.responses(attacker) == TurnScheduler.unitsPerTick)
     }
@@ -80,7 +80,7 @@ import Testing
         #expect(connection.isOpen)
         #expect(reads.count == 0)
         #expect(try Self.responses(connection) == count - 1)
-        tick.end(at: .now(), tasksBegan: .now())
+        tick.complete(at: .now(), tasksBegan: .now())
         connection.loop.advanceTime(by: .seconds(1))
         #expect(try Self.responses(connection) == 1)
         #expect(reads.count == 1)
@@ -129,7 +129,7 @@ import Testing
         first.loop.run()
         #expect(try Self.responses(first) == 20)
         #expect(try Self.responses(second) == 1)
-        #expect(first.shared.reading.connections == 1)
+        #expect(first.shared.statistics.connections == 1)
     }
 
     @Test("Pipelined requests and HTTP/2 frames share the bounds of a tick")
@@ -138,7 +138,7 @@ import Testing
         let first = try EmbeddedHTTP2Connection(tick: tick)
         let second = try EmbeddedHTTP2Connection(beside: first)
         try second.begin()
-        tick.end(at: .now(), tasksBegan: .now())
+        tick.complete(at: .now(), tasksBegan: .now())
         try first.receive(Self.flood())
         let frames = (0..<90).flatMap { FrameClient.Frame.headers(2 * $0 + 1, HTTP2Fixture.get("/a")).bytes }
         try second.receive(frames)

@@ -90,7 +90,7 @@ import Testing
 
     @Test("Free memory returns to the system after a peak")
     func returning() {
-        var watch = PeakDetector(least: 10)
+        var watch = PeakDetector(minimumDecrease: 10)
         let levels = [5, 20, 11, 10, 9, 30, 100, 80, 75, 60]
         var fallen: [Int] = []
         for level in levels where watch.hasFallen(to: level) { fallen.append(level) }

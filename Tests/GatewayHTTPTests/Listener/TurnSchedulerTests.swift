@@ -83,12 +83,12 @@ import Testing
         loop.advanceTime(by: TurnScheduler.pause)
         #expect(log.names == ["a"])
         for names in [["a", "b"], ["a", "b", "a"], ["a", "b", "a", "a"]] {
-            tick.end(at: .now(), tasksBegan: .now())
+            tick.complete(at: .now(), tasksBegan: .now())
             loop.advanceTime(by: TurnScheduler.pause)
             #expect(log.names == names)
         }
         #expect(scheduler.unitsForArrival() == 0)
-        tick.end(at: .now(), tasksBegan: .now())
+        tick.complete(at: .now(), tasksBegan: .now())
         #expect(scheduler.unitsForArrival() == TurnScheduler.unitsPerTurn)
         loop.end()
     }

@@ -84,8 +84,8 @@ import Testing
     @Test("A request that is read while a PROXY header is processed is served")
     func aRequestThatIsReadWhileAPROXYHeaderIsProcessedIsServed() throws {
         let connection = try EmbeddedHTTP2Connection { configuration in
-            configuration.speaksHTTP2 = false
-            configuration.trust = TrustedProxies(
+            configuration.supportsHTTP2 = false
+            configuration.trustedProxies = TrustedProxies(
                 proxies: [AddressRange("127.0.0.1")].compactMap(\.self), source: .proxyProtocol)
         }
         let header = Array("PROXY TCP4 192.0.2.1 10.0.0.1 4711 443\r\n".utf8)
@@ -101,6 +101,6 @@ import Testing
             FrameClient.preface + Frame.settings.bytes + Frame.headers(1, HTTP2Fixture.get("/1")).bytes,
             then: [Frame.headers(3, HTTP2Fixture.get("/3")).bytes], closes: true, on: connection)
         #expect(!connection.isOpen)
-        #expect(connection.shared.reading.connections == 0)
+        #expect(connection.shared.statistics.connections == 0)
     }
 }

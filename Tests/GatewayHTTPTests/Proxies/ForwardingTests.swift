@@ -177,7 +177,7 @@ import Testing
     ) throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.allowsCredentials)".utf8)) }
         let connection = try EmbeddedConnection(serving, allowsCredentials: false) {
-            $0.trust = TrustedProxies(proxies: listed.compactMap(AddressRange.init), source: source)
+            $0.trustedProxies = TrustedProxies(proxies: listed.compactMap(AddressRange.init), source: source)
         }
         try connection.send(
             "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n"
@@ -195,7 +195,7 @@ import Testing
     func localListener(_ fields: String, _ allowsPlaintext: Bool, _ expected: String) throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.allowsCredentials)".utf8)) }
         let connection = try EmbeddedConnection(serving, allowsCredentials: true) {
-            $0.trust = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
+            $0.trustedProxies = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
             $0.plaintextCredentials = allowsPlaintext
         }
         try connection.send("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n\(fields)\r\n")
@@ -212,7 +212,7 @@ import Testing
             ([], "X-Forwarded-For: 192.0.2.1\r\n", "127.0.0.1 true"),
         ] {
             let connection = try EmbeddedConnection(serving) {
-                $0.trust = TrustedProxies(proxies: listed.compactMap(AddressRange.init))
+                $0.trustedProxies = TrustedProxies(proxies: listed.compactMap(AddressRange.init))
             }
             try connection.send("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n")
             #expect(try connection.answers() == ["200 \(expected)"])
@@ -223,7 +223,7 @@ import Testing
     func theForwardingFieldsOfOneRequestDoNotApplyToTheNext() throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.allowsCredentials)".utf8)) }
         let connection = try EmbeddedConnection(serving, allowsCredentials: false) {
-            $0.trust = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
+            $0.trustedProxies = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
         }
         try connection.send(
             "GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\nX-Forwarded-Proto: https\r\n\r\n")
@@ -234,7 +234,7 @@ import Testing
     @Test("Forwarding fields in trailers are ignored") func trailersSayNothing() throws {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer)".utf8)) }
         let connection = try EmbeddedConnection(serving) {
-            $0.trust = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
+            $0.trustedProxies = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
         }
         try connection.send(
             "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n")

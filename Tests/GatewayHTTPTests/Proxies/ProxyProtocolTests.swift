@@ -24,7 +24,8 @@ struct ProxyProtocolTests {
         _ body: (Listener) async throws -> Void
     ) async throws {
         var configuration = ListenerConfiguration(address: .tcp(host: "0.0.0.0", port: 0))
-        configuration.trust = TrustedProxies(proxies: [AddressRange(listed)].compactMap(\.self), source: .proxyProtocol)
+        configuration.trustedProxies = TrustedProxies(
+            proxies: [AddressRange(listed)].compactMap(\.self), source: .proxyProtocol)
         configure(&configuration)
         let listener = try await Listener.start(
             configuration: configuration, serving: Self.serving, group: Self.group)
@@ -113,7 +114,7 @@ struct ProxyProtocolTests {
     @Test("The header precedes TLS and HTTP/2") func theHeaderPrecedesTLSAndHTTP2() async throws {
         try await run {
             $0.tls = try? ServerTLS(TestCertificate.one.identity())
-            $0.speaksHTTP2 = true
+            $0.supportsHTTP2 = true
         } _: { listener in
             let address = try SocketAddress(ipAddress: "127.0.0.1", port: listener.port ?? 0)
             let context = try TLSOffer(protocols: ["h2"]).context()
@@ -157,7 +158,7 @@ struct ProxyProtocolTests {
     func aTrustedProxyMayHaveMoreConnectionsThanAnAddress() async throws {
         try await run {
             $0.connections.perPeer = 1
-            $0.trust.source = .xForwardedFor
+            $0.trustedProxies.source = .xForwardedFor
         } _: { listener in
             let clients = [try await connect(listener), try await connect(listener), try await connect(listener)]
             for client in clients {

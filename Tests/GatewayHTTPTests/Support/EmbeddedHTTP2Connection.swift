@@ -26,7 +26,7 @@ final class EmbeddedHTTP2Connection {
     ) throws {
         let loop = EmbeddedEventLoop()
         var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
-        configuration.speaksHTTP2 = true
+        configuration.supportsHTTP2 = true
         configure(&configuration)
         let clocks = Clocks(monotonic: { .init(nanoseconds: 0) }, wall: { WallTime(seconds: 784_111_777) })
         let shared = ListenerLoop(
@@ -49,7 +49,8 @@ final class EmbeddedHTTP2Connection {
         channel = EmbeddedChannel(loop: loop)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
         let peer = Peer(address: .v4(address), text: "127.0.0.1")
-        try ConnectionSetup(channel: channel, loop: shared, peer: peer, caps: ConnectionLimit(.init())).start()
+        try ConnectionSetup(channel: channel, loop: shared, peer: peer, connectionLimit: ConnectionLimit(.init()))
+            .start()
     }
 
     deinit {

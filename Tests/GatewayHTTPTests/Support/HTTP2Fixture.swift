@@ -14,12 +14,12 @@ struct HTTP2Fixture {
     let listener: Listener
 
     static func run(
-        _ serving: any RequestResponder = echo, tls: TestCertificate? = nil, speaksHTTP2: Bool = true,
+        _ serving: any RequestResponder = echo, tls: TestCertificate? = nil, supportsHTTP2: Bool = true,
         configure: (inout ListenerConfiguration) -> Void = { _ in }, _ body: (HTTP2Fixture) async throws -> Void
     ) async throws {
         var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
         configuration.tls = try tls.map { try ServerTLS($0.identity()) }
-        configuration.speaksHTTP2 = speaksHTTP2
+        configuration.supportsHTTP2 = supportsHTTP2
         configure(&configuration)
         let listener = try await Listener.start(configuration: configuration, serving: serving, group: group)
         do {

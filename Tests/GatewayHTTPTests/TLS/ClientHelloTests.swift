@@ -21,7 +21,7 @@ import Testing
     }
 
     /// Returns the result for bytes that arrive at once.
-    private func reading(of bytes: ByteBuffer, supported: [String]) -> ClientHelloParser.Reading {
+    private func reading(of bytes: ByteBuffer, supported: [String]) -> ClientHelloParser.ParseResult {
         var parser = ClientHelloParser()
         return parser.parse(bytes, supported: supported)
     }
@@ -54,7 +54,7 @@ import Testing
             let part = try #require(hello.getSlice(at: hello.readerIndex, length: count))
             #expect(reading(of: part, supported: ["http/1.1"]) == .incomplete, "\(count)")
         }
-        let expected = isAcceptable ? ClientHelloParser.Reading.acceptable : .noCommonProtocol
+        let expected = isAcceptable ? ClientHelloParser.ParseResult.acceptable : .noCommonProtocol
         #expect(reading(of: hello, supported: ["http/1.1"]) == expected)
     }
 
@@ -68,7 +68,7 @@ import Testing
     @Test("Bytes that arrive one by one, in records of one byte, cost no more than one step each")
     func singleBytes() throws {
         let pieces = try fragmented(hello(["http/1.0"]), by: 1)
-        var (parser, reading) = (ClientHelloParser(), ClientHelloParser.Reading.incomplete)
+        var (parser, reading) = (ClientHelloParser(), ClientHelloParser.ParseResult.incomplete)
         for count in 1...pieces.readableBytes {
             let part = try #require(pieces.getSlice(at: pieces.readerIndex, length: count))
             #expect(reading == .incomplete)

@@ -67,7 +67,7 @@ import Testing
         #expect(reads.count == 0)
         loop.advanceTime(by: TurnScheduler.pause)
         #expect(try honest.readInbound(as: ByteBuffer.self) == nil)
-        tick.end(at: .now(), tasksBegan: .now())
+        tick.complete(at: .now(), tasksBegan: .now())
         loop.advanceTime(by: TurnScheduler.pause)
         #expect(try honest.readInbound(as: ByteBuffer.self) == hello)
         #expect(reads.count == 1)
@@ -76,7 +76,7 @@ import Testing
         // A connection that closes while its ClientHello waits takes no turn.
         let last = try #require(attackers.last)
         last.close(promise: nil)
-        tick.end(at: .now(), tasksBegan: .now())
+        tick.complete(at: .now(), tasksBegan: .now())
         loop.advanceTime(by: TurnScheduler.pause)
         #expect(try attackers.count { try $0.readInbound(as: ByteBuffer.self) != nil } == 199 - done)
     }

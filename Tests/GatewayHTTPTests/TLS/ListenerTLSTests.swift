@@ -79,8 +79,8 @@ struct ListenerTLSTests {
     @Test(
         "A client without a common protocol gets the alert for that",
         arguments: [TLSVersion.tlsv12, .tlsv13], [false, true])
-    func noCommonProtocol(_ version: TLSVersion, _ speaksHTTP2: Bool) async throws {
-        let configure: (inout ListenerConfiguration) -> Void = { $0.speaksHTTP2 = speaksHTTP2 }
+    func noCommonProtocol(_ version: TLSVersion, _ supportsHTTP2: Bool) async throws {
+        let configure: (inout ListenerConfiguration) -> Void = { $0.supportsHTTP2 = supportsHTTP2 }
         try await withListener(configure: configure) { listener, _ in
             let offer = TLSOffer(protocols: ["http/1.0", "spdy/3"], version: version)
             let error = await #expect(throws: (any Error).self) { try await connect(listener, offer) }

@@ -21,7 +21,7 @@ struct DestinationTests {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let addresses = ports.map { UpstreamAddress.tcp(host: "127.0.0.1", port: $0) }
         var configuration = UpstreamConfiguration(address: addresses[0])
-        configuration.others = Array(addresses.dropFirst())
+        configuration.otherAddresses = Array(addresses.dropFirst())
         configure(&configuration)
         let upstream = try await Upstream.start(configuration: configuration, group: group)
         do {
@@ -78,7 +78,7 @@ struct DestinationTests {
         let closed = try await closedPort()
         try await withUpstream(to: [closed, server.port]) { upstream in
             for _ in 0..<10 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
-            let reading = await upstream.reading()
+            let reading = await upstream.statistics()
             // After three failures the address is avoided.
             #expect(reading.failed == 3)
             #expect(reading.destinations.map(\.isAvailable) == [false, true])
@@ -107,7 +107,7 @@ struct DestinationTests {
         let closed = try await closedPort()
         try await withUpstream(to: [closed]) { upstream in
             for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream).hasPrefix("unreachable")) }
-            #expect(await upstream.reading().failed == 3)
+            #expect(await upstream.statistics().failed == 3)
             for _ in 0..<100 { #expect(await UpstreamFixture.send(upstream) == "suspended") }
         }
     }
@@ -122,7 +122,7 @@ struct DestinationTests {
             await server.wait { $0.connections > 0 }
             #expect(server.seen.isEmpty)
             // The client learns of the connection on its event loop, which also runs the readings.
-            while await !upstream.reading().destinations.allSatisfy(\.isAvailable) {}
+            while await !upstream.statistics().destinations.allSatisfy(\.isAvailable) {}
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
             await server.stop()
         }
@@ -140,11 +140,11 @@ struct DestinationTests {
                 ? [.write("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")] : [.write(Self.ok)]
         }
         try await withUpstream(to: [sick.port, well.port]) {
-            $0.check = .init(path: "/health", period: .milliseconds(20))
+            $0.healthCheck = .init(path: "/health", period: .milliseconds(20))
         } _: { upstream in
             // A check follows the result of the previous one.
             await sick.wait { $0.seen.count == 2 }
-            #expect(await upstream.reading().destinations.first?.isAvailable == false)
+            #expect(await upstream.statistics().destinations.first?.isAvailable == false)
             for _ in 0..<6 { #expect(await UpstreamFixture.send(upstream, "/call") == "200 yes") }
             #expect(sick.seen.count { $0.target == "/call" } == 0)
             #expect(well.seen.count { $0.target == "/call" } == 6)
@@ -157,7 +157,7 @@ struct DestinationTests {
     @Test("An old connection carries no further request") func anOldConnectionCarriesNoFurtherRequest() async throws {
         let server = try await ScriptedServer.start { _ in [.write(Self.ok)] }
         try await withUpstream(to: [server.port]) {
-            $0.age = .nanoseconds(1)
+            $0.maximumAge = .nanoseconds(1)
         } _: { upstream in
             for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(server.seen.map(\.connection) == [1, 2, 3])

@@ -104,7 +104,7 @@ struct KeptConnectionTests {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } configure: {
-            $0.freshness = .nanoseconds(0)
+            $0.idleTimeWithoutRepetition = .nanoseconds(0)
         } _: {
             upstream, server in
             for _ in 0..<2 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
@@ -120,8 +120,8 @@ struct KeptConnectionTests {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } configure: {
-            $0.freshness = .nanoseconds(0)
-            $0.connections = 1
+            $0.idleTimeWithoutRepetition = .nanoseconds(0)
+            $0.maximumConnections = 1
         } _: { upstream, server in
             for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(server.connections == 3)
@@ -133,7 +133,7 @@ struct KeptConnectionTests {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } configure: {
-            $0.idle = .milliseconds(1)
+            $0.idleTimeout = .milliseconds(1)
         } _: {
             upstream, server in
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
@@ -152,7 +152,7 @@ struct KeptConnectionTests {
         // A send on a closed connection is not repeated, so the test waits until the client has closed it too. The pool
         // removes the connection in the same tick of its event loop.
         await server.wait { $0.closed == 1 }
-        #expect(await upstream.reading().open == 0)
+        #expect(await upstream.statistics().open == 0)
         #expect(await UpstreamFixture.send(upstream) == "200 yes")
         #expect(server.seen.map(\.connection) == [1, 2])
         await upstream.shutdown()

@@ -21,10 +21,10 @@ struct UpstreamStatisticsTests {
             let upstream = try await Upstream.start(
                 configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group,
                 connects: connects)
-            #expect(await upstream.reading().connected == number - 1)
+            #expect(await upstream.statistics().connected == number - 1)
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
-            #expect(await upstream.reading().connected == number)
-            #expect(await upstream.reading().failed == 0)
+            #expect(await upstream.statistics().connected == number)
+            #expect(await upstream.statistics().failed == 0)
             await upstream.shutdown()
         }
         await server.stop()

@@ -33,8 +33,8 @@ struct WaitingRequestTests {
         try await UpstreamFixture.run { _ in
             [.wait(mayAnswer), .write(UpstreamFixture.ok)]
         } configure: {
-            $0.connections = 1
-            $0.waiting = 1
+            $0.maximumConnections = 1
+            $0.maximumWaiting = 1
         } _: { upstream, server in
             await withTaskGroup(of: String.self) { group in
                 for _ in 0..<3 { group.addTask { await UpstreamFixture.send(upstream) } }
@@ -55,7 +55,7 @@ struct WaitingRequestTests {
             arrived.raise()
             return [.wait(mayAnswer), .write(UpstreamFixture.ok)]
         } configure: {
-            $0.connections = 1
+            $0.maximumConnections = 1
         } _: { upstream, server in
             async let first = UpstreamFixture.send(upstream)
             await arrived.wait()

@@ -8,10 +8,10 @@ struct BackgroundThrottleTests {
     @Test("Uses a quarter of an idle processor, and a hundredth of a busy one")
     func share() {
         let used = Duration.milliseconds(10)
-        #expect(BackgroundThrottle.rest(after: used, within: used) == .milliseconds(30))
-        #expect(BackgroundThrottle.rest(after: used, within: .milliseconds(15)) == .milliseconds(30))
-        #expect(BackgroundThrottle.rest(after: used, within: .milliseconds(16)) == .milliseconds(990))
-        #expect(BackgroundThrottle.rest(after: .zero, within: .seconds(1)) == .zero)
+        #expect(BackgroundThrottle.pause(after: used, within: used) == .milliseconds(30))
+        #expect(BackgroundThrottle.pause(after: used, within: .milliseconds(15)) == .milliseconds(30))
+        #expect(BackgroundThrottle.pause(after: used, within: .milliseconds(16)) == .milliseconds(990))
+        #expect(BackgroundThrottle.pause(after: .zero, within: .seconds(1)) == .zero)
     }
 
     @Test("A pause follows a block of work")
@@ -20,6 +20,6 @@ struct BackgroundThrottleTests {
         pace.begin()
         var sum = 0
         for number in 0..<100_000 { sum &+= number }
-        #expect(sum > 0 && pace.rest() > .zero)
+        #expect(sum > 0 && pace.pause() > .zero)
     }
 }

@@ -106,8 +106,8 @@ private struct ListingFileSystem: JournalFileSystem {
     func write(
         _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
     ) throws(FileFailure) -> Int { try files.write(bytes, at: offset, to: descriptor, path) }
-    func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
-        try files.cut(descriptor, to: length, path)
+    func truncate(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
+        try files.truncate(descriptor, to: length, path)
     }
     func synchronizeDirectory(_ path: String) throws(FileFailure) { try files.synchronizeDirectory(path) }
     func identity(of descriptor: CInt, _ path: String) throws(FileFailure) -> FileIdentity {

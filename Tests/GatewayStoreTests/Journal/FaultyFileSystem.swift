@@ -112,9 +112,9 @@ final class FaultyFileSystem: JournalFileSystem {
         return count
     }
 
-    func cut(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
+    func truncate(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
         state.withLock { if $0.failed.contains(path) { $0.usedAfterFailure = true } }
-        try files.cut(descriptor, to: length, path)
+        try files.truncate(descriptor, to: length, path)
     }
 
     func synchronizeDirectory(_ path: String) throws(FileFailure) {

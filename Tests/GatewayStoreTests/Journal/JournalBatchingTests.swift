@@ -40,8 +40,8 @@ struct JournalBatchingTests {
         let clock = ContinuousClock()
         queue.note(Fixture.rejection(1))
         let alone = clock.measure { queue.waitForWork(atMost: nil) }
-        #expect(alone >= JournalQueue.longestBatchDelay)
-        #expect(queue.take().items.count == 1)
+        #expect(alone >= JournalQueue.maximumBatchDelay)
+        #expect(queue.dequeueAll().items.count == 1)
 
         var shortest = Duration.seconds(60)
         for number in 0..<20 {
@@ -50,12 +50,12 @@ struct JournalBatchingTests {
             let answer = Task.immediate { await Self.record(number, in: queue) }
             #expect(queue.load.queued == 2)
             shortest = min(shortest, clock.measure { queue.waitForWork(atMost: nil) })
-            let items = queue.take().items
+            let items = queue.dequeueAll().items
             #expect(items.count == 2)
             JournalWaiter.resume(.success(()), for: items)
             await answer.value
         }
-        #expect(shortest < JournalQueue.longestBatchDelay)
+        #expect(shortest < JournalQueue.maximumBatchDelay)
     }
 
     @Test("A call or a close ends the wait of notes")
@@ -72,7 +72,7 @@ struct JournalBatchingTests {
             queue.note(Fixture.rejection(1))
             async let answer: Void = isClosing ? queue.requestClose() : Self.record(2, in: queue)
             await returned.wait()
-            JournalWaiter.resume(.success(()), for: queue.take().items)
+            JournalWaiter.resume(.success(()), for: queue.dequeueAll().items)
             await answer
         }
     }

@@ -53,8 +53,8 @@ struct JournalFixture {
         configuration.segmentBytes = segmentBytes
         configuration.minimumFree = minimumFree
         configuration.queueLimit = queueLimit
-        configuration.shortestDelay = .milliseconds(1)
-        configuration.longestDelay = .milliseconds(2)
+        configuration.initialRetryDelay = .milliseconds(1)
+        configuration.maximumRetryDelay = .milliseconds(2)
         if isSigned { configuration.signingKey = Self.key }
         self.configuration = configuration
     }

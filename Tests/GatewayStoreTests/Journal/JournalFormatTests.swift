@@ -54,17 +54,17 @@ struct JournalFormatTests {
 
     @Test("An unverified name is cut at 64 bytes, never inside a character")
     func cut() {
-        #expect(JournalLine.cut("short", to: 64) == "short")
-        #expect(JournalLine.cut(String(repeating: "a", count: 65), to: 64).utf8.count == 64)
+        #expect(JournalLine.truncated("short", to: 64) == "short")
+        #expect(JournalLine.truncated(String(repeating: "a", count: 65), to: 64).utf8.count == 64)
         for padding in 60...64 {
             for scalar in ["é", "€", "🙂"] {
-                let cut = JournalLine.cut(String(repeating: "a", count: padding) + scalar + "tail", to: 64)
+                let cut = JournalLine.truncated(String(repeating: "a", count: padding) + scalar + "tail", to: 64)
                 #expect(cut.utf8.count <= 64)
                 #expect(cut.utf8.count > 60)
                 #expect(!cut.unicodeScalars.contains("\u{FFFD}"))
             }
         }
-        #expect(JournalLine.cut(String(repeating: "\u{301}", count: 100), to: 64).utf8.count == 64)
+        #expect(JournalLine.truncated(String(repeating: "\u{301}", count: 100), to: 64).utf8.count == 64)
     }
 
     @Test("Numbers of any size", arguments: [0, 1, -1, 10, Int.max, Int.min])
@@ -102,7 +102,7 @@ struct JournalFormatTests {
         for member in ["peer", "authenticator", "audience", "rule", "result"] {
             #expect(lines[1].members[member] as? String == text, "\(member)")
         }
-        #expect(lines[1].members["attempted"] as? String == JournalLine.cut(text, to: 64))
+        #expect(lines[1].members["attempted"] as? String == JournalLine.truncated(text, to: 64))
         await (try crashed.open()).close()
         #expect(try crashed.lines().map(\.kind).suffix(3) == ["outcome", "start", "stop"])
         #expect(try crashed.lines()[2].members["rule"] as? String == text)

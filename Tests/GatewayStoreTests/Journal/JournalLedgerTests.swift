@@ -30,17 +30,17 @@ struct JournalLedgerTests {
 
     private func verified(_ fixture: JournalFixture) throws -> JournalVerification.Report {
         var verification = JournalVerification(directory: fixture.directory.path, keys: [Fixture.key.publicKey])
-        verification.known = try KnownCheckpoint(ledger: place("ledger.sqlite"))
+        verification.known = try StoredCheckpoint(ledger: place("ledger.sqlite"))
         return try verification.run()
     }
 
     @Test("After a close the ledger contains the last checkpoint's number, hash and time")
     func kept() async throws {
         let fixture = JournalFixture(isSigned: true)
-        #expect(try KnownCheckpoint(ledger: place("ledger.sqlite")) == nil)
+        #expect(try StoredCheckpoint(ledger: place("ledger.sqlite")) == nil)
         #expect(try await run(fixture, calls: 0..<3) == nil)
         let last = try #require(try fixture.lines().last)
-        let known = try #require(try KnownCheckpoint(ledger: place("ledger.sqlite")))
+        let known = try #require(try StoredCheckpoint(ledger: place("ledger.sqlite")))
         #expect(last.kind == "checkpoint")
         #expect(known.number == UInt64(last.seq))
         #expect(String(decoding: known.hash.hexDigits, as: UTF8.self) == last.members["hash"] as? String)
@@ -103,7 +103,7 @@ struct JournalLedgerTests {
         let journal = try other.open()
         for number in 50..<80 { try await journal.record([Fixture.intent(number)]) }
         await journal.close()
-        let known = try #require(try KnownCheckpoint(ledger: place("ledger.sqlite")))
+        let known = try #require(try StoredCheckpoint(ledger: place("ledger.sqlite")))
         #expect(try verified(other).finding?.what.contains("the ledger has another checkpoint") == true)
         #expect(try await run(other, calls: 80..<81) != nil)
         let report = try verified(other)
@@ -119,10 +119,10 @@ struct JournalLedgerTests {
             try await ledger.database.write { try LedgerFixture.undoSchema5($0) }
             try ledger.close()
         }
-        #expect(try KnownCheckpoint(ledger: place("ledger.sqlite")) == nil)
+        #expect(try StoredCheckpoint(ledger: place("ledger.sqlite")) == nil)
         let fixture = JournalFixture(isSigned: true)
         #expect(try await run(fixture, calls: 0..<2) == nil)
-        #expect(try KnownCheckpoint(ledger: place("ledger.sqlite")) != nil)
+        #expect(try StoredCheckpoint(ledger: place("ledger.sqlite")) != nil)
     }
 
     @Test("A check succeeds on a writable ledger, and gives the reason on another")

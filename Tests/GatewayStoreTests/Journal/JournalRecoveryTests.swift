@@ -240,7 +240,7 @@ struct JournalRecoveryTests {
     func damage() async throws {
         let fixture = JournalFixture()
         try PrivateFiles.makeDirectory(fixture.directory.path)
-        let rubbish = [UInt8](repeating: UInt8(ascii: "x"), count: JournalRecovery.longestTornTail + 1)
+        let rubbish = [UInt8](repeating: UInt8(ascii: "x"), count: JournalRecovery.maximumTornBytes + 1)
         try fixture.directory.write(rubbish, to: "journal-00000000000000000001.jsonl")
         let error = #expect(throws: JournalUnavailable.self) { try fixture.open() }
         #expect(error?.detail.contains("damaged") == true)

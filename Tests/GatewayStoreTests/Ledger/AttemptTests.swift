@@ -77,7 +77,7 @@ struct AttemptTests {
         try await fixture.update(alice, Fixture.id(1), Fixture.handle(1), at: soon)
         // The backend may still carry out bob's and eve's updates.
         #expect(try await fixture.content() == ["1-1-1 alice unknown"])
-        let later = Fixture.noon.adding(LedgerTables.lateness)
+        let later = Fixture.noon.adding(LedgerTables.lateUpdatePeriod)
         try await fixture.update(alice, Fixture.id(1), Fixture.handle(1), at: later)
         #expect(try await fixture.content() == ["1-1-1 alice live"])
         try await register.revoke(bob)
@@ -144,10 +144,10 @@ struct AttemptTests {
     func late() async throws {
         try await attempt(alice, 9, 1, under: 1, ending: .unresolved(Fixture.id(1)))
         try await register.revoke(alice)
-        let soon = Fixture.noon.adding(LedgerTables.lateness - 1)
+        let soon = Fixture.noon.adding(LedgerTables.lateUpdatePeriod - 1)
         #expect(try await !sweep(1, at: soon))
         #expect(try await fixture.content() == ["1-1-1 alice deleting"])
-        #expect(try await sweep(1, at: Fixture.noon.adding(LedgerTables.lateness)))
+        #expect(try await sweep(1, at: Fixture.noon.adding(LedgerTables.lateUpdatePeriod)))
         #expect(try await fixture.content().isEmpty)
     }
 

@@ -21,7 +21,7 @@ struct DamagedLedgerTests {
         let fixture = try Fixture(directory)
         try await fixture.ledger.write { tables in
             for number in 0..<400 {
-                try tables.put(
+                try tables.store(
                     .init(
                         id: Fixture.id(number), owner: UserName(canonical: "user\(number % 50)")!,
                         account: nil, handle: nil, state: .reserved, created: Fixture.noon, lastSeen: Fixture.noon))

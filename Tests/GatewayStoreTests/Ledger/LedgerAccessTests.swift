@@ -71,7 +71,7 @@ struct LedgerAccessTests {
                         try tables.note(number)
                         // The registration of a label is a deferred constraint, checked at the commit.
                         guard number == 3 else { return }
-                        try tables.remember(Fixture.id(1), of: Fixture.bob, as: Fixture.id(2), now: Fixture.noon)
+                        try tables.storeLabel(Fixture.id(1), of: Fixture.bob, as: Fixture.id(2), now: Fixture.noon)
                     }
                 }
             }

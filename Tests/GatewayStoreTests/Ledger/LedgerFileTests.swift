@@ -196,7 +196,7 @@ struct LedgerFileTests {
             let fixture = try LedgerFixture(directory)
             #expect(try fixture.ledger.nameRules() == nil)
             for rules in ["first", "second \u{e9}"] {
-                try fixture.ledger.keepNameRules(rules)
+                try fixture.ledger.storeNameRules(rules)
                 #expect(try fixture.ledger.nameRules() == rules)
             }
             try await fixture.update(Fixture.bob, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))

@@ -160,7 +160,7 @@ struct ChannelSpellingTests {
             let written = try fixture.ledger.digester.formerKeys(of: channel("A%2BB%3D"))
             let former = try #require(written.first)
             try await fixture.ledger.write { tables in
-                try tables.put(
+                try tables.store(
                     .init(
                         id: LedgerFixture.id(1), owner: LedgerFixture.alice, handle: former, state: .live,
                         created: LedgerFixture.noon, lastSeen: LedgerFixture.noon))

@@ -56,7 +56,7 @@ struct RegistrationAccountTests {
             }
         }
         #expect(
-            try await plan(LedgerTables.presentLife, ["alice"])
+            try await plan(LedgerTables.accountStart, ["alice"])
                 == "SEARCH account USING COVERING INDEX account_of_user (user=?)")
         #expect(
             try await plan(LedgerTables.registeringAccounts)

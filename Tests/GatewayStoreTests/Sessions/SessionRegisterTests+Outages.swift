@@ -68,7 +68,7 @@ extension SessionRegisterTests {
         await #expect(throws: LedgerUnavailable.self) {
             try await held.revokeInMemory(token: "t", of: Fixture.alice, until: end)
         }
-        #expect(register.userOfUnwrittenEnd(open.id) == Fixture.alice)
+        #expect(register.userOfUnwrittenClose(open.id) == Fixture.alice)
         try await fixture.refuseWrites(false)
         if byOperator {
             let closed = try await register.endAtOnce(open.id, of: Fixture.alice)
@@ -76,7 +76,7 @@ extension SessionRegisterTests {
         } else {
             try await register.forgetEnded()
         }
-        #expect(register.userOfUnwrittenEnd(open.id) == nil)
+        #expect(register.userOfUnwrittenClose(open.id) == nil)
         let again = try await register.endAtOnce(open.id, of: Fixture.alice)
         #expect(!again)
         (fixture, register) = try reopened(fixture)

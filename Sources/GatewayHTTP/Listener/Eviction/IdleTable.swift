@@ -18,14 +18,14 @@ struct IdleTable<Connection> {
         /// The connection; nil if the entry is free.
         var connection: Connection?
         var network: Int32
-        /// The time from which a grace counts.
+        /// The time from which a grace period counts.
         var waitsSince = NIODeadline.uptimeNanoseconds(0)
         /// Whether the connection is idle or stalled.
         var isCandidate = false
         var isStalled = false
         /// Whether a request was complete.
         var wasUsed = false
-        /// Whether a request has begun since the last complete one and has restarted the grace.
+        /// Whether a request has begun since the last complete one and has restarted the grace period.
         var hasRestarted = false
     }
 
@@ -96,9 +96,9 @@ struct IdleTable<Connection> {
 
     /// Records that a connection is stalled. Has no effect if it is.
     ///
-    /// The first request that begins after a complete one restarts the grace, so that a connection is not closed at the
-    /// start of an upload. Later ones do not, such as further HTTP/2 streams after a reset. Without a complete request
-    /// the grace counts from the start of the connection.
+    /// The first request that begins after a complete one restarts the grace period, so that a connection is not
+    /// closed at the start of an upload. Later ones do not, such as further HTTP/2 streams after a reset. Without a
+    /// complete request the grace period counts from the start of the connection.
     mutating func markStalled(_ index: Int32, since now: NIODeadline) {
         let entry = entries[Int(index)]
         if entry.isStalled { return }

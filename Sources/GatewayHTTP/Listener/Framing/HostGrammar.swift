@@ -48,7 +48,7 @@ enum HostGrammar {
         while colon > host.lowerBound, bytes[colon - 1].isASCIIDigit { colon -= 1 }
         guard colon > host.lowerBound, bytes[colon - 1] == .colon else { return host }
         let port = colon..<host.upperBound
-        return port.isEmpty || bytes.reads(defaultPort, in: port) ? host.lowerBound..<colon - 1 : host
+        return port.isEmpty || bytes.equalsIgnoringCase(defaultPort, in: port) ? host.lowerBound..<colon - 1 : host
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {

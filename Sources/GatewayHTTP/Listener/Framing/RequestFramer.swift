@@ -62,7 +62,8 @@ struct RequestFramer {
     /// The allocated size of the buffer for those bytes. Tests read it to check that a large request leaves none.
     var bufferCapacity: Int { buffer.storageCapacity }
 
-    /// The memory that an incomplete request holds, in bytes. Memory shared by head and body counts twice.
+    /// The memory that an incomplete request holds, in bytes. A buffer that head and body share counts twice, so
+    /// the number is an upper bound.
     var heldBytes: Int { buffer.storageCapacity + headBytes.storageCapacity + chunkedBody.storageCapacity }
 
     /// Whether the current request is known to be HEAD.

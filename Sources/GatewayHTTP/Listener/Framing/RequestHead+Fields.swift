@@ -31,12 +31,14 @@ extension RequestHead {
             contentLength = try Self.length(value, in: bytes)
         case .transferEncoding:
             guard !isChunked else { throw .malformed("more than one Transfer-Encoding field") }
-            guard bytes.reads("chunked", in: value) else { throw .malformed("a transfer coding other than chunked") }
+            guard bytes.equalsIgnoringCase("chunked", in: value) else {
+                throw .malformed("a transfer coding other than chunked")
+            }
             isChunked = true
         case .connection:
             processConnection(value, in: bytes)
         case .expect:
-            let isKnown = bytes.reads("100-continue", in: value) && expectation == .none
+            let isKnown = bytes.equalsIgnoringCase("100-continue", in: value) && expectation == .none
             expectation = isKnown ? .continueFirst : .unknown
         case .authorization:
             return authorization.add(value)
@@ -78,8 +80,8 @@ extension RequestHead {
             var end = start
             while end < value.upperBound, bytes[end] != UInt8(ascii: ",") { end += 1 }
             let token = bytes.trimmed(start..<end)
-            if bytes.reads("close", in: token) { asksToClose = true }
-            if bytes.reads("keep-alive", in: token) { asksToKeep = true }
+            if bytes.equalsIgnoringCase("close", in: token) { hasCloseOption = true }
+            if bytes.equalsIgnoringCase("keep-alive", in: token) { hasKeepAliveOption = true }
             start = end + 1
         }
     }
@@ -93,5 +95,36 @@ extension RequestHead {
             length = min(length * 10 + Int(bytes[index] - UInt8(ascii: "0")), 1 << 50)
         }
         return length
+    }
+}
+
+extension RequestHead {
+    /// Stores the method. Methods are case-sensitive (RFC 9110, section 9.1). An unknown method leaves `method` nil;
+    /// CONNECT is rejected.
+    mutating func process(method word: Range<Int>, in bytes: borrowing Span<UInt8>) throws(FramingError) {
+        guard !word.isEmpty else { throw .malformed("a request without a method") }
+        if Self.equals("GET", bytes, word) {
+            method = .get
+        } else if Self.equals("POST", bytes, word) {
+            method = .post
+        } else if Self.equals("PUT", bytes, word) {
+            method = .put
+        } else if Self.equals("DELETE", bytes, word) {
+            method = .delete
+        } else if Self.equals("HEAD", bytes, word) {
+            isHead = true
+        } else if Self.equals("CONNECT", bytes, word) {
+            throw .malformed("the CONNECT method")
+        }
+    }
+
+    private static func equals(_ method: String, _ bytes: borrowing Span<UInt8>, _ range: Range<Int>) -> Bool {
+        guard range.count == method.utf8.count else { return false }
+        var index = range.lowerBound
+        for byte in method.utf8 {
+            if bytes[index] != byte { return false }
+            index += 1
+        }
+        return true
     }
 }

@@ -23,9 +23,9 @@ struct RequestHead {
     /// Whether the body uses the chunked transfer coding.
     var isChunked = false
     /// Whether `Connection` contains `close`.
-    var asksToClose = false
+    var hasCloseOption = false
     /// Whether `Connection` contains `keep-alive`.
-    var asksToKeep = false
+    var hasKeepAliveOption = false
     /// The value of `Expect`.
     var expectation = Expectation.none
     /// The `Authorization` field.
@@ -78,8 +78,26 @@ struct RequestHead {
     }
 
     /// Whether the client keeps the connection open for further requests (RFC 9112, section 9.3).
-    var keepsAlive: Bool { !asksToClose && (isVersion11 || asksToKeep) }
+    var keepsAlive: Bool { !hasCloseOption && (isVersion11 || hasKeepAliveOption) }
 
     /// Whether a body follows.
     var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
+}
+
+/// The trace context of a request (W3C Trace Context), as ranges in the head. It is read only from trusted peers.
+struct TraceFields {
+    /// The range of `traceparent`.
+    private(set) var parent = RequestHead.Occurrence.absent
+    /// The ranges of all `tracestate` lines in order. Together they form one list (RFC 9110, section 5.3).
+    private(set) var states: [Range<Int>] = []
+
+    /// Stores the field if it is a trace field. Its value is not validated here, because an invalid trace context never
+    /// rejects a request.
+    mutating func process(_ field: RequestField, _ value: Range<Int>) {
+        switch field {
+        case .traceparent: parent.add(value)
+        case .tracestate: states.append(value)
+        default: break
+        }
+    }
 }

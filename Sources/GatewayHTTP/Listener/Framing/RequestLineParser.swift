@@ -57,7 +57,7 @@ struct RequestLineParser {
             case .version:
                 // The fast path: the complete version has arrived and is HTTP/1.1.
                 if index == mark, bytes.count - index >= 8, index + 8 - lineStart <= limit,
-                    bytes.eight(from: index) == Self.version11
+                    bytes.eightBytes(from: index) == Self.version11
                 {
                     head.isVersion11 = true
                     index += 8

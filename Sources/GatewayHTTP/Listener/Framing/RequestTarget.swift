@@ -32,7 +32,7 @@ enum RequestTarget {
     ) throws(FramingError) -> Int {
         for scheme in ["http", "https"] as [StaticString] {
             let colon = target.lowerBound + scheme.utf8CodeUnitCount
-            if colon + 3 <= target.upperBound, bytes.reads(scheme, in: target.lowerBound..<colon),
+            if colon + 3 <= target.upperBound, bytes.equalsIgnoringCase(scheme, in: target.lowerBound..<colon),
                 bytes[colon] == .colon, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/")
             {
                 head.schemeIsHTTPS = scheme.utf8CodeUnitCount == 5

@@ -72,10 +72,10 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
         timer.start { channel.close(promise: nil) }
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) { stop() }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end()
+        stop()
         context.fireChannelInactive()
     }
 
@@ -166,7 +166,7 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
         context?.fireUserInboundEventTriggered(Exhausted())
     }
 
-    private func end() {
+    private func stop() {
         context = nil
         timer.stop()
         updateWaitingBytes()

@@ -22,13 +22,13 @@ extension HTTP2ConnectionHandler {
     func closeOutput() {
         guard phase != .closing, let context else { return }
         phase = .closing
-        idleUntil = loop.eventLoop.now + loop.configuration.deadlines.linger
-        scheduleWakeUp(by: idleUntil)
+        idleDeadline = loop.eventLoop.now + loop.configuration.deadlines.linger
+        scheduleWakeUp(by: idleDeadline)
         context.close(mode: .output, promise: nil)
     }
 
     /// Sends GOAWAY with the error code and closes the connection at once.
-    func end(_ code: HTTP2ErrorCode) {
+    func closeWithGoAway(_ code: HTTP2ErrorCode) {
         guard phase != .closing else { return }
         send(.goAway(lastStreamID: lastStream, errorCode: code, opaqueData: nil))
         context?.flush()
@@ -38,14 +38,14 @@ extension HTTP2ConnectionHandler {
 
     func evict() {
         let channel = context?.channel
-        end(.noError)
+        closeWithGoAway(.noError)
         channel?.closeWithoutWaiting()
     }
 
     /// Marks a connection without calls as idle, or as stalled if it has streams or waiting frames or is being closed.
     func updateIdleEntry() {
         guard callsInProgress == 0 else { return }
-        if phase == .open, streams.isEmpty, !meter.hasWaitingFrames {
+        if phase == .open, streams.isEmpty, !rateLimiter.hasWaitingFrames {
             idleEntry?.markIdle()
         } else {
             idleEntry?.markStalled()
@@ -62,9 +62,9 @@ extension HTTP2ConnectionHandler {
     func deadlinePassed() {
         wakeUp = nil
         let now = loop.eventLoop.now
-        func isOver(_ deadline: NIODeadline?) -> Bool { deadline.map { $0 <= now } ?? false }
-        if isOver(stuckUntil) { return cut() }
-        if isOver(idleUntil) { return phase == .closing ? cut() : end(.noError) }
+        func hasPassed(_ deadline: NIODeadline?) -> Bool { deadline.map { $0 <= now } ?? false }
+        if hasPassed(readDeadline) { return closeImmediately() }
+        if hasPassed(idleDeadline) { return phase == .closing ? closeImmediately() : closeWithGoAway(.noError) }
         for (id, stream) in streams.overdue(now) {
             if case .receiving(let request) = stream.state {
                 let fault = FramingError(code: .requestTimeout, detail: "the body did not arrive in time")
@@ -75,7 +75,7 @@ extension HTTP2ConnectionHandler {
                 context?.flush()
             }
         }
-        for deadline in [idleUntil, stuckUntil] { scheduleWakeUp(by: deadline) }
+        for deadline in [idleDeadline, readDeadline] { scheduleWakeUp(by: deadline) }
         for stream in streams.values { scheduleWakeUp(by: stream.deadline) }
         keepWithinMemory()
     }

@@ -16,7 +16,7 @@ extension HTTP2ConnectionHandler {
             context?.flush()
             return charge()
         }
-        idleUntil = nil
+        idleDeadline = nil
         defer { updateIdleEntry() }
         do throws(FramingError) {
             let request = try HTTP2RequestReader(
@@ -32,7 +32,7 @@ extension HTTP2ConnectionHandler {
                 context?.flush()
             }
         } catch {
-            streams[id] = HTTP2Stream(state: .answered)
+            streams[id] = HTTP2Stream(state: .responded)
             reject(error, on: id, omitsBody: false, isComplete: payload.endStream)
         }
     }
@@ -69,8 +69,8 @@ extension HTTP2ConnectionHandler {
         stream.signalDisconnect()
         guard streams.isEmpty else { return }
         if phase == .draining { return closeOutput() }
-        idleUntil = loop.eventLoop.now + loop.idleTime
-        scheduleWakeUp(by: idleUntil)
+        idleDeadline = loop.eventLoop.now + loop.idleTime
+        scheduleWakeUp(by: idleDeadline)
         updateIdleEntry()
     }
 
@@ -86,18 +86,18 @@ extension HTTP2ConnectionHandler {
     /// Enforces the memory limit. It rejects incomplete requests, the newest first, and closes the connection if that
     /// is not enough.
     ///
-    /// Call it after each turn and after all received bytes were processed. While frames wait, they may contain the rest
-    /// of the requests: the connection then has a larger share, and its newest request is not counted.
+    /// Call it after each turn and after all received bytes were processed. While frames wait, they may contain the
+    /// rest of the requests: the connection then has a larger share, and its newest request is not counted.
     func keepWithinMemory() {
-        let isBurst = meter.hasWaitingFrames
+        let isBurst = rateLimiter.hasWaitingFrames
         let spared = isBurst ? streams.newestIncomplete() : nil
         let sparedBytes = spared.map { HTTP2Stream.overhead + $0.request.heldBytes } ?? 0
         while phase != .closing {
-            let held = streams.heldBytes(buffers: meter.usualBufferBytes) - sparedBytes + meter.heldBytes
+            let held = streams.heldBytes(buffers: rateLimiter.usualBufferBytes) - sparedBytes + rateLimiter.heldBytes
             guard let fault = memory.set(held, isBurst: isBurst).fault else { return }
             guard let (id, request) = streams.newestIncomplete(except: spared?.id) else {
                 // The waiting frames may still complete the spared request.
-                return isBurst ? () : end(.enhanceYourCalm)
+                return isBurst ? () : closeWithGoAway(.enhanceYourCalm)
             }
             reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
         }
@@ -111,7 +111,7 @@ extension HTTP2ConnectionHandler {
         callsInProgress += 1
         idleEntry?.markBusy()
         if loop.admit(framed) { return begin(framed, on: id, clientDisconnect) }
-        loop.waiting.enqueue(
+        loop.admissionQueue.enqueue(
             AdmissionQueue.Call(
                 isAwaited: { !clientDisconnect.hasLeft },
                 begin: { self.begin(framed, on: id, clientDisconnect) },
@@ -134,9 +134,9 @@ extension HTTP2ConnectionHandler {
 
     private func finish(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
         loop.finishedCall()
-        if case .serving? = streams[stream]?.state { meter.served() }
+        if case .serving? = streams[stream]?.state { rateLimiter.served() }
         self.respond(response, id: id, on: stream)
-        loop.waiting.beginNext()
+        loop.admissionQueue.beginNext()
     }
 
     private func respond(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
@@ -170,9 +170,10 @@ extension HTTP2ConnectionHandler {
     private func write(_ response: Response, id: CallID, on stream: HTTP2StreamID, omitsBody: Bool) {
         guard let context, phase != .closing else { return }
         let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
-        streams[stream] = HTTP2Stream(state: .answered, deadline: deadline)
+        streams[stream] = HTTP2Stream(state: .responded, deadline: deadline)
         let hasBody = !omitsBody && !response.body.isEmpty && ResponseWriter.mayHaveBody(response.status)
-        send(.headers(.init(headers: loop.answers.fields(of: response, id: id), endStream: !hasBody)), on: stream)
+        send(
+            .headers(.init(headers: loop.responseWriter.fields(of: response, id: id), endStream: !hasBody)), on: stream)
         if hasBody {
             let body = context.channel.allocator.buffer(bytes: response.body)
             send(.data(.init(data: .byteBuffer(body), endStream: true)), on: stream)
@@ -182,6 +183,6 @@ extension HTTP2ConnectionHandler {
     }
 
     private func charge() {
-        if !meter.charge() { end(.enhanceYourCalm) }
+        if !rateLimiter.charge() { closeWithGoAway(.enhanceYourCalm) }
     }
 }

@@ -26,7 +26,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     let loop: ListenerLoop
     let peer: Peer
-    let meter: FrameRateLimitHandler
+    let rateLimiter: FrameRateLimitHandler
     let opened: NIODeadline
     let timer: DeadlineTimer
     let allowsCredentials: Bool
@@ -47,19 +47,19 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     /// The time that the timer is set to.
     var wakeUp: NIODeadline?
     /// The deadline for a new stream while there is none. While `closing`, the time by which the client must close.
-    var idleUntil: NIODeadline?
+    var idleDeadline: NIODeadline?
     /// The time by which the client must read; nil while the channel is writable.
-    var stuckUntil: NIODeadline?
+    var readDeadline: NIODeadline?
     private var holdsRead = false
     private var sentGoAway = false
 
     init(
-        loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, meter: FrameRateLimitHandler,
+        loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, rateLimiter: FrameRateLimitHandler,
         opened: NIODeadline, isEncrypted: Bool, isProxied: Bool = false
     ) {
         self.loop = loop
         self.peer = peer
-        self.meter = meter
+        self.rateLimiter = rateLimiter
         self.opened = opened
         timer = DeadlineTimer(on: loop.eventLoop)
         memory = loop.memoryAccount(of: peer)
@@ -67,7 +67,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
     }
 
-    func cut() { context?.close(promise: nil) }
+    func closeImmediately() { context?.close(promise: nil) }
 
     var hasUnsentBytes: Bool { context?.channel.hasUnsentBytes ?? false }
 
@@ -77,8 +77,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         idleEntry = loop.idleEntry(for: self, of: peer)
         updateIdleEntry()
         loop.join(self)
-        idleUntil = opened + loop.configuration.deadlines.head
-        scheduleWakeUp(by: idleUntil)
+        idleDeadline = opened + loop.configuration.deadlines.head
+        scheduleWakeUp(by: idleDeadline)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }
@@ -111,7 +111,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         switch event {
         case let event as StreamClosedEvent: closed(event.streamID)
         case let event as NIOHTTP2WindowUpdatedEvent: restoreWindow(event)
-        case is FrameRateLimitHandler.Exhausted: end(.enhanceYourCalm)
+        case is FrameRateLimitHandler.Exhausted: closeWithGoAway(.enhanceYourCalm)
         // The client sends no more but may still wait for responses.
         case let event as ChannelEvent where event == .inputClosed: drain()
         default: break
@@ -146,8 +146,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        stuckUntil = context.channel.isWritable ? nil : loop.eventLoop.now + loop.configuration.deadlines.body
-        scheduleWakeUp(by: stuckUntil)
+        readDeadline = context.channel.isWritable ? nil : loop.eventLoop.now + loop.configuration.deadlines.body
+        scheduleWakeUp(by: readDeadline)
         if context.channel.isWritable, holdsRead {
             holdsRead = false
             context.read()

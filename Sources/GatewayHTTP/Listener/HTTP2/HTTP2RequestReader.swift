@@ -94,8 +94,8 @@ struct HTTP2RequestReader {
     private mutating func processScheme(
         _ scheme: Range<Int>, _ bytes: borrowing Span<UInt8>
     ) throws(FramingError) {
-        head.schemeIsHTTPS = bytes.reads("https", in: scheme)
-        guard head.schemeIsHTTPS || bytes.reads("http", in: scheme) else {
+        head.schemeIsHTTPS = bytes.equalsIgnoringCase("https", in: scheme)
+        guard head.schemeIsHTTPS || bytes.equalsIgnoringCase("http", in: scheme) else {
             throw .malformed("a scheme that is neither http nor https")
         }
         hasScheme = true
@@ -166,10 +166,10 @@ struct HTTP2RequestReader {
         let text = value.fieldText
         guard text != .forbidden else { throw .malformedFields("a control character in a field") }
         for word in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] as [StaticString]
-        where name.reads(word, in: wholeName) {
+        where name.equalsIgnoringCase(word, in: wholeName) {
             throw .malformedFields("a connection-specific field")
         }
-        if name.reads("te", in: wholeName), !value.reads("trailers", in: wholeValue) {
+        if name.equalsIgnoringCase("te", in: wholeName), !value.equalsIgnoringCase("trailers", in: wholeValue) {
             throw .malformedFields("a TE field with a value other than trailers")
         }
         return (try RequestField.named(wholeName, in: name), text == .beyondASCII)

@@ -33,15 +33,15 @@ final class HeapTrimmer: Sendable {
 /// A detector for a large decrease of a quantity since its last peak.
 struct PeakDetector {
     /// The minimum decrease. A decrease must also be at least a quarter of the peak.
-    let least: Int
+    let minimumDecrease: Int
     private var peak = 0
 
-    init(least: Int) { self.least = least }
+    init(minimumDecrease: Int) { self.minimumDecrease = minimumDecrease }
 
     /// Records the current level. Returns true after a large decrease, and then starts the next peak at this level.
     mutating func hasFallen(to level: Int) -> Bool {
         peak = max(peak, level)
-        guard peak - level >= max(least, peak / 4) else { return false }
+        guard peak - level >= max(minimumDecrease, peak / 4) else { return false }
         peak = level
         return true
     }

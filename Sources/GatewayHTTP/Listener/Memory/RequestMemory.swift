@@ -5,11 +5,12 @@ internal import Synchronization
 /// The memory limit for incomplete requests and unread responses of all connections. It is shared because clients can
 /// use this memory without a login. Any loop may use it.
 ///
-/// A connection may hold at most a 256th of the memory that is free afterwards, or a 16th if its peer is a trusted
-/// proxy. The free memory therefore shrinks ever more slowly, and no number of connections exhausts it. For example,
-/// the limit is 64 MiB and every connection holds its maximum. The first connection then holds 255 KiB, the thousandth
-/// holds 5 KiB, and the first 1,066 hold 4 KiB or more. The connections of one address together may hold at most a 16th
-/// of the memory that is free afterwards, so that a few addresses cannot take it from all others.
+/// Each request for memory is compared with the memory that would stay free if it were granted. A connection may hold
+/// at most a 256th of that, or a 16th if its peer is a trusted proxy. The connections of one address together may hold
+/// at most a 16th of it, so that a few addresses cannot take the memory from all others. The free memory shrinks ever
+/// more slowly, and no number of connections exhausts it. For example, with a limit of 64 MiB of which every connection
+/// holds its maximum, the first connection holds 255 KiB, the thousandth holds 5 KiB, and the first 1,066 hold 4 KiB or
+/// more.
 ///
 /// A request that arrives in one piece is not counted. A client with such a request is therefore served even if other
 /// connections hold their maximum.

@@ -7,8 +7,8 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// A handler behind TLS that waits for the end of the handshake. It adds the handler of the negotiated protocol
-/// (RFC 7301) behind itself and removes itself.
+/// A handler after TLS that waits for the end of the handshake. It adds the handler of the negotiated protocol
+/// (RFC 7301) after itself and removes itself.
 ///
 /// Loop-bound. Bytes that arrive while the next handler is being added are kept in order.
 final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
@@ -48,14 +48,14 @@ final class ALPNHandler: ChannelInboundHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end()
+        leaveSetup()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) { leaveSetup() }
 
-    private func end() {
-        setup?.end()
+    private func leaveSetup() {
+        setup?.leave()
         setup = nil
     }
 }

@@ -26,33 +26,33 @@ final class ConnectionSetup: ListenerConnection {
     private let loop: ListenerLoop
     private let opened: NIODeadline
     private let timer: DeadlineTimer
-    private let caps: ConnectionLimit
+    private let connectionLimit: ConnectionLimit
     private var peer: Peer
     private var source: TrustedProxies.Source?
     private var isEncrypted = false
-    private var isOver = false
+    private var isFinished = false
     private var idleEntry: IdleConnections.Entry?
 
-    init(channel: any Channel, loop: ListenerLoop, peer: Peer, caps: ConnectionLimit) {
-        self.caps = caps
+    init(channel: any Channel, loop: ListenerLoop, peer: Peer, connectionLimit: ConnectionLimit) {
+        self.connectionLimit = connectionLimit
         self.channel = channel
         self.loop = loop
         self.peer = peer
         // With the PROXY protocol the client is not yet known. If the proxy reports none, forwarding fields and trace
         // fields are ignored.
-        source = loop.configuration.trust.source == .proxyProtocol ? nil : loop.trustedProxy(peer)
+        source = loop.configuration.trustedProxies.source == .proxyProtocol ? nil : loop.trustedProxy(peer)
         opened = loop.eventLoop.now
         timer = DeadlineTimer(on: loop.eventLoop)
     }
 
     /// Returns whether the connections of a listener need this setup.
     static func isNeeded(_ configuration: ListenerConfiguration) -> Bool {
-        configuration.tls != nil || configuration.speaksHTTP2 || configuration.trust.source == .proxyProtocol
+        configuration.tls != nil || configuration.supportsHTTP2 || configuration.trustedProxies.source == .proxyProtocol
     }
 
     /// Adds the first handler and starts the deadline.
     func start() throws {
-        if loop.configuration.trust.source == .proxyProtocol {
+        if loop.configuration.trustedProxies.source == .proxyProtocol {
             try channel.pipeline.syncOperations.addHandler(ProxyHeaderHandler(opening: self))
         } else {
             try addNextHandler()
@@ -61,17 +61,17 @@ final class ConnectionSetup: ListenerConnection {
         idleEntry = loop.idleEntry(for: self, of: peer)
         idleEntry?.markIdle()
         loop.join(self)
-        timer.start { self.cut() }
+        timer.start { self.closeImmediately() }
         timer.set(opened + loop.configuration.deadlines.head)
     }
 
-    // Nothing to do: the loop informs the connection handler when it joins.
+    // Nothing to do: `ListenerLoop.join` announces the end to the connection handler.
     func announceEnd() {}
 
     // No request has started, so none is lost.
-    func drain() { cut() }
+    func drain() { closeImmediately() }
 
-    func cut() { channel.close(promise: nil) }
+    func closeImmediately() { channel.close(promise: nil) }
 
     func evict() { channel.closeWithoutWaiting() }
 
@@ -81,34 +81,34 @@ final class ConnectionSetup: ListenerConnection {
     func apply(_ header: ProxyHeader, handler context: ChannelHandlerContext, passOn: () -> Void) {
         isEncrypted = header.isEncrypted
         if let client = header.client {
-            guard caps.attribute(to: client) else {
-                end()
+            guard connectionLimit.attribute(to: client) else {
+                leave()
                 return context.close(promise: nil)
             }
-            channel.closeFuture.whenComplete { [caps] _ in caps.endAttribution(to: client) }
+            channel.closeFuture.whenComplete { [connectionLimit] _ in connectionLimit.removeAttribution(to: client) }
             peer = client
             source = loop.trustedProxy(client)
         }
         do { try addNextHandler() } catch {
-            end()
+            leave()
             return context.close(promise: nil)
         }
         passOn()
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
-    /// Adds the handler of the application protocol behind the current one, passes on the held bytes, and removes the
+    /// Adds the handler of the application protocol after the current one, passes on the held bytes, and removes the
     /// current handler.
     func finish(
         _ applicationProtocol: ApplicationProtocol, isEncrypted: Bool, handler context: ChannelHandlerContext,
         passOn: () -> Void = {}
     ) {
-        end()
+        leave()
         let isEncrypted = isEncrypted || self.isEncrypted
         do {
             switch applicationProtocol {
-            case .http1: try speakHTTP1(isEncrypted: isEncrypted)
-            case .http2: try speakHTTP2(isEncrypted: isEncrypted)
+            case .http1: try addHTTP1Handler(isEncrypted: isEncrypted)
+            case .http2: try addHTTP2Handler(isEncrypted: isEncrypted)
             }
         } catch {
             return context.close(promise: nil)
@@ -117,10 +117,11 @@ final class ConnectionSetup: ListenerConnection {
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
-    /// Ends the setup: the connection is closed, or its connection handler has taken over.
-    func end() {
-        if isOver { return }
-        isOver = true
+    /// Stops the deadline and removes the setup from the loop. Called when the connection closes, and before its
+    /// connection handler joins the loop. Later calls have no effect.
+    func leave() {
+        if isFinished { return }
+        isFinished = true
         timer.stop()
         idleEntry?.remove()
         idleEntry = nil
@@ -130,44 +131,45 @@ final class ConnectionSetup: ListenerConnection {
     private func addNextHandler() throws {
         let pipeline = channel.pipeline.syncOperations
         if let tls = loop.configuration.tls {
-            let speaksHTTP2 = loop.configuration.speaksHTTP2
+            let supportsHTTP2 = loop.configuration.supportsHTTP2
             try pipeline.addHandlers([
                 ApplicationProtocolCheck(
-                    supported: ServerTLS.protocols(speaksHTTP2: speaksHTTP2), scheduler: loop.turns,
+                    supported: ServerTLS.protocols(supportsHTTP2: supportsHTTP2), scheduler: loop.turns,
                     owner: loop.turnOwner(of: channel, of: peer)),
-                tls.handler(speaksHTTP2: speaksHTTP2), ALPNHandler(opening: self),
+                tls.handler(supportsHTTP2: supportsHTTP2), ALPNHandler(opening: self),
             ])
-        } else if loop.configuration.speaksHTTP2 {
+        } else if loop.configuration.supportsHTTP2 {
             try pipeline.addHandler(HTTP2PrefaceDetector(opening: self))
         } else {
-            end()
-            try speakHTTP1(isEncrypted: isEncrypted)
+            leave()
+            try addHTTP1Handler(isEncrypted: isEncrypted)
         }
     }
 
     /// Whether a proxy has reported the client. The proxy then also reports whether the client's connection was
     /// encrypted.
-    private var isProxied: Bool { loop.configuration.trust.source == .proxyProtocol }
+    private var isProxied: Bool { loop.configuration.trustedProxies.source == .proxyProtocol }
 
-    private func speakHTTP1(isEncrypted: Bool) throws {
+    private func addHTTP1Handler(isEncrypted: Bool) throws {
         try channel.pipeline.syncOperations.addHandler(
             ConnectionHandler(
                 loop: loop, peer: peer, trustedProxy: source, opened: opened, isEncrypted: isEncrypted,
                 isProxied: isProxied))
     }
 
-    private func speakHTTP2(isEncrypted: Bool) throws {
-        let meter = FrameRateLimitHandler(
+    private func addHTTP2Handler(isEncrypted: Bool) throws {
+        let rateLimiter = FrameRateLimitHandler(
             on: loop.eventLoop, headTime: loop.configuration.deadlines.head, scheduler: loop.turns,
             owner: loop.turnOwner(of: channel, of: peer))
         let handler = HTTP2ConnectionHandler(
-            loop: loop, peer: peer, trustedProxy: source, meter: meter, opened: opened, isEncrypted: isEncrypted,
+            loop: loop, peer: peer, trustedProxy: source, rateLimiter: rateLimiter, opened: opened,
+            isEncrypted: isEncrypted,
             isProxied: isProxied)
         let frames = NIOHTTP2Handler(
             mode: .server, frameDelegate: HTTP2ConnectionHandler.GoAwayObserver(handler),
             connectionConfiguration: HTTP2Limits.connection(loop.configuration.limits),
             streamConfiguration: HTTP2Limits.stream())
-        try channel.pipeline.syncOperations.addHandlers([meter, frames, handler])
+        try channel.pipeline.syncOperations.addHandlers([rateLimiter, frames, handler])
     }
 }
 

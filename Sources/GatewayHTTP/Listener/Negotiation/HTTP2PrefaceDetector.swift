@@ -1,7 +1,7 @@
 internal import NIOCore
 
 /// A handler that detects HTTP/2 with prior knowledge (RFC 9113, section 3.3) on a connection without TLS. It adds the
-/// handler of HTTP/2 or HTTP/1.1 behind itself and removes itself.
+/// handler of HTTP/2 or HTTP/1.1 after itself and removes itself.
 ///
 /// Loop-bound. The first byte that differs from the preface selects HTTP/1.1. The decision is made once. Bytes that
 /// arrive while the next handler is being added are kept in order.
@@ -27,16 +27,16 @@ final class HTTP2PrefaceDetector: ChannelInboundHandler, RemovableChannelHandler
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end()
+        leaveSetup()
         context.fireChannelInactive()
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) { leaveSetup() }
 
-    private func end() {
-        setup?.end()
+    private func leaveSetup() {
+        setup?.leave()
         setup = nil
     }
 }

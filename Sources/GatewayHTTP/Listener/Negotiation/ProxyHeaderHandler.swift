@@ -3,7 +3,7 @@ internal import NIOCore
 /// A handler that reads the PROXY protocol header of a trusted proxy's connection. It adds the next handler behind
 /// itself and removes itself. A malformed header closes the connection, because the client would otherwise be unknown.
 ///
-/// Loop-bound. Bytes that arrive while the next handler is being added are kept behind those that follow the header.
+/// Loop-bound. Bytes that arrive while the next handler is being added are kept after those that follow the header.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -21,7 +21,7 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
             break
         case .malformed:
             self.setup = nil
-            setup.end()
+            setup.leave()
             context.close(promise: nil)
         case .header(let header):
             self.setup = nil
@@ -32,14 +32,14 @@ final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
     func channelInactive(context: ChannelHandlerContext) {
-        end()
+        leaveSetup()
         context.fireChannelInactive()
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { end() }
+    func handlerRemoved(context: ChannelHandlerContext) { leaveSetup() }
 
-    private func end() {
-        setup?.end()
+    private func leaveSetup() {
+        setup?.leave()
         setup = nil
     }
 }

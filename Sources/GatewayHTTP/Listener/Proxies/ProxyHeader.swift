@@ -11,7 +11,7 @@ struct ProxyHeader: Equatable {
     var isEncrypted: Bool
 
     /// The result of parsing the first bytes of a connection.
-    enum Reading: Equatable {
+    enum ParseResult: Equatable {
         /// The header is incomplete.
         case incomplete
         /// A complete header. Its bytes were consumed.
@@ -27,7 +27,7 @@ struct ProxyHeader: Equatable {
     private static let maximumBytes = 2048
 
     /// Parses the header at the start of the bytes and consumes exactly its bytes.
-    static func read(_ bytes: inout ByteBuffer) -> Reading {
+    static func read(_ bytes: inout ByteBuffer) -> ParseResult {
         let view = bytes.readableBytesView
         if view.starts(with: signature) { return readBinary(&bytes) }
         if view.starts(with: linePrefix) { return readLine(&bytes) }
@@ -35,7 +35,7 @@ struct ProxyHeader: Equatable {
         return isBeginning ? .incomplete : .malformed
     }
 
-    private static func readLine(_ bytes: inout ByteBuffer) -> Reading {
+    private static func readLine(_ bytes: inout ByteBuffer) -> ParseResult {
         let view = bytes.readableBytesView.prefix(maximumLineLength)
         guard let end = view.firstIndex(of: .lineFeed) else {
             return view.count < maximumLineLength ? .incomplete : .malformed
@@ -65,7 +65,7 @@ struct ProxyHeader: Equatable {
             && Int(text).map { $0 <= 65_535 } == true
     }
 
-    private static func readBinary(_ bytes: inout ByteBuffer) -> Reading {
+    private static func readBinary(_ bytes: inout ByteBuffer) -> ParseResult {
         let start = bytes.readerIndex + signature.count
         guard let kind = bytes.getInteger(at: start, as: UInt8.self),
             let family = bytes.getInteger(at: start + 1, as: UInt8.self),

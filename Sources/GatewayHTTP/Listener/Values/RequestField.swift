@@ -39,7 +39,7 @@ enum RequestField {
             case (17, UInt8(ascii: "t")): ("transfer-encoding", .transferEncoding)
             default: nil
             }
-        if let candidate, bytes.reads(candidate.word, in: name) { return candidate.field }
+        if let candidate, bytes.equalsIgnoringCase(candidate.word, in: name) { return candidate.field }
         try rejectLookAlike(name, in: bytes)
         return nil
     }

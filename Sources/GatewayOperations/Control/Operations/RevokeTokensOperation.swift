@@ -33,7 +33,7 @@ struct RevokeTokensOperation: ControlOperation {
         case (nil, let text?, nil, nil):
             // A session that an earlier call could close in memory only is closed on disk.
             guard let session = SessionID(text),
-                let owner = sessions.session(session)?.user ?? sessions.userOfUnwrittenEnd(session)
+                let owner = sessions.session(session)?.user ?? sessions.userOfUnwrittenClose(session)
             else { throw .refused("There is no such session.") }
             let record = try await context.record(.operatorRevoke, user: owner, target: session.text)
             try await change(record) { () throws(LedgerUnavailable) in

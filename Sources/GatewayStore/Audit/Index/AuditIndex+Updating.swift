@@ -67,7 +67,7 @@ struct AuditUpdate {
     }
 
     /// Returns whether the index covers exactly these segments up to their present sizes.
-    func isComplete(_ segments: [SegmentFiles.Found]) throws -> Bool {
+    func isComplete(_ segments: [SegmentFiles.ListedSegment]) throws -> Bool {
         let known = try known()
         guard known.map(\.first) == segments.map(\.name.first),
             zip(known, segments).allSatisfy({ UInt64($0.bytes) == $1.size })
@@ -76,7 +76,7 @@ struct AuditUpdate {
     }
 
     /// Removes the entries of segments that no longer exist, and of all segments from the first changed one on.
-    func removeEntries(except segments: [SegmentFiles.Found]) throws {
+    func removeEntries(except segments: [SegmentFiles.ListedSegment]) throws {
         let known = try known()
         let present = Set(segments.map(\.name.first))
         if let first = segments.first.map({ Int64(clamping: $0.name.first) }) {
@@ -95,7 +95,7 @@ struct AuditUpdate {
     }
 
     /// Indexes the next block of the segment. Returns false if no complete line is left.
-    func readBlock(of segment: SegmentFiles.Found, before end: UInt64?) throws -> Bool {
+    func readBlock(of segment: SegmentFiles.ListedSegment, before end: UInt64?) throws -> Bool {
         let first = segment.name.first
         let known = try known(first)
         // A failed write may have left lines with the numbers of this segment in the previous one. Remove their rows.
@@ -115,7 +115,7 @@ struct AuditUpdate {
         while let lineEnd = ChainCheck.endOfLine(in: bytes, from: offset) {
             let line = JournalLineReader(bytes: bytes[offset..<lineEnd])
             if let number = line.sequence, end.map({ number < $0 }) ?? true {
-                try inserter.insert(line, number, segment: first, place: start + offset)
+                try inserter.insert(line, number, segment: first, offset: start + offset)
                 last = (start + offset, Array(line.bytes.suffix(Self.hashTail)))
             }
             offset = lineEnd + 1
@@ -129,7 +129,7 @@ struct AuditUpdate {
     /// The length of a line's tail that identifies it. The tail contains the hash.
     private static let hashTail = 66
 
-    private func isUnchanged(_ known: Known, in segments: [SegmentFiles.Found], reading: Bool) throws -> Bool {
+    private func isUnchanged(_ known: Known, in segments: [SegmentFiles.ListedSegment], reading: Bool) throws -> Bool {
         guard let found = segments.first(where: { $0.name.first == known.first }),
             found.size >= UInt64(known.bytes)
         else { return false }

@@ -110,7 +110,7 @@ public final class AuditIndex: Sendable {
 
     private static func open(_ indexFiles: IndexFiles) throws -> DatabaseQueue {
         let path = indexFiles.database
-        if try PrivateFiles.makeFile(path) { IndexFiles.giveToOwner(path) }
+        if try PrivateFiles.makeFile(path) { IndexFiles.assignToDirectoryOwner(path) }
         var configuration = Configuration()
         configuration.label = "audit"
         // Another process may be updating the index. The first update takes a while.

@@ -53,7 +53,7 @@ final class IndexFiles: Sendable {
         for _ in 0..<2 {
             let descriptor = Glibc.open(lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
             if descriptor >= 0 {
-                giveToOwner(lock)
+                assignToDirectoryOwner(lock)
                 return descriptor
             }
             // Another user owns the file. The gateway owns the directory, so it can replace the file.
@@ -64,7 +64,7 @@ final class IndexFiles: Sendable {
 
     /// Changes the owner of a file that root created to the directory's owner. The gateway runs as that user and must
     /// be able to open the file.
-    static func giveToOwner(_ path: String) {
+    static func assignToDirectoryOwner(_ path: String) {
         var (directory, file) = (stat(), stat())
         guard geteuid() == 0, stat(PrivateFiles.parent(of: path), &directory) == 0, lstat(path, &file) == 0,
             (directory.st_uid, directory.st_gid) != (file.st_uid, file.st_gid)
@@ -107,7 +107,7 @@ final class IndexFiles: Sendable {
             } else if hasWritten || !marker.exists {
                 // A failure here only means that the next process rebuilds the database.
                 if !hasNoLog { try? checkpointLog() }
-                if hasNoLog, (try? marker.write()) != nil { Self.giveToOwner(marker.path) }
+                if hasNoLog, (try? marker.write()) != nil { Self.assignToDirectoryOwner(marker.path) }
             }
         } else if !keeping {
             markDamaged()
@@ -134,7 +134,7 @@ final class IndexFiles: Sendable {
     }
 
     /// Returns whether the database was closed cleanly and has not changed since.
-    static func isClosedInOrder(in directory: String) -> Bool {
+    static func wasClosedCleanly(in directory: String) -> Bool {
         let database = directory + "/" + AuditIndex.fileName
         return access(directory + "/index.damaged", F_OK) != 0 && hasNoLog(beside: database)
             && CleanShutdownMarker(database: database).isValid

@@ -4,7 +4,7 @@ internal import Glibc
 /// Read-only access to the segments of a journal.
 struct SegmentFiles: Sendable {
     /// A segment and its size when it was listed.
-    struct Found: Sendable, Hashable {
+    struct ListedSegment: Sendable, Hashable {
         let name: JournalSegmentName
         let size: UInt64
     }
@@ -15,12 +15,12 @@ struct SegmentFiles: Sendable {
     var blockBytes = 1 << 18
 
     /// Returns the segments in ascending order. Skips a segment that is removed while they are listed.
-    func list() throws(FileFailure) -> [Found] {
+    func list() throws(FileFailure) -> [ListedSegment] {
         let files = SystemFileSystem()
-        var found: [Found] = []
+        var found: [ListedSegment] = []
         for name in try files.names(in: directory).compactMap({ JournalSegmentName($0) }).sorted() {
             do throws(FileFailure) {
-                found.append(Found(name: name, size: try files.size(path(name))))
+                found.append(ListedSegment(name: name, size: try files.size(path(name))))
             } catch  where error.isMissing {
                 continue
             }
@@ -44,7 +44,7 @@ struct SegmentFiles: Sendable {
     /// - Parameters:
     ///   - start: The offset of a line's first byte.
     ///   - isGrowing: Whether the segment may still be written to.
-    func block(of segment: Found, from start: Int, isGrowing: Bool) throws(FileFailure) -> [UInt8]? {
+    func block(of segment: ListedSegment, from start: Int, isGrowing: Bool) throws(FileFailure) -> [UInt8]? {
         var count = blockBytes
         while true {
             let lines: [UInt8]
@@ -88,5 +88,38 @@ struct SegmentFiles: Sendable {
         return try reader.read(from: start, count: count)
     }
 
+    /// Returns the path of a segment.
     func path(_ name: JournalSegmentName) -> String { directory + "/" + name.text }
+}
+
+/// The complete lines in the bytes of a segment. If the segment is still written to, its last lines may be incomplete,
+/// and a read during a write may return an incomplete line in front of complete ones.
+struct CompleteLines {
+    /// The bytes from the first line to the end of the last line that counts, with all line feeds.
+    let bytes: [UInt8]
+    /// Whether a complete line follows an incomplete one.
+    let hasGap: Bool
+
+    /// Finds the complete lines.
+    ///
+    /// - Parameter mayHaveGaps: Whether ``bytes`` ends after the last complete line, also if incomplete lines precede
+    ///   it. If false, ``bytes`` ends before the first incomplete line.
+    init(_ found: [UInt8], mayHaveGaps: Bool = false) {
+        var offset = 0
+        var end = 0
+        var isBehindAGap = false
+        var hasGap = false
+        let content = JournalContent.endOfLines(in: found)
+        while offset < content, let feed = ChainCheck.endOfLine(in: found, from: offset), feed < content {
+            if CheckedLine.isWellFormed(found, offset..<feed) {
+                hasGap = hasGap || isBehindAGap
+                if !isBehindAGap || mayHaveGaps { end = feed + 1 }
+            } else {
+                isBehindAGap = true
+            }
+            offset = feed + 1
+        }
+        bytes = end == found.count ? found : Array(found[..<end])
+        self.hasGap = hasGap
+    }
 }

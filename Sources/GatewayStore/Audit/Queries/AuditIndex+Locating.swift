@@ -77,13 +77,13 @@ extension AuditLocation {
     init(_ row: Row) throws {
         let number = try row.decode(Int64.self, forColumn: "seq")
         let segment = try row.decode(Int64.self, forColumn: "segment")
-        let place = try row.decode(Int.self, forColumn: "place")
+        let offset = try row.decode(Int.self, forColumn: "place")
         let length = try row.decode(Int.self, forColumn: "length")
-        guard number >= 0, segment >= 0, place >= 0, (1...AuditLocation.longestLine).contains(length) else {
+        guard number >= 0, segment >= 0, offset >= 0, (1...AuditLocation.maximumLength).contains(length) else {
             throw AuditIndex.Failure("the index contains an invalid position for line \(number)", isDamage: true)
         }
         self.init(
-            number: UInt64(number), segment: JournalSegmentName(first: UInt64(segment)), place: place, length: length,
+            number: UInt64(number), segment: JournalSegmentName(first: UInt64(segment)), offset: offset, length: length,
             call: try row.decode(Data?.self, forColumn: "call").map { Array($0) })
     }
 }

@@ -7,14 +7,14 @@ struct AuditLocation: Sendable, Hashable {
     /// The segment that contains the line.
     let segment: JournalSegmentName
     /// The byte offset of the line in the segment.
-    let place: Int
+    let offset: Int
     /// The line's length in bytes, without the line feed.
     let length: Int
     /// The id of the HTTP call that the line records; nil for a line that records none.
     let call: [UInt8]?
 
     /// The maximum length of a line, in bytes. An index with a greater length is damaged.
-    static let longestLine = 1 << 26
+    static let maximumLength = 1 << 26
 }
 
 /// A source of the locations of matching lines: the index, or a scan of the segments.
@@ -50,7 +50,7 @@ final class AuditLineSource {
             guard let reader else { return nil }
             open = (location.segment, reader)
         }
-        let line = try open?.reader.read(from: location.place, count: location.length) ?? []
+        let line = try open?.reader.read(from: location.offset, count: location.length) ?? []
         guard line.count == location.length, JournalLineReader(bytes: line[...]).sequence == location.number else {
             throw AuditIndex.Failure("line \(location.number) is not at its index position", isDamage: true)
         }

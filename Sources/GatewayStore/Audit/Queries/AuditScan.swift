@@ -20,7 +20,7 @@ struct AuditScan {
     private static let blockBytes = 1 << 20
     /// The longest time by which the wall clock may have been set back, in microseconds. A segment whose last line is
     /// older than the queried time by more than this is skipped.
-    private static let longestStepBack: Int64 = 86_400_000_000
+    private static let maximumStepBack: Int64 = 86_400_000_000
     /// The number of bytes at a segment's end that are searched for the time of its last line.
     private static let tailBytes = 64 << 10
 
@@ -44,12 +44,12 @@ struct AuditScan {
 
     /// Returns the segments that may contain lines since the time, in order, each with the first number of the next
     /// segment.
-    func segments(since: Int64) throws -> [(segment: SegmentFiles.Found, end: UInt64?)] {
+    func segments(since: Int64) throws -> [(segment: SegmentFiles.ListedSegment, end: UInt64?)] {
         let found = try files.list()
         return try found.indices.compactMap { index in
             let isLast = index + 1 == found.count
-            if !isLast, since > .min + Self.longestStepBack, let newest = try lastTime(of: found[index]),
-                newest < since - Self.longestStepBack
+            if !isLast, since > .min + Self.maximumStepBack, let newest = try lastTime(of: found[index]),
+                newest < since - Self.maximumStepBack
             {
                 return nil
             }
@@ -58,7 +58,7 @@ struct AuditScan {
     }
 
     /// Visits the valid lines of a segment in order. Ignores lines with the number `end` or a later one.
-    func visit(_ segment: SegmentFiles.Found, before end: UInt64?, _ body: (Line) throws -> Void) throws {
+    func visit(_ segment: SegmentFiles.ListedSegment, before end: UInt64?, _ body: (Line) throws -> Void) throws {
         var clock = LineTimestampReader()
         var start = 0
         while start < Int(clamping: segment.size) {
@@ -82,7 +82,7 @@ struct AuditScan {
                         Line(
                             reader: reader, number: number, time: time,
                             location: AuditLocation(
-                                number: number, segment: segment.name, place: start + offset,
+                                number: number, segment: segment.name, offset: start + offset,
                                 length: lineEnd - offset, call: reader.bytes(of: "call").map { Array($0) })))
                 }
                 offset = lineEnd + 1
@@ -91,7 +91,7 @@ struct AuditScan {
         }
     }
 
-    private func lastTime(of segment: SegmentFiles.Found) throws -> Int64? {
+    private func lastTime(of segment: SegmentFiles.ListedSegment) throws -> Int64? {
         let start = max(0, Int(clamping: segment.size) - Self.tailBytes)
         let bytes = try files.ifPresent { () throws(FileFailure) in try files.read(segment.name, from: start) }
         var lines = BackwardLines(bytes ?? [])

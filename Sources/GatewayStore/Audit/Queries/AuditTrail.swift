@@ -24,16 +24,17 @@ public final class AuditTrail: Sendable {
     /// Opens the index and updates it from the segments.
     ///
     /// - Parameters:
-    ///   - makesAnew: Whether a damaged index is rebuilt at once. If false, the next update rebuilds it.
+    ///   - rebuildsIfDamaged: Whether a damaged index is rebuilt at once. If false, the next update rebuilds it.
     ///   - progress: Receives the bytes read so far and the total, before each segment and at the end.
     ///   - isWanted: Checked before each block. If it returns false, the update stops and a later update continues.
     /// - Returns: The reason why the index cannot be used; nil if it can.
     @discardableResult
     public func update(
-        makesAnew: Bool = true, progress: (UInt64, UInt64) -> Void = { _, _ in }, isWanted: () -> Bool = { true }
+        rebuildsIfDamaged: Bool = true, progress: (UInt64, UInt64) -> Void = { _, _ in },
+        isWanted: () -> Bool = { true }
     ) -> AuditIndex.Failure? {
         var obstacle: AuditIndex.Failure?
-        for _ in 0..<(makesAnew ? Self.attempts : 1) {
+        for _ in 0..<(rebuildsIfDamaged ? Self.attempts : 1) {
             do throws(AuditIndex.Failure) {
                 let index = try opened()
                 try index.update(progress: progress, isWanted: isWanted)

@@ -48,7 +48,7 @@ public struct JournalTail: Sendable {
     }
 
     /// Returns the offset of the first line that is searched.
-    private func beginning(of present: SegmentFiles.Found) throws(FileFailure) -> Int {
+    private func beginning(of present: SegmentFiles.ListedSegment) throws(FileFailure) -> Int {
         let start = Int(clamping: present.size) - Self.reach
         guard start > 0 else { return 0 }
         let bytes = try files.read(present.name, from: start)

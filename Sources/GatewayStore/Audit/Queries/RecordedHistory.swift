@@ -27,14 +27,14 @@ public final class RecordedHistory: NotificationHistory {
     private let isClosed = Atomic(false)
 
     /// The longest sleep, in microseconds. A pause ends within this time when a query arrives or the journal is closed.
-    private static let longestSleep: UInt32 = 50_000
+    private static let maximumSleep: UInt32 = 50_000
 
     /// The maximum number of waiting queries on each queue. Further queries fail.
-    static let longestQueue = 64
+    static let maximumQueueLength = 64
 
     /// The maximum number of bytes that one query scans while the index is not usable. Scanning them takes about a
     /// second.
-    static let longestScan: UInt64 = 512 << 20
+    static let maximumScanBytes: UInt64 = 512 << 20
 
     /// Creates a history of the journal in the directory and starts to build the index in the background.
     public convenience init(directory: String, sessions: SessionRegister, logger: Logger) {
@@ -45,7 +45,7 @@ public final class RecordedHistory: NotificationHistory {
     /// Creates a history that builds no index before `refresh` is called.
     init(
         _ files: SegmentFiles, sessions: SessionRegister, logger: Logger,
-        scanLimit: UInt64 = RecordedHistory.longestScan
+        scanLimit: UInt64 = RecordedHistory.maximumScanBytes
     ) {
         self.files = files
         self.sessions = sessions
@@ -64,14 +64,14 @@ public final class RecordedHistory: NotificationHistory {
     ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
         let life: WallTime?
         do throws(LedgerUnavailable) {
-            life = try await sessions.presentLife(of: user)
+            life = try await sessions.accountStart(of: user)
         } catch {
             throw HistoryUnavailable("ledger: \(error.detail)")
         }
         let earliest = max(since ?? WallTime(microseconds: 0), life ?? WallTime(microseconds: 0))
         if isReady.load(ordering: .acquiring) {
             let found = try await run(queue, waiting) { [self] in
-                update(makesAnew: false)
+                update(rebuildsIfDamaged: false)
                 return trail.indexed(user, since: earliest, limit: limit)
             }
             if let found { return found }
@@ -95,7 +95,7 @@ public final class RecordedHistory: NotificationHistory {
     private func run<Output: Sendable>(
         _ queue: DispatchQueue, _ waiting: borrowing Atomic<Int>, _ query: @escaping @Sendable () throws -> Output
     ) async throws(HistoryUnavailable) -> Output {
-        guard waiting.add(1, ordering: .relaxed).newValue <= Self.longestQueue else {
+        guard waiting.add(1, ordering: .relaxed).newValue <= Self.maximumQueueLength else {
             waiting.subtract(1, ordering: .relaxed)
             throw HistoryUnavailable("too many queries are waiting")
         }
@@ -117,17 +117,17 @@ public final class RecordedHistory: NotificationHistory {
     /// - Parameters:
     ///   - isPaced: Whether to pause between blocks while no query waits. Without pauses, on a machine with one
     ///     processor, the update after a busy minute would take half of the processor time for seconds.
-    ///   - makesAnew: Whether a damaged index is rebuilt at once, which may take minutes.
-    private func update(isPaced: Bool = false, makesAnew: Bool = true) {
+    ///   - rebuildsIfDamaged: Whether a damaged index is rebuilt at once, which may take minutes.
+    private func update(isPaced: Bool = false, rebuildsIfDamaged: Bool = true) {
         var pace = BackgroundThrottle()
         func isStillWanted() -> Bool {
-            if isPaced { sleep(until: .now + pace.rest()) }
+            if isPaced { sleep(until: .now + pace.pause()) }
             pace.begin()
             return isWanted()
         }
         guard isWanted() else { return }
         // This takes almost no time if few lines are new.
-        let obstacle = trail.update(makesAnew: makesAnew, isWanted: isStillWanted)
+        let obstacle = trail.update(rebuildsIfDamaged: rebuildsIfDamaged, isWanted: isStillWanted)
         guard isWanted() else { return }
         isReady.store(obstacle == nil, ordering: .releasing)
         let wasReported = isReported.exchange(obstacle != nil, ordering: .relaxed)
@@ -142,9 +142,38 @@ public final class RecordedHistory: NotificationHistory {
             let left = (end - .now).components
             guard left.seconds > 0 || (left.seconds == 0 && left.attoseconds > 0) else { return }
             let microseconds = UInt32(clamping: left.seconds * 1_000_000 + left.attoseconds / 1_000_000_000_000)
-            usleep(min(Self.longestSleep, microseconds + 1))
+            usleep(min(Self.maximumSleep, microseconds + 1))
         }
     }
 
     private func isWanted() -> Bool { !isClosed.load(ordering: .acquiring) }
+}
+
+/// Computes the pauses between blocks of background work, so that the work does not delay calls.
+///
+/// The work uses at most a quarter of one processor. It uses a hundredth if a block's elapsed time exceeds 1.5 times
+/// its CPU time, which shows that other work needs the processor or the disk. Confined to one thread.
+struct BackgroundThrottle {
+    private var began = ContinuousClock.now
+    private var used = Self.processorTime
+
+    /// Returns the pause after the current block. The next block starts with `begin()`.
+    func pause() -> Duration { Self.pause(after: Self.processorTime - used, within: ContinuousClock.now - began) }
+
+    /// Starts the measurement of a block.
+    mutating func begin() {
+        began = .now
+        used = Self.processorTime
+    }
+
+    static func pause(after used: Duration, within taken: Duration) -> Duration {
+        used * (taken > used * 1.5 ? 99 : 3)
+    }
+
+    /// The CPU time of the current thread.
+    private static var processorTime: Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
 }

@@ -66,9 +66,9 @@ extension AuditIndex {
                 throw Failure("segment \(first) is shorter than its index entry", isDamage: true)
             }
             let end = index + 1 < known.count ? UInt64(clamping: known[index + 1].0) : nil
-            let part = SegmentFiles.Found(name: segment.name, size: UInt64(bytes))
+            let part = SegmentFiles.ListedSegment(name: segment.name, size: UInt64(bytes))
             try AuditScan(files).visit(part, before: end) { line in
-                guard line.location.place < Int(bytes) else { return }
+                guard line.location.offset < Int(bytes) else { return }
                 try comparison.compare(line)
             }
         }
@@ -113,7 +113,7 @@ private struct RowComparison {
         }
         guard let row else { throw difference(Int64(clamping: line.number)) }
         let numbers = [
-            Int64(clamping: line.number), Int64(clamping: line.location.segment.first), Int64(line.location.place),
+            Int64(clamping: line.number), Int64(clamping: line.location.segment.first), Int64(line.location.offset),
             Int64(line.location.length), line.time, line.reader.count,
         ]
         for (column, number) in numbers.enumerated() {

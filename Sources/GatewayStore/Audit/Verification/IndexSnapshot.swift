@@ -25,12 +25,12 @@ struct IndexSnapshot {
             (database, copy) = (try DatabaseQueue(path: path, configuration: configuration), nil)
             return
         }
-        guard IndexFiles.isClosedInOrder(in: directory) else { return nil }
+        guard IndexFiles.wasClosedCleanly(in: directory) else { return nil }
         let copy = try PrivateCopy()
         do {
             try copy.add(path, as: AuditIndex.fileName)
             // Another process may have opened and changed the index during the copy.
-            guard IndexFiles.isClosedInOrder(in: directory) else {
+            guard IndexFiles.wasClosedCleanly(in: directory) else {
                 throw AuditIndex.Failure("another process has begun to write it; verify again")
             }
             database = try DatabaseQueue(path: copy.path(AuditIndex.fileName), configuration: configuration)

@@ -21,7 +21,7 @@ final class CheckpointCopier: Sendable {
     private let closing = DispatchSemaphore(value: 0)
 
     /// The maximum number of waiting lines. Beyond it the oldest is dropped.
-    static let longestQueue = 256
+    static let maximumQueueLength = 256
     /// The maximum time for copying the last lines when the journal is closed.
     static let closeTimeout = DispatchTimeInterval.seconds(5)
 
@@ -34,7 +34,7 @@ final class CheckpointCopier: Sendable {
     /// Queues a line with its line feed. Never waits.
     func add(_ line: [UInt8]) {
         state.withLock { state in
-            if state.lines.count >= Self.longestQueue { state.lines.removeFirst() }
+            if state.lines.count >= Self.maximumQueueLength { state.lines.removeFirst() }
             state.lines.append(line)
         }
         wake.signal()

@@ -9,7 +9,7 @@ extension JournalWriter {
     ///
     /// One run removes at most a tenth of the segments, or one. A wrong clock or a wrong bound is thus noticed before
     /// everything is removed.
-    func retire() {
+    func enforceRetention() {
         guard signer != nil, segment != nil else { return }
         // Both clocks are read together, because a difference between them means that the clock was set.
         let (now, time) = (settings.clocks.monotonic(), settings.clocks.wall())
@@ -59,7 +59,7 @@ extension JournalWriter {
             // removed by retention.
             let missing = (end.number + 1)..<segments[index + 1].first
             if !missing.isEmpty { try batch.append(.linesMissing(ClosedRange(missing))) }
-            try batch.retire(end)
+            try batch.appendRemoval(through: end)
             try commit()
             do throws(FileFailure) {
                 try files.remove(path(name))
@@ -79,7 +79,7 @@ extension JournalWriter {
         if let known = knownEnds[name] { return known }
         let path = path(name)
         // A failed batch may follow the last valid line, so the first read may be too short.
-        for length in [64 << 10, JournalRecovery.longestTornTail] {
+        for length in [64 << 10, JournalRecovery.maximumTornBytes] {
             let bytes = try files.read(path, last: length)
             if let end = SegmentTail(number: next.first - 1, in: bytes) {
                 knownEnds[name] = end
@@ -87,7 +87,7 @@ extension JournalWriter {
             }
         }
         // If lines are missing before the next segment, this one still ends with a complete line.
-        let bytes = try files.read(path, last: JournalRecovery.longestTornTail)
+        let bytes = try files.read(path, last: JournalRecovery.maximumTornBytes)
         if let end = SegmentTail(lastIn: bytes), (name.first..<(next.first - 1)).contains(end.number) { return end }
         // Verification reports this damage, so keep everything that it may need.
         throw FileFailure(unfit: path, "does not end with line \(next.first - 1) and is kept")

@@ -4,8 +4,8 @@ internal import GatewaySupport
 /// Decides whether the wall clock is reliable enough to remove segments by age. Confined to the writer's thread.
 ///
 /// With a wrong clock every segment may look old. The clock is therefore trusted only after the gateway has run for
-/// ``shortestRun`` without a change of the wall clock. The gateway must have run for ``longestRun`` if the time of the
-/// journal's last line or newest file differs from the start time by more than ``longestPause``.
+/// ``minimumRun`` without a change of the wall clock. The gateway must have run for ``runAfterContradiction`` if the
+/// time of the journal's last line or newest file differs from the start time by more than ``maximumStop``.
 struct RetentionClock {
     /// The time of the last line that an earlier process wrote.
     private let lastLine: WallTime?
@@ -15,11 +15,11 @@ struct RetentionClock {
     private var start: MonotonicInstant
 
     /// The time after which the clock is trusted, in microseconds.
-    static let shortestRun: Int64 = 3600 * 1_000_000
+    static let minimumRun: Int64 = 3600 * 1_000_000
     /// The time after which the clock is trusted if the last line or the newest file contradicts it, in microseconds.
-    static let longestRun: Int64 = 24 * 3600 * 1_000_000
+    static let runAfterContradiction: Int64 = 24 * 3600 * 1_000_000
     /// The longest time for which a gateway is usually stopped, in microseconds.
-    static let longestPause: Int64 = 48 * 3600 * 1_000_000
+    static let maximumStop: Int64 = 48 * 3600 * 1_000_000
     /// The difference between the wall clock and the monotonic clock that shows that the wall clock was set, in
     /// microseconds.
     static let tolerance: Int64 = 600 * 1_000_000
@@ -51,12 +51,12 @@ struct RetentionClock {
         let evidence = [("last line", lastLine), ("newest file", newestFile)].compactMap { name, time in
             time.map { (name, $0) }
         }
-        if let (name, other) = evidence.first(where: { Self.distance($0.1, startTime) > Self.longestPause }) {
-            return run >= Self.longestRun
+        if let (name, other) = evidence.first(where: { Self.distance($0.1, startTime) > Self.maximumStop }) {
+            return run >= Self.runAfterContradiction
                 ? .trusted
                 : .distrusted("the gateway started at \(startTime), but the journal's \(name) dates from \(other)")
         }
-        return run >= Self.shortestRun ? .trusted : .tooEarly
+        return run >= Self.minimumRun ? .trusted : .tooEarly
     }
 
     private static func distance(_ one: WallTime, _ other: WallTime) -> Int64 {
@@ -78,7 +78,7 @@ extension RetentionClock {
         var last: WallTime?
         if let name = segments.last {
             var lines = BackwardLines(
-                try files.read("\(directory)/\(name.text)", last: JournalRecovery.longestTornTail))
+                try files.read("\(directory)/\(name.text)", last: JournalRecovery.maximumTornBytes))
             while last == nil, let line = lines.next() { last = JournalLineReader(bytes: line).time }
         }
         self.init(lastLine: last, newestFile: newest, startTime: clocks.wall(), start: clocks.monotonic())

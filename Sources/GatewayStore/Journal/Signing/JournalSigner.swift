@@ -1,12 +1,12 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// Decides when a checkpoint is due, and signs statements. A checkpoint is due after ``longestRun`` lines, and after
-/// the interval if there are unsigned lines. Confined to the writer's thread.
+/// Decides when a checkpoint is due, and signs statements. A checkpoint is due after ``maximumUnsignedLines`` lines,
+/// and after the interval if there are unsigned lines. Confined to the writer's thread.
 struct JournalSigner {
     private let key: Ed25519.PrivateKey
     /// The maximum number of lines without a checkpoint.
-    static let longestRun = 1000
+    static let maximumUnsignedLines = 1000
     private let interval: Int64
     /// The number of lines since the last checkpoint.
     private var run = 0
@@ -30,7 +30,7 @@ struct JournalSigner {
     }
 
     /// Whether a checkpoint must precede the next line.
-    var isFull: Bool { run >= Self.longestRun }
+    var isFull: Bool { run >= Self.maximumUnsignedLines }
 
     /// Whether there are unsigned lines.
     var hasUnsigned: Bool { run > 0 }

@@ -1,9 +1,10 @@
 internal import GatewayCore
 internal import Glibc
 
-// Findings about complete lines that are out of place in the chain.
+/// Findings about complete lines that do not continue the chain.
 extension ChainCheck {
-    func misplaced(_ line: CheckedLine) -> Finding {
+    /// Returns the finding for a complete line whose number is not the expected one.
+    func findingForMisplaced(_ line: CheckedLine) -> Finding {
         guard let number = line.number else { return Finding(expected, "the line has no number") }
         if number > expected {
             return Finding(expected, through: number - 1, "lines are missing: line \(number) follows")
@@ -14,7 +15,7 @@ extension ChainCheck {
     /// Returns the finding for a complete line with the expected number whose `prev` is not the previous line's hash.
     /// If the next line's `prev` is this line's hash, the previous line was changed and rehashed; otherwise this line
     /// was.
-    func unchained(_ line: CheckedLine, _ bytes: [UInt8], _ range: Range<Int>) -> Finding {
+    func findingForBrokenLink(_ line: CheckedLine, _ bytes: [UInt8], _ range: Range<Int>) -> Finding {
         let isAlone = expected == report.first
         if isAlone { return Finding(expected, "the first line's `prev` is not the initial hash of the chain") }
         let what = "the line was changed and rehashed: the `prev` of the next line is another hash"

@@ -79,7 +79,7 @@ struct ChainCheck {
             record(
                 Finding(
                     max(1, expected), through: last,
-                    "lines are missing at the end: \(copies.heads[copies.heads.count - 1].place.rawValue) has a "
+                    "lines are missing at the end: \(copies.heads[copies.heads.count - 1].location.rawValue) has a "
                         + "checkpoint of line \(last)"))
         }
         return report
@@ -155,8 +155,8 @@ struct ChainCheck {
         guard let hash = line.hash else {
             return record(Finding(expected, line.isWellFormed ? "the line was changed" : "not a line of the journal"))
         }
-        guard line.number == expected else { return record(misplaced(line)) }
-        guard line.hasPrevious(previous) else { return record(unchained(line, bytes, range)) }
+        guard line.number == expected else { return record(findingForMisplaced(line)) }
+        guard line.hasPrevious(previous) else { return record(findingForBrokenLink(line, bytes, range)) }
         if let unexplained = pendingLeftover {
             let reader = JournalLineReader(bytes: bytes[range])
             let causes = [JournalEntry.Repair.writeFailed, .linesMissing].map(\.rawValue)
@@ -215,9 +215,9 @@ struct ChainCheck {
     }
 
     private mutating func checkRun() {
-        guard !keys.isEmpty, run > JournalSigner.longestRun + 1 else { return }
+        guard !keys.isEmpty, run > JournalSigner.maximumUnsignedLines + 1 else { return }
         let first = max(report.signedThrough + 1, report.first)
-        let what = "more than \(JournalSigner.longestRun) lines without a checkpoint"
+        let what = "more than \(JournalSigner.maximumUnsignedLines) lines without a checkpoint"
         record(Finding(first, through: expected - 1, what))
     }
 
@@ -228,11 +228,11 @@ struct ChainCheck {
                 return record(
                     Finding(
                         max(first, report.first), through: report.last,
-                        "lines were changed and rehashed: \(copies.heads[nextCopy].place.rawValue) has another "
+                        "lines were changed and rehashed: \(copies.heads[nextCopy].location.rawValue) has another "
                             + "checkpoint of line \(report.last)"
                     ))
             }
-            if copies.heads[nextCopy].place == .copy { report.copiesSeen += 1 }
+            if copies.heads[nextCopy].location == .copy { report.copiesSeen += 1 }
             nextCopy += 1
         }
     }

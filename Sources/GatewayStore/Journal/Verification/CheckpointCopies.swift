@@ -10,7 +10,7 @@ public struct CheckpointCopies: Sendable {
     }
 
     /// The number and hash of each line that a valid checkpoint signs.
-    private(set) var heads: [(number: UInt64, hash: [UInt8], place: Location)] = []
+    private(set) var heads: [(number: UInt64, hash: [UInt8], location: Location)] = []
     /// The number of lines that start like a journal line but are not checkpoints signed by one of the keys. Other
     /// lines of a system log are not counted.
     public private(set) var unreadable = 0
@@ -32,7 +32,7 @@ public struct CheckpointCopies: Sendable {
     init(_ bytes: [UInt8], keys: [Ed25519.PublicKey]) {
         let beginning = Array(#"{"seq":"#.utf8)
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            guard let start = line.firstPlace(of: beginning) else { continue }
+            guard let start = line.firstOccurrence(of: beginning) else { continue }
             guard let signed = JournalLineReader(bytes: line[start...]).statement,
                 signed.statement.kind == .checkpoint, signed.isValid(under: keys)
             else {
@@ -45,10 +45,10 @@ public struct CheckpointCopies: Sendable {
     }
 
     /// The number of checkpoints read from the file.
-    public var count: Int { heads.count { $0.place == .copy } }
+    public var count: Int { heads.count { $0.location == .copy } }
 
     /// Adds the checkpoint stored in the ledger.
-    mutating func add(_ checkpoint: KnownCheckpoint) {
+    mutating func add(_ checkpoint: StoredCheckpoint) {
         heads.append((checkpoint.number, checkpoint.hash.hexDigits, .ledger))
         heads.sort { $0.number < $1.number }
     }

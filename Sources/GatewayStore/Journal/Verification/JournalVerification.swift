@@ -18,7 +18,7 @@ public struct JournalVerification: Sendable {
     /// The checkpoint copies; nil if they are not compared.
     public var copies: CheckpointCopies?
     /// The checkpoint in the ledger, read before the verification; nil if it is not compared.
-    public var known: KnownCheckpoint?
+    public var known: StoredCheckpoint?
     /// Whether a gateway is writing the journal. The journal may then end with an incomplete line.
     public var isBeingWritten = false
 

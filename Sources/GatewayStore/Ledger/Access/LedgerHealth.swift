@@ -22,7 +22,7 @@ final class LedgerHealth: Sendable {
     private let proofLifetime: Duration
 
     /// The duration of a test write after which the ledger counts as unusable.
-    static let longestWrite = Duration.seconds(5)
+    static let testWriteTimeout = Duration.seconds(5)
 
     /// Creates the state of a ledger that was just opened.
     ///
@@ -34,7 +34,7 @@ final class LedgerHealth: Sendable {
         state.withLock { state in
             if let damage = state.damage { return "damaged: \(damage)" }
             if let failure = state.failure { return "cannot be written: \(failure)" }
-            guard let since = state.testing, .now - since > Self.longestWrite else { return nil }
+            guard let since = state.testing, .now - since > Self.testWriteTimeout else { return nil }
             return "cannot be written: a write is unfinished after \((.now - since).components.seconds) s"
         }
     }

@@ -77,6 +77,7 @@ extension SQLiteLedger {
 }
 
 extension LedgerTables {
+    /// Stores the present time as the property `test-write`, so that the commit writes to the file.
     func noteTestWrite() throws {
         try execute(
             sql: """

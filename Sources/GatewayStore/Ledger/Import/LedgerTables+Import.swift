@@ -39,7 +39,7 @@ extension LedgerTables {
                 bound.handle == entry.handle
             else { return .known }
             bound.importUnconfirmed = nil
-            try put(bound)
+            try store(bound)
             return .confirmed
         }
         if try orphan(entry.id) != nil { return .known }
@@ -52,7 +52,7 @@ extension LedgerTables {
         if before == .bound || before == .purged { return .known }
         if let owner = entry.owner, let handle = entry.handle {
             guard try registration(boundTo: handle) != nil else {
-                try put(
+                try store(
                     Registration(
                         id: entry.id, owner: owner, handle: handle, state: .live, created: now, lastSeen: now,
                         importUnconfirmed: confirming ? nil : now))
@@ -73,6 +73,7 @@ extension LedgerTables {
         return .purged
     }
 
+    /// Returns the registration without an owner that has the id; nil if none is stored.
     func orphan(_ id: RegistrationID) throws -> OrphanRegistration? {
         guard let row = try firstRow(sql: "SELECT * FROM stray WHERE id = ?", arguments: [id.text]),
             let reason = SweepReason(rawValue: try row.required("reason", as: String.self))
@@ -81,6 +82,7 @@ extension LedgerTables {
         return OrphanRegistration(id: id, handle: try HandleKey(row: row), reason: reason, owner: owner)
     }
 
+    /// Stores a registration without an owner. Replaces the row with the same id.
     func putOrphan(_ orphan: OrphanRegistration) throws {
         try execute(
             sql: "INSERT OR REPLACE INTO stray (id, service, handle, reason, owner) VALUES (?, ?, ?, ?, ?)",
@@ -90,6 +92,7 @@ extension LedgerTables {
             ])
     }
 
+    /// Removes the registration after the backend has deleted it.
     func removeOrphan(_ id: RegistrationID) throws {
         try execute(sql: "DELETE FROM stray WHERE id = ?", arguments: [id.text])
     }
@@ -102,6 +105,7 @@ extension LedgerTables {
             arguments: [Data("\(now)".utf8)])
     }
 
+    /// Returns the state of the migration, with the counts of rejected and unconfirmed registrations.
     func migration() throws -> MigrationState {
         guard try firstRow(sql: "SELECT 1 FROM property WHERE name = 'imported'") != nil else {
             return .notImported

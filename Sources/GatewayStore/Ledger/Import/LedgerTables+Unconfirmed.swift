@@ -10,14 +10,14 @@ public import GatewaySupport
 extension LedgerTables {
     /// The longest time between two calls of ``countRunningTime(until:)`` while a gateway runs, in microseconds: 30
     /// minutes. A longer time means that no gateway ran or that the clock was set.
-    static let longestPause: Int64 = 1_800_000_000
+    static let maximumInterval: Int64 = 1_800_000_000
 
     /// Shifts the deadlines of unconfirmed registrations by the time since the last call if that time does not count:
     /// no gateway ran, or the clock was set.
     func countRunningTime(until now: WallTime) throws {
         if let last = try property("unconfirmed-until").flatMap(WallTime.init(rfc3339:)) {
             let pause = now.microseconds - last.microseconds
-            if pause < 0 || pause > Self.longestPause {
+            if pause < 0 || pause > Self.maximumInterval {
                 try execute(
                     sql: """
                         UPDATE registration SET import_unconfirmed = max(0, min(import_unconfirmed + ?, ?))
@@ -26,7 +26,7 @@ extension LedgerTables {
                     arguments: [pause, now.microseconds])
             }
         }
-        try put(property: "unconfirmed-until", "\(now)")
+        try store(property: "unconfirmed-until", "\(now)")
     }
 
     /// Marks for deletion the registrations that are unconfirmed for longer than the period.

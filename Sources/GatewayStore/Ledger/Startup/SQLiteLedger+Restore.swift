@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 public import GatewayCore
 public import GatewaySupport
@@ -71,7 +72,7 @@ extension LedgerTables {
             var row = found
             row.state = .deleting
             row.reason = .restored
-            try put(row)
+            try store(row)
         case (.registered, nil):
             // The registration was made after the copy. Without a row, a revocation of its owner would not delete it.
             try execute(
@@ -81,5 +82,77 @@ extension LedgerTables {
             return false
         }
         return true
+    }
+}
+
+/// Statements on generations, copies and restores.
+extension LedgerTables {
+    /// Returns the value of a property of the ledger; nil if it is not set.
+    func property(_ name: String) throws -> String? {
+        try Data.fetchOne(
+            database.cachedStatement(sql: "SELECT value FROM property WHERE name = ?"), arguments: [name]
+        ).flatMap { String(validating: $0, as: UTF8.self) }
+    }
+
+    /// Sets a property of the ledger.
+    func store(property name: String, _ value: String) throws {
+        try execute(
+            sql: """
+                INSERT INTO property (name, value) VALUES (?, ?)
+                ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                """,
+            arguments: [name, Data(value.utf8)])
+    }
+
+    /// Removes a property of the ledger.
+    func remove(property name: String) throws {
+        try execute(sql: "DELETE FROM property WHERE name = ?", arguments: [name])
+    }
+
+    /// Returns the generation; nil in a ledger of an earlier version. See ``LedgerState``.
+    func generation() throws -> String? { try property("generation") }
+
+    /// Stores the generation.
+    func store(generation: String) throws { try store(property: "generation", generation) }
+
+    /// Marks the database as a backup copy. A gateway that starts with the copy detects the mark as a restore.
+    func noteBackup(_ now: WallTime) throws { try store(property: "copied", "\(now)") }
+
+    /// Stores that the ledger was restored from a copy, until `completeRestore` has run.
+    ///
+    /// - Parameter isCopy: Whether the generation shows that it is a copy. If false, the mark of `noteBackup` decides.
+    func noteRestore(isCopy: Bool, now: WallTime) throws {
+        let isMarked = try property("copied") != nil
+        guard isCopy || isMarked else { return }
+        try store(property: "restored", "\(now)")
+        try remove(property: "copied")
+    }
+
+    /// Returns the time at which a restore was detected that `completeRestore` has not completed; nil if none is
+    /// pending.
+    func pendingRestore() throws -> WallTime? {
+        guard let text = try property("restored") else { return nil }
+        // An invalid value still means that a restore is pending.
+        return WallTime(rfc3339: text) ?? WallTime(seconds: 0)
+    }
+
+    /// Returns the time of the latest change in the ledger; nil for an empty one.
+    func latestTime() throws -> WallTime? {
+        try Int64.fetchOne(
+            database,
+            sql: """
+                SELECT max(latest) FROM (
+                    SELECT max(last_seen) AS latest FROM registration UNION ALL SELECT max(renewed) FROM session
+                    UNION ALL SELECT max(at) FROM revoked_user)
+                """
+        ).map(WallTime.init(microseconds:))
+    }
+
+    /// Removes every session.
+    ///
+    /// - Returns: The number of sessions removed.
+    func endAllSessions() throws -> Int {
+        try execute(sql: "DELETE FROM session")
+        return database.changesCount
     }
 }

@@ -4,7 +4,7 @@
 enum JournalLineTarget: FuzzTarget {
     static func run(_ input: [UInt8]) {
         let reader = JournalLineReader(bytes: input[...])
-        _ = (reader.sequence, reader.time, reader.kind, reader.previous, reader.statement, reader.factMembers)
+        _ = (reader.sequence, reader.time, reader.kind, reader.previous, reader.statement, reader.intentMembers)
         for name in ["call", "user", "to", "rule", "detail"] as [StaticString] {
             _ = (reader.text(name), reader.number(name))
         }

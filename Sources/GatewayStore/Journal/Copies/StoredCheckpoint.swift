@@ -1,8 +1,8 @@
 public import GatewayCore
 public import GatewaySupport
 
-/// The last checkpoint of a journal, as stored outside it: the number, hash and time of its line.
-public struct KnownCheckpoint: Sendable, Hashable {
+/// The journal's last checkpoint as the ledger stores it: the number, the hash and the time of its line.
+public struct StoredCheckpoint: Sendable, Hashable {
     /// The number of the checkpoint's line.
     public let number: UInt64
     /// The hash of that line.
@@ -30,9 +30,9 @@ public struct KnownCheckpoint: Sendable, Hashable {
 /// The ledger as the store of the journal's last checkpoint, which shows that a journal was replaced or deleted.
 public protocol JournalCheckpointStore: Sendable {
     /// Returns the journal's last checkpoint; nil if none is stored. Blocks.
-    func journalCheckpoint() throws(LedgerUnavailable) -> KnownCheckpoint?
+    func journalCheckpoint() throws(LedgerUnavailable) -> StoredCheckpoint?
     /// Stores the checkpoint and replaces the previous one. Blocks; must not be called on an event loop.
-    func keep(_ checkpoint: KnownCheckpoint) throws(LedgerUnavailable)
+    func store(_ checkpoint: StoredCheckpoint) throws(LedgerUnavailable)
 }
 
 /// Stores the last checkpoint in the ledger. Confined to one thread; blocks while the ledger is busy.
@@ -44,9 +44,9 @@ struct CheckpointLedger: CheckpointSink {
     var pause: Duration { .seconds(1) }
 
     func store(_ line: [UInt8]) throws(FileFailure) {
-        guard let checkpoint = KnownCheckpoint(line: line) else { return }
+        guard let checkpoint = StoredCheckpoint(line: line) else { return }
         do throws(LedgerUnavailable) {
-            try ledger.keep(checkpoint)
+            try ledger.store(checkpoint)
         } catch {
             throw FileFailure(unfit: "the ledger", "cannot store the checkpoint: \(error.detail)")
         }
