@@ -163,3 +163,10 @@ public final class ScriptedLedger: RegistrationLedger {
         }
     }
 }
+
+extension RegistrationLedger {
+    /// Claims on behalf of a caller that cannot be revoked.
+    public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
+        try await begin(request, now: now, isRevoked: { false })
+    }
+}

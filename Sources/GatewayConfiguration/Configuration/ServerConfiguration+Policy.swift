@@ -1,6 +1,7 @@
-internal import Gateway
+package import Gateway
 internal import GatewayCore
 internal import GatewaySupport
+internal import NIOCore
 
 extension ServerConfiguration {
     static func readPolicy(
@@ -141,5 +142,29 @@ extension ServerConfiguration {
     /// escaping would turn into a name.
     private static func user(_ text: String, _ names: NameRules) -> UserName? {
         text == "self" || text.contains("*") || text.contains(":") ? nil : names.canonical(text)
+    }
+}
+
+extension ServerConfiguration {
+    /// Returns the rules of a gateway of this configuration.
+    ///
+    /// - Parameters:
+    ///   - chain: The created authenticators.
+    ///   - limiter: The limiter that counts the calls.
+    ///   - throttle: The rate limit of failed logins.
+    ///   - passwordCache: The cache of password verification results.
+    ///   - sends: The store of idempotent sends.
+    package func rules(
+        chain: AuthenticatorChain, limiter: Limiter, throttle: LoginThrottle, passwordCache: PasswordCache,
+        sends: IdempotencyStore
+    ) -> CompiledConfiguration {
+        let (seconds, attoseconds) = backend.timeout.components
+        return CompiledConfiguration(
+            names: names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
+            authenticators: chain, authentication: authentication, policy: policy, limiter: limiter,
+            throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsOfOne,
+            credential: backend.credential,
+            backendHost: backend.address.hostField,
+            backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
     }
 }

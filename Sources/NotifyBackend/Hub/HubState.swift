@@ -97,3 +97,32 @@ struct HubState {
         if idsByHandle[handle]?.isEmpty == true { idsByHandle[handle] = nil }
     }
 }
+
+/// The limits of the in-memory hub. A full collection evicts its oldest element.
+public struct HubLimits: Sendable {
+    /// The maximum number of registrations.
+    public var registrations: Int
+    /// The maximum number of device inboxes.
+    public var inboxes: Int
+    /// The maximum number of notifications kept for one device.
+    public var notificationsPerInbox: Int
+    /// The maximum total size of the payloads in all inboxes, in bytes.
+    public var inboxBytes: Int
+    /// The maximum number of concurrent live inbox streams. Further ones are rejected.
+    public var subscribers: Int
+
+    /// Creates limits. Values below 1 become 1.
+    public init(
+        registrations: Int = 20_000,
+        inboxes: Int = 20_000,
+        notificationsPerInbox: Int = 100,
+        inboxBytes: Int = 64 << 20,
+        subscribers: Int = 64
+    ) {
+        self.registrations = max(1, registrations)
+        self.inboxes = max(1, inboxes)
+        self.notificationsPerInbox = max(1, notificationsPerInbox)
+        self.inboxBytes = max(1, inboxBytes)
+        self.subscribers = max(1, subscribers)
+    }
+}

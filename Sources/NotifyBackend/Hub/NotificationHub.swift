@@ -158,3 +158,38 @@ extension NotificationHub {
         _ = removed
     }
 }
+
+/// The reason why a hub operation failed. Backends report little of it to their clients.
+enum HubFailure: Error, Equatable {
+    /// A malformed id, tag, filter or expression, or too many tags: the hub's 400.
+    case badRequest
+    /// The id is not registered: the hub's 404.
+    case notFound
+    /// The registration existed and is lost: the hub's 410.
+    case gone
+    /// The hub is throttling or restarting; a retry may succeed.
+    case busy
+    /// Any other permanent failure.
+    case failed
+}
+
+/// A failure that can be injected into the hub. Each injection affects one operation.
+///
+/// The raw value is the name in options and logs.
+public enum HubFault: String, CaseIterable, Sendable {
+    /// The next upsert fails permanently. `net6` responds with 200 although nothing is registered, the others with 500.
+    case upsertFails = "upsert-fails"
+    /// The next upsert fails because the hub is busy. `net6` responds with 503, the others with 500.
+    case upsertBusy = "upsert-busy"
+    /// The next upsert finds its registration lost. No backend responds with 410; it responds as to a permanent
+    /// failure.
+    case upsertGone = "upsert-gone"
+    /// The next reservation of an id fails: 500.
+    case reserveFails = "reserve-fails"
+    /// The next lookup of a handle fails: 500.
+    case lookUpFails = "look-up-fails"
+    /// The next delete fails and the registration stays: 500.
+    case deleteFails = "delete-fails"
+    /// The next send fails and delivers nothing: 500.
+    case sendFails = "send-fails"
+}

@@ -1,3 +1,5 @@
+internal import CPAM
+internal import Foundation
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -74,5 +76,75 @@ struct WorkerRequest: Sendable {
             account: account,
             minimumUID: minimumUID)
         return (request, nonce)
+    }
+}
+
+/// The random number that pairs a response with its request.
+struct Nonce: Hashable, Sendable {
+    static let count = 16
+    let bytes: [UInt8]
+
+    /// Creates a random nonce.
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        bytes = (0..<Self.count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    init?(_ reader: inout PacketReader) {
+        guard let bytes = reader.bytes(Self.count) else { return nil }
+        self.bytes = Array(bytes)
+    }
+}
+
+/// The grammar of names and passwords that are passed to PAM modules.
+enum LoginGrammar {
+    /// Whether a name is safe for modules, which build file names, command lines and log lines from it: 1–256 bytes
+    /// without control characters, `/` or `:`, no leading `-`, and neither `.` nor `..`.
+    static func isName(_ name: LoginName) -> Bool {
+        let text = name.text
+        // Of the bytes, because a hyphen with a combining mark is another `Character`.
+        guard (1...256).contains(text.utf8.count), text != ".", text != "..", text.utf8.first != UInt8(ascii: "-")
+        else { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: false
+            default: scalar != "/" && scalar != ":"
+            }
+        }
+    }
+
+    /// Whether a password has 1–511 bytes without NUL: libpam's `PAM_MAX_RESP_SIZE` less the terminating NUL.
+    static func isPassword(_ password: Secret) -> Bool {
+        guard (1...511).contains(password.count) else { return false }
+        return password.withUnsafeBytes { !$0.contains(0) }
+    }
+}
+
+/// The remote host that modules receive as `PAM_RHOST`: always an address, because modules would resolve a name.
+enum RemoteHost {
+    /// Also used for peers on a Unix socket. Without a remote host, modules treat a login as one at the console and
+    /// trust it more than one from the network.
+    static let thisMachine = "127.0.0.1"
+
+    static func text(of peer: Peer) -> String {
+        switch peer.address {
+        case .local: thisMachine
+        case .v4(let number): text(AF_INET, withUnsafeBytes(of: number.bigEndian) { Array($0) })
+        case .v6(let upper, let lower):
+            text(AF_INET6, [upper, lower].flatMap { half in withUnsafeBytes(of: half.bigEndian) { Array($0) } })
+        }
+    }
+
+    /// Whether the text is an address that modules may receive.
+    static func isAddress(_ text: String) -> Bool {
+        var bytes = in6_addr()
+        return inet_pton(AF_INET, text, &bytes) == 1 || inet_pton(AF_INET6, text, &bytes) == 1
+    }
+
+    private static func text(_ family: CInt, _ address: [UInt8]) -> String {
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        // inet_ntop(3) fails only for unknown families and short buffers.
+        guard inet_ntop(family, address, &text, socklen_t(text.count)) != nil else { return thisMachine }
+        return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }

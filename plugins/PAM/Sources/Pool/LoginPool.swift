@@ -137,3 +137,28 @@ extension Duration {
         components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
 }
+
+/// A queued login and its waiting caller.
+struct PendingLogin: Sendable {
+    let request: WorkerRequest
+    let deadline: MonotonicInstant
+    let caller: CheckedContinuation<Result<WorkerResponse, LoginError>, Never>
+}
+
+/// The reason why a login was not verified.
+enum LoginError: Error, Sendable, Hashable {
+    /// The queue was full.
+    case busy
+    /// The worker failed.
+    case worker(WorkerConnectionError)
+    /// The pool has been stopped.
+    case stopped
+}
+
+/// The source of a login, for fair sharing of the workers.
+enum LoginOrigin: Hashable, Sendable {
+    /// A client address, truncated as rate limits count it.
+    case address(Peer.Address)
+    /// The gateway itself, which rechecks accounts.
+    case gateway
+}

@@ -48,3 +48,48 @@ struct WorkerSlot: ~Copyable {
         return try source.open()
     }
 }
+
+/// The delay before a new worker is started, after consecutive failures.
+struct Backoff: Sendable, Hashable {
+    /// The delay after the second consecutive failure; it doubles with each further one. The first failure causes no
+    /// delay.
+    var first: Duration = .milliseconds(50)
+    /// The greatest delay.
+    var longest: Duration = .seconds(2)
+    private(set) var failures = 0
+
+    /// The delay that applies now.
+    var delay: Duration {
+        guard failures > 1 else { return .zero }
+        return min(first * (1 << min(failures - 2, 16)), longest)
+    }
+
+    mutating func failed() { failures = min(failures + 1, 64) }
+    mutating func succeeded() { failures = 0 }
+}
+
+/// The source of worker connections.
+enum WorkerSource: Sendable {
+    /// This program, started as a worker process.
+    case program(String, arguments: [String])
+    /// A worker service that listens on a socket.
+    case service(socket: String)
+
+    init(_ settings: PAMPlugin.Settings) {
+        if let socket = settings.socket {
+            self = .service(socket: socket)
+        } else {
+            let arguments = WorkerArguments(service: settings.service, serviceDirectory: settings.serviceDirectory)
+            self = .program(settings.program, arguments: arguments.commandLine)
+        }
+    }
+
+    func open() throws(WorkerConnectionError) -> WorkerConnection {
+        switch self {
+        case .program(let program, let arguments):
+            try WorkerConnection(spawning: program, arguments: arguments)
+        case .service(let socket):
+            try WorkerConnection(connectingTo: socket)
+        }
+    }
+}

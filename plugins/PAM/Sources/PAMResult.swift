@@ -1,0 +1,126 @@
+internal import CPAM
+internal import GatewayCore
+
+/// The decision on a worker's findings. `PAMCode.meaning` classifies each code; only this type accepts or rejects a
+/// login by those classes.
+enum PAMResult: Sendable, Hashable {
+    /// The account is valid, and for a login the password too.
+    case granted(name: String, groups: Set<GroupName>)
+    /// The login or account is rejected. `isKnown` is false if the system has no such account.
+    case refused(InvalidCredentialReason, isKnown: Bool)
+    /// The findings allow no decision.
+    case undecided
+
+    /// Decides on the findings. A login needs two successful codes, an account check one.
+    init(_ findings: WorkerResult, of operation: WorkerRequest.Operation, minimumUID: UInt32) {
+        let isKnown = findings.entry != .absent
+        // The modules were not called because of the uid. A login is rejected like one with a wrong password.
+        if findings.authentication == nil, findings.account == nil, case .found(let account) = findings.entry,
+            Self.isTooLow(account, minimumUID)
+        {
+            self = .refused(operation == .login ? .wrong : .disabled, isKnown: true)
+            return
+        }
+        switch operation {
+        case .login:
+            switch findings.authentication?.meaning {
+            case .good: break
+            // Before the password is verified, every rejection must look like a wrong password.
+            case .bad(.wrong), .bad(.denied):
+                self = .refused(.wrong, isKnown: isKnown)
+                return
+            case .bad(.expired):
+                self = .refused(.expired, isKnown: isKnown)
+                return
+            case .unknown, nil:
+                self = .undecided
+                return
+            }
+        case .accountStatus:
+            self =
+                findings.authentication == nil
+                ? Self.accountStatus(of: findings, minimumUID: minimumUID) : .undecided
+            return
+        }
+        switch findings.account?.meaning {
+        case .good: self = Self.verdict(on: findings, minimumUID: minimumUID)
+        case .bad(.wrong), .bad(.denied): self = .refused(.disabled, isKnown: isKnown)
+        case .bad(.expired): self = .refused(.expired, isKnown: isKnown)
+        case .unknown, nil: self = .undecided
+        }
+    }
+
+    /// Decides on an account check. A rejection removes the account's devices and sessions, so it must concern the
+    /// account itself. Modules report temporary conditions (a lockout, a machine closed to logins, an unreachable
+    /// directory) with the codes of a wrong password or user, so these codes are undecided. The account database
+    /// decides whether the user exists.
+    private static func accountStatus(of findings: WorkerResult, minimumUID: UInt32) -> PAMResult {
+        switch findings.account?.meaning {
+        case .good, .bad: if findings.entry == .absent { return .refused(.wrong, isKnown: false) }
+        case .unknown, nil: return .undecided
+        }
+        return switch findings.account?.meaning {
+        case .good: verdict(on: findings, minimumUID: minimumUID)
+        case .bad(.denied): .refused(.disabled, isKnown: true)
+        case .bad(.expired): .refused(.expired, isKnown: true)
+        case .bad(.wrong), .unknown, nil: .undecided
+        }
+    }
+
+    private static func verdict(on findings: WorkerResult, minimumUID: UInt32) -> PAMResult {
+        switch findings.entry {
+        // Without an entry the uid cannot be compared with the minimum.
+        case .absent: .refused(.disabled, isKnown: false)
+        case .unreadable: .undecided
+        case .found(let account):
+            isTooLow(account, minimumUID)
+                ? .refused(.disabled, isKnown: true) : .granted(name: findings.user, groups: account.groups)
+        }
+    }
+
+    private static func isTooLow(_ account: WorkerResult.Account, _ minimumUID: UInt32) -> Bool {
+        account.uid == 0 || account.uid < minimumUID
+    }
+}
+
+/// A return code of libpam.
+struct PAMCode: Hashable, Sendable, CustomStringConvertible {
+    /// The code, `PAM_SUCCESS` to `PAM_INCOMPLETE`, or 254 for any other value.
+    let number: UInt8
+
+    init(_ status: CInt) {
+        number = (0..<32).contains(status) ? UInt8(status) : 254
+    }
+
+    var description: String { "\(number)" }
+
+    /// The classes of return codes.
+    enum Meaning: Sendable, Hashable {
+        case good
+        case bad(Badness)
+        /// A fault of the modules, of their configuration or of a service behind them.
+        case unknown
+    }
+
+    /// The reason of a negative code.
+    enum Badness: Sendable, Hashable {
+        /// The password or the user is wrong.
+        case wrong
+        /// The user is denied, whatever the password.
+        case denied
+        /// The account or its password has expired.
+        case expired
+    }
+
+    /// The class of the code. Only codes that modules return to reject a user are `bad`; faults and unknown codes are
+    /// `unknown`.
+    var meaning: Meaning {
+        switch CInt(number) {
+        case PAM_SUCCESS: .good
+        case PAM_AUTH_ERR, PAM_USER_UNKNOWN, PAM_MAXTRIES: .bad(.wrong)
+        case PAM_PERM_DENIED: .bad(.denied)
+        case PAM_NEW_AUTHTOK_REQD, PAM_ACCT_EXPIRED, PAM_CRED_EXPIRED, PAM_AUTHTOK_EXPIRED: .bad(.expired)
+        default: .unknown
+        }
+    }
+}
