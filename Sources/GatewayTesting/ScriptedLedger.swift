@@ -35,14 +35,14 @@ public final class ScriptedLedger: RegistrationLedger {
     /// Creates a ledger. By default it is empty.
     public init(
         timeline: Timeline = Timeline(),
-        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing
+        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.emptyLedgerDecision
     ) {
         self.timeline = timeline
         self.state = Mutex(State(decide: decide))
     }
 
     /// The decisions of an empty ledger.
-    public static let knowsNothing: @Sendable (LedgerRequest) -> LedgerDecision = { request in
+    public static let emptyLedgerDecision: @Sendable (LedgerRequest) -> LedgerDecision = { request in
         switch request {
         case .create(_, let handle): handle == nil ? .queryWithoutHandle : .queryWithHandle
         case .update: .notRegistered

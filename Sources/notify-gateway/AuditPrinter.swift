@@ -66,7 +66,7 @@ struct AuditPrinter {
     static func record(_ line: [UInt8]) -> JSONValue? { try? JSONParser().parse(line.span) }
 
     /// Returns the text of a CSV cell.
-    static func text(_ value: JSONValue?) -> String { plain(value, harmless) }
+    static func text(_ value: JSONValue?) -> String { plain(value, escapingFormula) }
 
     /// Returns the value as text.
     static func plain(_ value: JSONValue?, _ string: (String) -> String = { $0 }) -> String {
@@ -81,7 +81,7 @@ struct AuditPrinter {
     }
 
     /// Prefixes a text that a spreadsheet would evaluate as a formula. Callers choose unverified names freely.
-    private static func harmless(_ text: String) -> String {
+    private static func escapingFormula(_ text: String) -> String {
         guard let first = text.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) else { return text }
         return "'" + text
     }

@@ -21,7 +21,7 @@ enum Console {
         do {
             try write(text, to: .standardOutput)
         } catch {
-            if isBrokenPipe(error) { throw .readerLeft }
+            if isBrokenPipe(error) { throw .brokenPipe }
             throw .refused("The result cannot be written to standard output.")
         }
     }
@@ -59,7 +59,7 @@ struct CommandFailure: Error {
     let code: Int32
 
     /// The reader of the output has closed it. The command ends without a message and without an error.
-    static let readerLeft = CommandFailure(message: "", code: 0)
+    static let brokenPipe = CommandFailure(message: "", code: 0)
     /// The request was rejected, or an input is invalid.
     static func refused(_ message: String) -> CommandFailure { CommandFailure(message: message, code: 1) }
     /// A required resource is unavailable.

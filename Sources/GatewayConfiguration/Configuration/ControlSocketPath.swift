@@ -7,7 +7,7 @@ package enum ControlSocketPath {
     /// The path under the service unit, in its runtime directory.
     static let standard = "/run/notify-gateway/control.sock"
     /// The maximum length in bytes: the capacity of `sockaddr_un.sun_path` without the terminating NUL.
-    static let longest = 107
+    static let maximumLength = 107
 
     /// Reads `control`: the path of the socket, relative to the directory of the file.
     ///
@@ -24,9 +24,10 @@ package enum ControlSocketPath {
             root.report("control", "must be the path of a socket, not a directory")
             return nil
         }
-        guard path.utf8.count <= longest else {
+        guard path.utf8.count <= maximumLength else {
             root.report(
-                "control", "is an absolute path of \(path.utf8.count) bytes; the system allows at most \(longest)")
+                "control", "is an absolute path of \(path.utf8.count) bytes; the system allows at most \(maximumLength)"
+            )
             return nil
         }
         return path

@@ -18,7 +18,7 @@ extension ServerConfiguration {
                 wrapper.report("must be one plug-in name with its settings; available: \(allowed)")
                 continue
             }
-            guard catalog.has(entry.name) else {
+            guard catalog.contains(entry.name) else {
                 wrapper.report(
                     at: entry.location, under: entry.name, "is not an authenticator; available: \(allowed)")
                 continue
@@ -26,7 +26,7 @@ extension ServerConfiguration {
             let reader = wrapper.reader(of: entry.value, under: entry.name)
             defer { reader.finish() }
             guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader)) else { continue }
-            for earlier in located where earlier.plugin.mayVouchForTheSame(as: plugin) {
+            for earlier in located where earlier.plugin.mayAuthenticateSameUser(as: plugin) {
                 let order = earlier.plugin.takes.isDisjoint(with: plugin.takes) ? "" : ", which is queried first"
                 reader.report(
                     "may authenticate the same names as \(earlier.path)\(order); equal names count as one user; limit both "
@@ -87,7 +87,7 @@ extension ServerConfiguration {
 }
 
 extension ConfiguredPlugin {
-    fileprivate func mayVouchForTheSame(as other: ConfiguredPlugin) -> Bool {
+    fileprivate func mayAuthenticateSameUser(as other: ConfiguredPlugin) -> Bool {
         // Tokens that the gateway issues contain the names of users of the other authenticators on purpose.
         accountKnowledge != .ofOthers && other.accountKnowledge != .ofOthers && bounds.overlap(other.bounds)
     }

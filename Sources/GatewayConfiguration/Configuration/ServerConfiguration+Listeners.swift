@@ -20,7 +20,7 @@ extension ServerConfiguration {
             // HTTP/2 in addition to HTTP/1.1. With TLS it is negotiated by ALPN and on by default; without TLS it needs
             // prior knowledge.
             let speaksHTTP2 = reader.bool("http2") ?? isSecure
-            let trust = readTrust(reader)
+            let trust = readTrustedProxies(reader)
             guard let address = readListenAddress(reader) else { return nil }
             if let other = taken.first(where: { $0.address.overlaps(address) }) {
                 reader.report("address", "\(address) is already used by \(other.path)")
@@ -32,7 +32,7 @@ extension ServerConfiguration {
             if !address.isLocal, !isSecure { warnOfPlaintext(reader, allowed: plaintext == .allow, trust) }
             // The warning about plaintext covers this as well.
             if address.isLocal || isSecure, !trust.proxies.isEmpty, plaintext == .refuse {
-                remindOfScheme(reader, trust, isSecure: isSecure)
+                warnOfMissingScheme(reader, trust, isSecure: isSecure)
             }
             return ListenerSection(
                 address: address, allowsPlaintextCredentials: plaintext == .allow, tls: tls,
@@ -42,7 +42,7 @@ extension ServerConfiguration {
 
     /// Reads the trusted proxies of a listener, and the header field or protocol by which they state the client's
     /// address; default: none.
-    private static func readTrust(_ reader: ConfigurationReader) -> TrustedProxies {
+    private static func readTrustedProxies(_ reader: ConfigurationReader) -> TrustedProxies {
         // IP addresses, address ranges, and the word `unix`.
         let values = reader.sequence("trusted-proxies") ?? []
         let proxies = values.compactMap { value -> AddressRange? in
@@ -85,7 +85,7 @@ extension ServerConfiguration {
     }
 
     /// Warns that every login fails if a trusted proxy does not state https. The cause is hard to see from outside.
-    private static func remindOfScheme(_ reader: ConfigurationReader, _ trust: TrustedProxies, isSecure: Bool) {
+    private static func warnOfMissingScheme(_ reader: ConfigurationReader, _ trust: TrustedProxies, isSecure: Bool) {
         let word: String
         switch trust.source {
         case .xForwardedFor: word = "set \"X-Forwarded-Proto: https\" for clients that use TLS"

@@ -162,7 +162,7 @@ extension ServerConfiguration {
         return CompiledConfiguration(
             names: names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
             authenticators: chain, authentication: authentication, policy: policy, limiter: limiter,
-            throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsOfOne,
+            throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsPerCaller,
             credential: backend.credential,
             backendHost: backend.address.hostField,
             backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))

@@ -31,12 +31,12 @@ extension ServerConfiguration {
         // The number of event loop threads. Each has its own connections to the backend. Default: the number of
         // processors.
         let eventLoops = root.integer("event-loops", in: 1...256) ?? System.coreCount
-        let (callsInFlight, callsOfOne) = readOverload(root.mapping("overload"))
+        let (callsInFlight, callsPerCaller) = readOverload(root.mapping("overload"))
         let journal = readJournal(root.mapping("journal"))
         let ledger = readLedger(root.mapping("ledger"))
         let log = readLog(root.mapping("log"))
         let drain = readDrain(root.mapping("drain"))
-        warnOfCutCalls(root, drain, backend)
+        warnOfCallsBeyondDrain(root, drain, backend)
         root.finish()
         guard let backend, let policy else { return nil }
         return ServerConfiguration(
@@ -44,7 +44,7 @@ extension ServerConfiguration {
             authenticators: authenticators,
             authentication: authentication, names: names,
             policy: policy, limits: limits, eventLoops: eventLoops, callsInFlight: callsInFlight,
-            callsOfOne: callsOfOne, journal: journal,
+            callsPerCaller: callsPerCaller, journal: journal,
             ledger: ledger, log: log,
             drain: drain)
     }
@@ -125,18 +125,19 @@ extension ServerConfiguration {
                 ?? limits.confirmation)
     }
 
-    private static func readOverload(_ reader: ConfigurationReader?) -> (all: Int, ofOne: CallerConcurrencyLimit.Bounds)
-    {
+    private static func readOverload(
+        _ reader: ConfigurationReader?
+    ) -> (all: Int, perCaller: CallerConcurrencyLimit.Bounds) {
         defer { reader?.finish() }
         // The maximum number of calls in flight, including those that wait; further calls are queued. Default: 2048.
         let all = reader?.integer("calls", in: 1...1_000_000) ?? 2048
-        var ofOne = CallerConcurrencyLimit.Bounds()
+        var perCaller = CallerConcurrencyLimit.Bounds()
         // The maximum number of calls of one user at the backend; further calls are rejected with 429. Default: 64.
-        ofOne.perUser = reader?.integer("calls-per-user", in: 1...1_000_000) ?? ofOne.perUser
+        perCaller.perUser = reader?.integer("calls-per-user", in: 1...1_000_000) ?? perCaller.perUser
         // The maximum number of calls of one address, for IPv6 one /64. Unix sockets and trusted proxies are exempt.
         // Default: 512.
-        ofOne.perAddress = reader?.integer("calls-per-address", in: 1...1_000_000) ?? ofOne.perAddress
-        return (all, ofOne)
+        perCaller.perAddress = reader?.integer("calls-per-address", in: 1...1_000_000) ?? perCaller.perAddress
+        return (all, perCaller)
     }
 
     private static func readLog(_ reader: ConfigurationReader?) -> LogSection {
@@ -172,7 +173,7 @@ extension ServerConfiguration {
     }
 
     /// Warns of a backend time limit that exceeds the drain limit.
-    static func warnOfCutCalls(_ root: ConfigurationReader, _ drain: DrainSection, _ backend: BackendSection?) {
+    static func warnOfCallsBeyondDrain(_ root: ConfigurationReader, _ drain: DrainSection, _ backend: BackendSection?) {
         guard let backend, backend.timeout > drain.limit else { return }
         root.report(
             "drain",

@@ -31,7 +31,7 @@ public struct ServerConfiguration: Sendable {
     /// The maximum number of calls in flight.
     public var callsInFlight: Int
     /// The maximum number of calls in flight of one user and of one address.
-    public var callsOfOne: CallerConcurrencyLimit.Bounds
+    public var callsPerCaller: CallerConcurrencyLimit.Bounds
     /// The audit journal.
     public var journal: JournalSection
     /// The database of registrations and sessions.

@@ -40,7 +40,7 @@ package struct AccountRecheck: Service {
 
     /// The number of users that may end between two rechecks; a tenth of all users if that is more. A higher number is
     /// attributed to a user directory that has lost its entries.
-    private static let maximumEndingTogether = 10
+    private static let maximumEndedUsers = 10
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -114,7 +114,7 @@ package struct AccountRecheck: Service {
     /// Returns whether so many users can have ended since the previous recheck. Logs an error if not.
     private func isPlausible(_ ended: Set<Account>, of accounts: Set<Account>) -> Bool {
         let (ended, all) = (Set(ended.map(\.user)), Set(accounts.map(\.user)))
-        guard ended.count > max(Self.maximumEndingTogether, all.count / 10) else { return true }
+        guard ended.count > max(Self.maximumEndedUsers, all.count / 10) else { return true }
         let some = ended.sorted().prefix(20).map(\.text).joined(separator: " ")
         logger.error(
             "Too many accounts ended at once; nothing revoked, check the user directory",

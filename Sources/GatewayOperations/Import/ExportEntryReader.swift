@@ -13,7 +13,7 @@ internal import FoundationXML
 /// content is limited.
 enum ExportEntryReader {
     static func read(_ line: some Collection<UInt8>) throws(ExportEntry.Fault) -> ExportEntry {
-        guard line.count <= ExportEntry.longest else { throw .tooLong }
+        guard line.count <= ExportEntry.maximumLength else { throw .tooLong }
         guard let text = String(validating: line, as: UTF8.self), !line.contains(0) else { throw .notUTF8 }
         let content = withoutDeclaration(text)
         let folded = String(content).asciiLowercased
@@ -50,7 +50,7 @@ private final class DescriptionCollector: NSObject, XMLParserDelegate {
     static let handleElements = ["DeviceToken", "FcmV1RegistrationId", "GcmRegistrationId", "ChannelUri"]
     private static let wanted = Set(handleElements + ["RegistrationId", "Tags"])
     private static let suffix = "RegistrationDescription"
-    private static let deepest = 16
+    private static let maximumDepth = 16
 
     private(set) var kind: String?
     private(set) var values: [String: String] = [:]
@@ -68,7 +68,7 @@ private final class DescriptionCollector: NSObject, XMLParserDelegate {
         // The namespace prefix is irrelevant.
         let name = name.split(separator: ":").last.map(String.init) ?? name
         path.append(name)
-        if path.count > Self.deepest { return giveUp(parser) }
+        if path.count > Self.maximumDepth { return giveUp(parser) }
         if name.hasSuffix(Self.suffix) {
             if kind != nil { return giveUp(parser) }
             kind = name
@@ -128,5 +128,5 @@ struct ExportEntry: Sendable, Hashable {
 
     /// The maximum length of a line in bytes. A registration has a handle of at most 4 KiB and 60 tags of at most 120
     /// bytes; a template adds at most 4 KiB.
-    static let longest = 64 << 10
+    static let maximumLength = 64 << 10
 }

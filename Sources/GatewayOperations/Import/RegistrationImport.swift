@@ -49,14 +49,14 @@ struct RegistrationImport: Sendable {
     let lines: [Line]
 
     /// Parses the lines of an export. Empty lines are ignored.
-    init(_ text: Data, judge: ExportValidator) {
+    init(_ text: Data, validator: ExportValidator) {
         var lines: [Line] = []
         var number = 0
         for bytes in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
             let bytes = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
             if bytes.isEmpty { continue }
-            lines.append(Self.line(number, bytes, judge))
+            lines.append(Self.line(number, bytes, validator))
         }
         var registrations: [DeviceHandle: Set<RegistrationID>] = [:]
         for line in lines {
@@ -71,7 +71,7 @@ struct RegistrationImport: Sendable {
         self.lines = lines
     }
 
-    private static func line(_ number: Int, _ bytes: Data.SubSequence, _ judge: ExportValidator) -> Line {
+    private static func line(_ number: Int, _ bytes: Data.SubSequence, _ validator: ExportValidator) -> Line {
         var line = Line(number: number, assessment: .faulty(.registrationID), content: [])
         do throws(ExportEntry.Fault) {
             let entry = try ExportEntryReader.read(bytes)
@@ -79,8 +79,8 @@ struct RegistrationImport: Sendable {
             line.content = entry.content
             do throws(ExportValidator.Fault) {
                 guard line.id != nil else { throw .registrationID }
-                line.handle = try judge.handle(entry)
-                line.assessment = .sound(try judge.owner(entry))
+                line.handle = try validator.handle(entry)
+                line.assessment = .sound(try validator.owner(entry))
             } catch {
                 line.assessment = .faulty(error)
             }

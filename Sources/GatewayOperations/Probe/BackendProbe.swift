@@ -100,10 +100,10 @@ public struct BackendProbe: Sendable {
     }
 
     private func report(_ findings: [ProbeFinding], _ remarks: [String]) -> Report {
-        let unclean = Migration.warning(configuration)
+        let migrationWarning = Migration.warning(configuration)
         var isSafe = true
         let items = findings.map { finding in
-            let mitigation = ProbeMitigation(finding.vulnerability, configuration, unclean: unclean)
+            let mitigation = ProbeMitigation(finding.vulnerability, configuration, migrationWarning: migrationWarning)
             if finding.state != .closed, mitigation != .closed { isSafe = false }
             var members: [JSONValue.Member] = [
                 .init("vulnerability", .string(finding.vulnerability.name)),

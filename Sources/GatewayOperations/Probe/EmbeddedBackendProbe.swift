@@ -19,10 +19,10 @@ struct EmbeddedBackendProbe {
 
     /// Tests V10, V12 and V13.
     func run() async throws(ProbeError) -> [ProbeFinding] {
-        [try await inventedID(), try await widenedFilter(), try await hubItself()]
+        [try await testInventedID(), try await testFilterInjection(), try await testHubDeletion()]
     }
 
-    private func inventedID() async throws(ProbeError) -> ProbeFinding {
+    private func testInventedID() async throws(ProbeError) -> ProbeFinding {
         // The text always matches the grammar of ids.
         guard let invented = RegistrationID("1-\(UInt32.random(in: 1 ... .max))-1") else {
             throw ProbeError("an invented id is invalid")
@@ -35,7 +35,7 @@ struct EmbeddedBackendProbe {
             evidence: "register with an invented id: \(status)")
     }
 
-    private func widenedFilter() async throws(ProbeError) -> ProbeFinding {
+    private func testFilterInjection() async throws(ProbeError) -> ProbeFinding {
         let victim = ProbeSession.handle()
         guard let id = try await session.reserve(victim, as: session.other).id,
             Probe.isSuccess(try await session.register(id, victim, as: session.other))
@@ -46,7 +46,7 @@ struct EmbeddedBackendProbe {
             evidence: "request an id with a quote in the handle: \(widened.status)")
     }
 
-    private func hubItself() async throws(ProbeError) -> ProbeFinding {
+    private func testHubDeletion() async throws(ProbeError) -> ProbeFinding {
         let profile = session.target.profile
         var statuses: [Int] = []
         for path in ["\(profile.registerPath)?id=..", "\(profile.registerPath)/.."] {

@@ -30,10 +30,10 @@ enum ProbeMitigation: Sendable, Hashable {
     case open(String)
 
     /// Determines the mitigation from the configuration and from the state of registrations from before the gateway.
-    init(_ vulnerability: ProbeVulnerability, _ configuration: ServerConfiguration, unclean: String?) {
+    init(_ vulnerability: ProbeVulnerability, _ configuration: ServerConfiguration, migrationWarning: String?) {
         switch vulnerability {
         case .v5, .v6:
-            self = unclean.map(ProbeMitigation.open) ?? .closed
+            self = migrationWarning.map(ProbeMitigation.open) ?? .closed
         case .v20, .v21:
             self = configuration.limits.contains { $0.per != [.address] } ? .closed : .open("no limits are configured")
         case .v22:

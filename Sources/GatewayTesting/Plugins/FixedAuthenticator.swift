@@ -31,7 +31,7 @@ public final class FixedAuthenticator: Authenticator {
     }
 
     /// The number of credentials that it verified.
-    public var timesAsked: Int { asked.withLock { $0 } }
+    public var verificationCount: Int { asked.withLock { $0 } }
 
     /// Accepts the fixed passwords and tokens.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {

@@ -6,7 +6,7 @@ struct NotifyUsersAPI: Sendable {
     let hub: NotificationHub
 
     /// Processes one request.
-    func answer(to request: BackendRequest) -> BackendResponse {
+    func response(to request: BackendRequest) -> BackendResponse {
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = FormFields(parts.count == 2 ? parts[1] : "")
         guard let route = BackendRoute(path: parts.first ?? "") else { return BackendResponse(404) }
@@ -129,7 +129,7 @@ extension NotifyUsersAPI {
     }
 
     /// Returns Web API's 404 for a request that lacks a parameter of every action.
-    func noAction(_ request: BackendRequest, controller: String) -> BackendResponse {
+    func actionNotFound(_ request: BackendRequest, controller: String) -> BackendResponse {
         notFound(request, detail: "No action was found on the controller '\(controller)' that matches the request.")
     }
 }
@@ -141,7 +141,7 @@ extension NotifyUsersAPI {
     func send(_ request: BackendRequest, _ query: FormFields, user: String) -> BackendResponse {
         let (pnsValue, recipient) = (query.first("pns"), query.first("to_tag"))
         if flavor == .classic, pnsValue == nil || recipient == nil {
-            return noAction(request, controller: "Notifications")
+            return actionNotFound(request, controller: "Notifications")
         }
         let message: String
         switch BodyReader(flavor: flavor).message(request.body, contentType: request.contentType) {

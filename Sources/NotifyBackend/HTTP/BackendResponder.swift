@@ -25,7 +25,7 @@ struct BackendResponder: HTTPResponder {
         guard let body = try await collect(request.body) else {
             return Response(BackendResponse(413))
         }
-        let answer = api.answer(
+        let answer = api.response(
             to: BackendRequest(
                 method: request.method.rawValue,
                 target: target,

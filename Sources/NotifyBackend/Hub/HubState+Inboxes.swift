@@ -1,4 +1,5 @@
 import Foundation
+
 public import struct Foundation.Date
 
 /// Delivery, inboxes and live streams.
@@ -22,7 +23,7 @@ extension HubState {
         var count = 0
         var overrun: [Stream] = []
         let named = Set(expression.tags)
-        for stored in meant(by: expression) where stored.service == service {
+        for stored in registrations(matching: expression) where stored.service == service {
             count += 1
             lastSequence += 1
             let notification = DeliveredNotification(
@@ -87,7 +88,7 @@ extension HubState {
     }
 
     /// Sends a heartbeat to all streams. Returns the streams whose buffer is full.
-    func beat() -> [Stream] {
+    func sendHeartbeats() -> [Stream] {
         subscribers.values.flatMap(\.values).filter { !$0.offer(.heartbeat) }
     }
 }

@@ -31,13 +31,13 @@ struct HubState {
         inboxes = BoundedTable(capacity: limits.inboxes)
     }
 
-    mutating func takeFault(_ fault: HubFault) -> Bool {
+    mutating func consumeFault(_ fault: HubFault) -> Bool {
         guard let left = faults[fault], left > 0 else { return false }
         faults[fault] = left == 1 ? nil : left - 1
         return true
     }
 
-    mutating func put(_ registration: Registration) {
+    mutating func store(_ registration: Registration) {
         if let former = registrations[registration.id] { unindex(former) }
         let stored = Stored(
             registration: registration,
@@ -68,13 +68,13 @@ struct HubState {
     }
 
     /// Returns the registrations that match a filter, oldest first.
-    func found(by filter: ChannelFilter) -> [Registration] {
+    func registrations(matching filter: ChannelFilter) -> [Registration] {
         if let handle = filter.onlyHandle { return inOrder(idsByHandle[handle] ?? []).map(\.registration) }
         return registrations.elements.map(\.value.registration).filter { filter.matches($0.handle) }
     }
 
     /// Returns the registrations that match an expression, oldest first.
-    func meant(by expression: TagExpression) -> [Stored] {
+    func registrations(matching expression: TagExpression) -> [Stored] {
         guard expression.isAlternativesOnly else {
             return registrations.elements.map(\.value).filter { expression.matches($0.tagKeys) }
         }

@@ -27,7 +27,7 @@ struct KeysCommand: AsyncParsableCommand {
         @OptionGroup var file: ConfigurationOption
 
         /// The time before a new key signs, in which every gateway reads the file.
-        private static let notice = Duration.seconds(5)
+        private static let distributionDelay = Duration.seconds(5)
 
         func run() async throws {
             let settings = try file.settings(of: HMACTokenPlugin.self)
@@ -37,7 +37,7 @@ struct KeysCommand: AsyncParsableCommand {
                     let fresh = try keys.rotate(
                         now: Clocks.system.wall(),
                         overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
-                        algorithm: algorithm, id: id, startsIn: keys.keys.isEmpty ? .zero : Self.notice)
+                        algorithm: algorithm, id: id, startsIn: keys.keys.isEmpty ? .zero : Self.distributionDelay)
                     return (fresh, keys.weakIDs)
                 }
             } catch {
@@ -98,7 +98,7 @@ extension KeysCommand {
             ]
             if let time = key.notBefore { members.append(.init("not-before", .string(time.inSeconds))) }
             if let time = key.notAfter { members.append(.init("not-after", .string(time.inSeconds))) }
-            members.append(.init("issue", .bool(key.issues)))
+            members.append(.init("issue", .bool(key.mayIssueTokens)))
             if let subjects = key.subjects {
                 members.append(.init("subjects", .array(subjects.map { .string($0.description) })))
             }

@@ -20,11 +20,11 @@ struct PluginCommand: AsyncParsableCommand {
         @Argument(help: "The Unix socket that the process listens on.") var socket: String
 
         func run() async throws {
-            var unwritten: (any Error)?
+            var writeError: (any Error)?
             let isGood = await ExternalProcessConformance(socket: socket).run { result in
-                do { try Console.printResult(result.description) } catch { unwritten = error }
+                do { try Console.printResult(result.description) } catch { writeError = error }
             }
-            if let unwritten { throw unwritten }
+            if let writeError { throw writeError }
             if !isGood { throw CommandFailure.refused("The process does not follow the protocol.") }
         }
     }

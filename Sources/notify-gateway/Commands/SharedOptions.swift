@@ -28,7 +28,7 @@ struct ControlOption: ParsableArguments {
         let progress = isStream ? nil : Console.progress("Waiting for the gateway …")
         defer { progress?.cancel() }
         do {
-            let fault = try await ControlClient(path: socket).ask(request, isStream: isStream, onItem: onItem)
+            let fault = try await ControlClient(path: socket).perform(request, isStream: isStream, onItem: onItem)
             return fault.map(CommandFailure.init)
         } catch let fault as ControlClientError {
             throw CommandFailure(fault)
@@ -45,7 +45,7 @@ struct ControlOption: ParsableArguments {
     ) async throws -> CommandFailure? {
         if let socket = ConfigurationFile.control(in: file.config).socket {
             do {
-                return try await ControlClient(path: socket).ask(request, onItem: onItem).map(CommandFailure.init)
+                return try await ControlClient(path: socket).perform(request, onItem: onItem).map(CommandFailure.init)
             } catch ControlClientError.noGateway {
             } catch let fault as ControlClientError {
                 throw CommandFailure(fault)
@@ -58,7 +58,7 @@ struct ControlOption: ParsableArguments {
             return try await gateway.read(request, by: getuid(), onItem: onItem).map(CommandFailure.init)
         }
         try StoresOwner(of: configuration).assumeForCommand()
-        return try await gateway.ask(request, by: getuid(), onItem: onItem).map(CommandFailure.init)
+        return try await gateway.perform(request, by: getuid(), onItem: onItem).map(CommandFailure.init)
     }
 
     /// Carries out a request that changes nothing, as `perform` does, and prints the results.
@@ -101,7 +101,7 @@ extension CommandFailure {
     fileprivate init(_ fault: ControlClientError) {
         switch fault {
         case .notAllowed, .tooLong: self = .refused(fault.description)
-        case .noGateway, .unusable, .silent, .brokenOff: self = .unavailable(fault.description)
+        case .noGateway, .unusable, .timedOut, .incompleteResponse: self = .unavailable(fault.description)
         }
     }
 }

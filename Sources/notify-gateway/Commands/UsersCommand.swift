@@ -27,12 +27,12 @@ struct UsersCommand: AsyncParsableCommand {
 
         func load() throws -> UsersFile {
             let path = try path()
-            return try refusing { () throws(ConfigurationError) in try UsersFile.load(path, names: names) }
+            return try reportingProblems { () throws(ConfigurationError) in try UsersFile.load(path, names: names) }
         }
 
         /// Changes the current file, including changes that other commands have made since it was loaded.
         func edit(_ path: String, _ change: (inout UsersFile) throws(ConfigurationError) -> Void) throws {
-            try refusing { () throws(ConfigurationError) in try UsersFile.edit(path, names: names, change) }
+            try reportingProblems { () throws(ConfigurationError) in try UsersFile.edit(path, names: names, change) }
         }
 
         func path() throws -> String { try file ?? configuration.settings(of: StaticUsersPlugin.self).file }
@@ -146,7 +146,7 @@ struct UsersCommand: AsyncParsableCommand {
 }
 
 /// Runs `work` and converts its error to a failure of the command.
-private func refusing<Result>(_ work: () throws(ConfigurationError) -> Result) throws -> Result {
+private func reportingProblems<Result>(_ work: () throws(ConfigurationError) -> Result) throws -> Result {
     do { return try work() } catch { throw CommandFailure.refused(error.description) }
 }
 

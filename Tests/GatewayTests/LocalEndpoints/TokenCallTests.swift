@@ -196,9 +196,9 @@ struct TokenCallTests {
     @Test("A token that cannot be recorded or signed is not issued")
     func failures() async throws {
         let bench = TokenFixture()
-        bench.journal.reject(JournalUnavailable("full"))
+        bench.journal.fail(JournalUnavailable("full"))
         #expect(await bench.call("POST /auth/token", as: "alice").code == .journalUnavailable)
-        bench.journal.reject(nil)
+        bench.journal.fail(nil)
         bench.issuer.fail(TokenIssueError("no key", isTemporary: true))
         #expect(await bench.call("POST /auth/token", as: "alice").code == .internalError)
         #expect(bench.journal.records(.outcome).map(\.result) == ["not-issued"])

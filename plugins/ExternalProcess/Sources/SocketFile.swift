@@ -27,11 +27,11 @@ enum SocketFile {
     }
 
     /// The size of `sun_path` in unix(7), less its terminating NUL.
-    static let longestPath = 107
+    static let maximumPathLength = 107
 
     /// Whether the path fits into a socket address.
     static func isAddress(_ path: String) -> Bool {
-        (1...longestPath).contains(path.utf8.count) && !path.utf8.contains(0)
+        (1...maximumPathLength).contains(path.utf8.count) && !path.utf8.contains(0)
     }
 
     /// Returns the problem of the socket at the path, if any. Reads the file system, so never call it on an event

@@ -15,15 +15,15 @@ enum ServiceResponse: Sendable, Hashable {
 
     /// The greatest size of the header fields in bytes. The client's decoder has no setting for it: it accepts at
     /// most 2 MiB and 256 fields, none of which is kept.
-    static let longestHead = 16_384
+    static let maximumHeadSize = 16_384
     /// The greatest size of a body in bytes. The body is read and discarded, so that the connection can be reused.
-    static let longestBody = 65_536
+    static let maximumBodySize = 65_536
 
     init(_ head: HTTPResponseHead, userHeader: String, groupsHeader: String) {
         // Each field with its colon, space and line end.
         let length = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
-        guard length <= Self.longestHead else {
-            self = .invalid("the response header exceeds \(Self.longestHead) bytes")
+        guard length <= Self.maximumHeadSize else {
+            self = .invalid("the response header exceeds \(Self.maximumHeadSize) bytes")
             return
         }
         switch head.status.code {
@@ -73,7 +73,7 @@ final class ResponseDelegate: HTTPClientResponseDelegate, Sendable {
             received.bodyBytes += part.readableBytes
             return received.bodyBytes
         }
-        guard total <= ServiceResponse.longestBody else { return task.eventLoop.makeFailedFuture(BodyTooLong()) }
+        guard total <= ServiceResponse.maximumBodySize else { return task.eventLoop.makeFailedFuture(BodyTooLong()) }
         return task.eventLoop.makeSucceededVoidFuture()
     }
 

@@ -30,28 +30,28 @@ public struct ControlClient: Sendable {
     ///   - onItem: Called with the results, in order.
     /// - Returns: nil if the operation succeeded, else the reason of its failure.
     /// - Throws: `ControlClientError`, and the errors of `onItem`.
-    public func ask(
+    public func perform(
         _ request: ControlRequest, isStream: Bool = false, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
         let line = request.line
-        guard line.count <= ControlProtocol.longestRequest else { throw ControlClientError.tooLong }
+        guard line.count <= ControlProtocol.maximumRequestLength else { throw ControlClientError.tooLong }
         let channel = try await connect()
         return try await channel.executeThenClose { inbound, outbound in
             do {
                 try await outbound.write(ByteBuffer(bytes: line))
             } catch {
-                throw ControlClientError.brokenOff
+                throw ControlClientError.incompleteResponse
             }
-            var reader = LineReader(longest: ControlProtocol.longestAnswer)
-            let silence = Silence(channel.channel, after: isStream ? nil : patience)
-            defer { silence.end() }
+            var reader = LineReader(maximumLength: ControlProtocol.maximumResponseLineLength)
+            let readTimeout = ReadTimeout(channel.channel, after: isStream ? nil : patience)
+            defer { readTimeout.end() }
             do {
                 for try await piece in inbound {
-                    silence.restart()
+                    readTimeout.restart()
                     reader.append(piece.readableBytesView)
                     while let next = reader.next() {
                         guard case .complete(let line) = next, let answer = ControlResponse(line: line) else {
-                            throw ControlClientError.brokenOff
+                            throw ControlClientError.incompleteResponse
                         }
                         switch answer {
                         case .item(let item): try onItem(item)
@@ -63,7 +63,7 @@ public struct ControlClient: Sendable {
             } catch is IOError {
                 // A reset counts as the end of a connection without the final line.
             }
-            throw silence.endedOtherwise ? ControlClientError.brokenOff : ControlClientError.silent
+            throw readTimeout.hasNotFired ? ControlClientError.incompleteResponse : ControlClientError.timedOut
         }
     }
 }
@@ -88,7 +88,7 @@ extension ControlClient {
     }
 
     /// Closes a connection that has received nothing for the given time.
-    final class Silence: Sendable {
+    final class ReadTimeout: Sendable {
         private let channel: any Channel
         private let time: TimeAmount?
         private let timer = Mutex<Scheduled<Void>?>(nil)
@@ -102,15 +102,15 @@ extension ControlClient {
             restart()
         }
 
-        /// Whether the connection ended for another reason than silence.
-        var endedOtherwise: Bool { hasEnded.withLock { !$0 } }
+        /// Whether the connection ended for another reason than the time limit.
+        var hasNotFired: Bool { hasFired.withLock { !$0 } }
 
-        private let hasEnded = Mutex(false)
+        private let hasFired = Mutex(false)
 
         func restart() {
             guard let time else { return }
             let fresh = channel.eventLoop.scheduleTask(in: time) { [self] in
-                hasEnded.withLock { $0 = true }
+                hasFired.withLock { $0 = true }
                 channel.close(promise: nil)
             }
             let stale = timer.withLock { timer in
@@ -133,9 +133,9 @@ public enum ControlClientError: Error, Sendable, Hashable, CustomStringConvertib
     /// The path is not a socket, or a system call failed.
     case unusable(path: String, detail: String)
     /// The gateway sent nothing within the time limit.
-    case silent
+    case timedOut
     /// The response was incomplete or invalid. The operation may have been carried out.
-    case brokenOff
+    case incompleteResponse
     /// The request exceeds the maximum length; nothing was sent.
     case tooLong
 
@@ -145,8 +145,8 @@ public enum ControlClientError: Error, Sendable, Hashable, CustomStringConvertib
         case .noGateway(let path): "No gateway runs: nothing listens at \(path)."
         case .notAllowed(let path): "\(path): permission denied; use root or the gateway's own user."
         case .unusable(let path, let detail): "\(path) cannot be used: \(detail)"
-        case .silent: "The gateway sent no response in time."
-        case .brokenOff: "The gateway's response was incomplete; the operation may have been carried out."
+        case .timedOut: "The gateway sent no response in time."
+        case .incompleteResponse: "The gateway's response was incomplete; the operation may have been carried out."
         case .tooLong: "The arguments are too long. Nothing was sent."
         }
     }

@@ -25,7 +25,7 @@ public struct StoppedGateway: Sendable {
     ///
     /// - Parameter operatorID: The uid of the operator, for the journal record.
     /// - Returns: nil if the operation succeeded, else the reason of its failure.
-    public func ask(
+    public func perform(
         _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
         // Only an import is useful before the first start.

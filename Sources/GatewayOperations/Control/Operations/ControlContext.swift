@@ -16,7 +16,9 @@ package struct ControlContext: Sendable {
     /// Throws if the peer has disconnected. Changes made until then remain.
     func send(_ item: JSONValue) async throws(ControlError) {
         let line = ControlResponse.item(item).line
-        guard line.count <= ControlProtocol.longestAnswer else { throw .refused("A result is too long to send.") }
+        guard line.count <= ControlProtocol.maximumResponseLineLength else {
+            throw .refused("A result is too long to send.")
+        }
         try await write(line)
     }
 

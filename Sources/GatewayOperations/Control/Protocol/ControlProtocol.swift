@@ -15,9 +15,9 @@ public enum ControlProtocol {
     /// The only version. A gateway rejects requests of another version.
     public static let version: Int64 = 1
     /// The maximum length of a request in bytes, without its line feed.
-    static let longestRequest = 16 << 10
+    static let maximumRequestLength = 16 << 10
     /// The maximum length of a response line in bytes, without its line feed.
-    static let longestAnswer = 1 << 20
+    static let maximumResponseLineLength = 1 << 20
 }
 
 /// Splits received bytes into lines of limited length, independent of how the bytes arrive in pieces.
@@ -30,11 +30,11 @@ struct LineReader: Sendable {
         case tooLong
     }
 
-    private let longest: Int
+    private let maximumLength: Int
     private var bytes: [UInt8] = []
     private var searched = 0
 
-    init(longest: Int) { self.longest = longest }
+    init(maximumLength: Int) { self.maximumLength = maximumLength }
 
     /// Appends received bytes. The caller reads all lines with `next()` after each piece, so at most one line and one
     /// piece are held.
@@ -44,9 +44,9 @@ struct LineReader: Sendable {
     mutating func next() -> Line? {
         guard let end = bytes[searched...].firstIndex(of: UInt8(ascii: "\n")) else {
             searched = bytes.count
-            return bytes.count > longest ? .tooLong : nil
+            return bytes.count > maximumLength ? .tooLong : nil
         }
-        guard end <= longest else { return .tooLong }
+        guard end <= maximumLength else { return .tooLong }
         let line = Array(bytes[..<end])
         bytes.removeSubrange(...end)
         searched = 0

@@ -52,7 +52,7 @@ final class ControlConnection: ChannelDuplexHandler {
         let deadline = context.eventLoop.scheduleTask(in: settings.request) {
             handler.value.end(.malformed("No request arrived in time."), on: channel)
         }
-        state = .reading(LineReader(longest: ControlProtocol.longestRequest), deadline: deadline)
+        state = .reading(LineReader(maximumLength: ControlProtocol.maximumRequestLength), deadline: deadline)
         context.fireChannelActive()
     }
 
@@ -64,7 +64,9 @@ final class ControlConnection: ChannelDuplexHandler {
         case nil:
             state = .reading(reader, deadline: deadline)
         case .tooLong:
-            end(.malformed("The request is longer than \(ControlProtocol.longestRequest) bytes."), on: context.channel)
+            end(
+                .malformed("The request is longer than \(ControlProtocol.maximumRequestLength) bytes."),
+                on: context.channel)
         case .complete(let line):
             do throws(ControlError) {
                 if let rejection { throw rejection }

@@ -62,7 +62,7 @@ struct ConformanceConnection {
     func send(_ bytes: ByteBuffer) async { try? await outbound.write(bytes) }
 
     /// Writes a frame with the text.
-    func send(json text: String) async { await send(Frame.around(Array(text.utf8))) }
+    func send(json text: String) async { await send(Frame.encode(Array(text.utf8))) }
 
     /// Shuts down the output; the process reads an end of file.
     func closeOutput() { outbound.finish() }
@@ -146,13 +146,13 @@ struct ConformanceRequest {
     ///   - changes: JSON by member name, which replaces or adds a member. An empty text removes the member.
     init(_ kind: String, _ changes: [String: String] = [:]) {
         var generator = SystemRandomNumberGenerator()
-        func nonsense() -> String { String(UInt64.random(in: .min ... .max, using: &generator), radix: 16) }
-        id = nonsense() + nonsense()
+        func randomHex() -> String { String(UInt64.random(in: .min ... .max, using: &generator), radix: 16) }
+        id = randomHex() + randomHex()
         var members = [("type", "\"request\""), ("id", "\"\(id)\""), ("kind", Self.quoted(kind))]
         if kind == CredentialKind.password.rawValue {
-            members += [("user", "\"conformance-\(nonsense())\""), ("password", "\"\(nonsense())\"")]
+            members += [("user", "\"conformance-\(randomHex())\""), ("password", "\"\(randomHex())\"")]
         } else {
-            members += [("token", "\"conformance.\(nonsense())\"")]
+            members += [("token", "\"conformance.\(randomHex())\"")]
         }
         members += [("peer", "\"127.0.0.1\""), ("timeout-ms", "5000")]
         let extra = changes.filter { change in !members.contains { $0.0 == change.key } }

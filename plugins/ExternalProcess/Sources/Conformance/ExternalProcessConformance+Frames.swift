@@ -18,13 +18,13 @@ extension ExternalProcessConformance {
         Check("accepts a frame of nearly the largest size") { run, kinds throws(ConformanceError) in
             let bare = ConformanceRequest(kinds[0].rawValue, ["later": "\"\""]).json.utf8.count
             // Ids are random and may be a digit shorter, so the padding stays slightly below the limit.
-            let filling = String(repeating: "x", count: Frame.longest - bare - 16)
+            let filling = String(repeating: "x", count: Frame.maximumLength - bare - 16)
             try await run.expectRejection(of: ConformanceRequest(kinds[0].rawValue, ["later": "\"\(filling)\""]))
         },
         Check("survives a truncated frame") { run, kinds throws(ConformanceError) in
             try await run.connected { connection throws(ConformanceError) in
                 try await connection.exchangeHellos()
-                let whole = Frame.around(Array(ConformanceRequest(kinds[0].rawValue).json.utf8))
+                let whole = Frame.encode(Array(ConformanceRequest(kinds[0].rawValue).json.utf8))
                 await connection.send(ByteBuffer(bytes: whole.readableBytesView.dropLast(5)))
                 connection.closeOutput()
                 try await connection.expectClosure()
@@ -38,18 +38,18 @@ extension ExternalProcessConformance {
         },
     ]
 
-    private enum Hostility {
+    private enum InvalidInput {
         case bytes([UInt8])
         case frame([UInt8])
         case text(String)
     }
 
-    private static func closing(_ name: String, _ hostility: Hostility) -> Check {
+    private static func closing(_ name: String, _ input: InvalidInput) -> Check {
         let bytes =
-            switch hostility {
+            switch input {
             case .bytes(let bytes): ByteBuffer(bytes: bytes)
-            case .frame(let json): Frame.around(json)
-            case .text(let json): Frame.around(Array(json.utf8))
+            case .frame(let json): Frame.encode(json)
+            case .text(let json): Frame.encode(Array(json.utf8))
             }
         return Check("closes on \(name)") { run, _ throws(ConformanceError) in
             try await run.connected { connection throws(ConformanceError) in

@@ -113,7 +113,7 @@ public struct ConformanceResult: Sendable, Hashable, CustomStringConvertible {
     public let fault: String?
 
     /// Whether the check passed. For tests of a process.
-    public var isGood: Bool { fault == nil }
+    public var hasPassed: Bool { fault == nil }
 
     /// `ok      hello`, or `FAILED  hello: why`.
     public var description: String { fault.map { "FAILED  \(check): \($0)" } ?? "ok      \(check)" }

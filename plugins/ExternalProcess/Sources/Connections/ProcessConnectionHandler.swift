@@ -98,7 +98,7 @@ struct SocketConnector: Sendable {
         }.flatMap {
             ClientBootstrap(group: loop).channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let decoder = ByteToMessageHandler(FrameDecoder(), maximumBufferSize: 4 + Frame.longest)
+                    let decoder = ByteToMessageHandler(FrameDecoder(), maximumBufferSize: 4 + Frame.maximumLength)
                     try channel.pipeline.syncOperations.addHandlers(decoder, handler.value)
                 }
             }.connect(unixDomainSocketPath: path)

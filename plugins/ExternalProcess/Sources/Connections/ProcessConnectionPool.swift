@@ -96,7 +96,7 @@ final class ProcessConnectionPool {
         // The hello has the same timeout as a verdict, because no login waits longer.
         loop.assumeIsolated().scheduleTask(in: bounds.timeout) { [weak self, weak connection] in
             guard let self, let connection, self.opening.contains(where: { $0 === connection }) else { return }
-            connection.close(.silent)
+            connection.close(.helloTimeout)
         }
         connect(connection).assumeIsolated().whenFailure { connection.close(.unreachable("\($0)")) }
     }
@@ -124,12 +124,12 @@ final class ProcessConnectionPool {
         free.removeAll { $0 === connection }
         let logins = busy.filter { $0.connection === connection }.map(\.login)
         busy.removeAll { $0.connection === connection }
-        for login in logins { finish(login, .unavailable(fault == .late ? .timedOut : .failed)) }
+        for login in logins { finish(login, .unavailable(fault == .verdictTimeout ? .timedOut : .failed)) }
         guard let fault, !isClosed else { return }
         logger.warning("Connection to the process closed after a fault", metadata: ["fault": "\(fault)"])
         // A late response does not suggest that a new connection would fail, so it causes no delay.
-        if fault != .late { pauseConnecting() }
-        if opening.isEmpty, free.isEmpty, busy.isEmpty, fault != .late { failAllWaiting() }
+        if fault != .verdictTimeout { pauseConnecting() }
+        if opening.isEmpty, free.isEmpty, busy.isEmpty, fault != .verdictTimeout { failAllWaiting() }
     }
 
     private func pauseConnecting() {
@@ -145,7 +145,7 @@ final class ProcessConnectionPool {
             waiting.remove(at: index)
             finish(login, .unavailable(.timedOut))
         } else if let entry = busy.first(where: { $0.login === login }) {
-            entry.connection.close(.late)
+            entry.connection.close(.verdictTimeout)
         }
     }
 
@@ -164,23 +164,23 @@ final class ProcessConnectionPool {
 /// The delay before the next connection attempt. It doubles with each failure, up to a bound.
 struct Backoff: Sendable {
     /// The delay after the first failure.
-    let shortest: TimeAmount
+    let initialDelay: TimeAmount
     /// The greatest delay.
-    let longest: TimeAmount
+    let maximumDelay: TimeAmount
     private var upcoming: TimeAmount
 
-    init(shortest: TimeAmount = .milliseconds(100), longest: TimeAmount = .seconds(2)) {
-        self.shortest = shortest
-        self.longest = longest
-        upcoming = shortest
+    init(initialDelay: TimeAmount = .milliseconds(100), maximumDelay: TimeAmount = .seconds(2)) {
+        self.initialDelay = initialDelay
+        self.maximumDelay = maximumDelay
+        upcoming = initialDelay
     }
 
     /// Records a failure and returns the delay before the next attempt.
     mutating func next() -> TimeAmount {
-        defer { upcoming = min(.nanoseconds(upcoming.nanoseconds * 2), longest) }
+        defer { upcoming = min(.nanoseconds(upcoming.nanoseconds * 2), maximumDelay) }
         return upcoming
     }
 
     /// Records a success.
-    mutating func reset() { upcoming = shortest }
+    mutating func reset() { upcoming = initialDelay }
 }

@@ -14,7 +14,7 @@ struct Hello: Sendable, Hashable {
 
     /// The gateway's hello as a frame.
     static var frame: ByteBuffer {
-        Frame.around(
+        Frame.encode(
             JSONWriter.bytes(
                 of: .object([
                     .init("type", .string("hello")), .init("versions", .array(versions.map { .number("\($0)") })),
@@ -24,12 +24,12 @@ struct Hello: Sendable, Hashable {
 
     /// Parses the process's hello. Ignores unknown kinds, which a later protocol may define.
     init(_ frame: ByteBuffer) throws(ProtocolError) {
-        let object = try Frame.object(frame)
+        let object = try Frame.decodeObject(frame)
         guard object["type"]?.string == "hello", let name = object["name"]?.string,
             (1...64).contains(name.utf8.count), case .array(let kinds) = object["takes"]
         else { throw .notHello }
         guard let version = object["version"]?.integer, Self.versions.contains(where: { $0 == version }) else {
-            throw .version
+            throw .unsupportedVersion
         }
         let words = kinds.compactMap(\.string)
         guard words.count == kinds.count else { throw .notHello }
@@ -41,9 +41,9 @@ struct Hello: Sendable, Hashable {
 /// A request to the process to verify a credential.
 struct Request: Sendable {
     /// The greatest length of a user name and of a password in bytes.
-    static let longestText = 1024
+    static let maximumTextLength = 1024
     /// The greatest length of a token in bytes.
-    static let longestToken = 16_384
+    static let maximumTokenLength = 16_384
 
     /// 32 random hexadecimal digits that the verdict must repeat.
     let id: String
@@ -56,13 +56,13 @@ struct Request: Sendable {
     init?(_ credential: Credential, peer: Peer) {
         switch credential {
         case .password(let login, let password):
-            guard (1...Self.longestText).contains(login.text.utf8.count),
-                Self.isText(password, upTo: Self.longestText)
+            guard (1...Self.maximumTextLength).contains(login.text.utf8.count),
+                Self.isText(password, upTo: Self.maximumTextLength)
             else { return nil }
             user = login.text
             secret = password
         case .bearer(let token):
-            guard Self.isText(token, upTo: Self.longestToken) else { return nil }
+            guard Self.isText(token, upTo: Self.maximumTokenLength) else { return nil }
             user = nil
             secret = token
         }
@@ -90,11 +90,11 @@ struct Request: Sendable {
         secret.withUnsafeBytes { JSONWriter.write(stringOfUTF8: $0, to: &json) }
         member("peer", peer.text)
         json += #","timeout-ms":\#(max(1, timeLeft.nanoseconds / 1_000_000))}"#.utf8
-        return Frame.around(json)
+        return Frame.encode(json)
     }
 
-    private static func isText(_ secret: Secret, upTo longest: Int) -> Bool {
-        guard (1...longest).contains(secret.count) else { return false }
+    private static func isText(_ secret: Secret, upTo maximum: Int) -> Bool {
+        guard (1...maximum).contains(secret.count) else { return false }
         // C libraries read a password up to its first NUL.
         return secret.withUnsafeBytes { !$0.contains(0) && String(validating: $0, as: UTF8.self) != nil }
     }
@@ -113,9 +113,9 @@ enum AuthenticationReply: Sendable, Hashable {
 
     /// Parses the verdict on the request with this id.
     init(_ frame: ByteBuffer, on id: String) throws(ProtocolError) {
-        let object = try Frame.object(frame)
+        let object = try Frame.decodeObject(frame)
         guard object["type"]?.string == "verdict", let answered = object["id"]?.string else { throw .malformedVerdict }
-        guard answered == id else { throw .anotherRequest }
+        guard answered == id else { throw .wrongRequestID }
         switch object["verdict"]?.string {
         case "accepted":
             guard let user = object["user"]?.string, !user.isEmpty else { throw .malformedVerdict }

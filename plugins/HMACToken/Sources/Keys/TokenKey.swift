@@ -16,7 +16,7 @@ public struct TokenKey: Sendable {
     /// The groups that its tokens may claim; nil for any, empty for none.
     public let groups: Set<GroupName>?
     /// Whether new tokens may be signed with the key. If false, the key only verifies.
-    public let issues: Bool
+    public let mayIssueTokens: Bool
 
     let secret: Secret
 
@@ -99,7 +99,7 @@ extension TokenKeysFile {
 
 extension Sequence<TokenKey> {
     /// Returns the key that signs: the first that is valid and allowed to issue tokens.
-    func signing(at now: WallTime) -> TokenKey? { first { $0.issues && $0.isValid(at: now) } }
+    func signing(at now: WallTime) -> TokenKey? { first { $0.mayIssueTokens && $0.isValid(at: now) } }
 }
 
 /// A pattern for the user names that a key may sign for: one canonical name, or a prefix followed by `*`.

@@ -59,10 +59,11 @@ public struct TokenKeysFile: Sendable {
         let id = id ?? newID(at: now)
         guard TokenKey.isID(id) else { throw fault("\"\(id)\" is not a key id: use 1 to 64 of A-Z a-z 0-9 . _ -") }
         guard !keys.contains(where: { $0.id == id }) else { throw fault("already has a key \"\(id)\"") }
-        let former = keys.firstIndex { $0.issues && $0.isValid(at: now) }
+        let former = keys.firstIndex { $0.mayIssueTokens && $0.isValid(at: now) }
         let fresh = TokenKey(
             id: id, algorithm: algorithm, notBefore: WallTime(seconds: start), notAfter: nil,
-            subjects: former.flatMap { keys[$0].subjects }, groups: former.flatMap { keys[$0].groups }, issues: true,
+            subjects: former.flatMap { keys[$0].subjects }, groups: former.flatMap { keys[$0].groups },
+            mayIssueTokens: true,
             secret: try newSecret(for: algorithm))
         if let former {
             // Rounded up, so that no token is rejected because of a fraction of a second.
@@ -150,7 +151,7 @@ extension TokenKeysFile {
         if let time = key.notAfter { settings.append("not-after: \(written(time))") }
         if let subjects = key.subjects { settings.append("subjects: \(list(subjects.map(\.description)))") }
         if let groups = key.groups { settings.append("groups: \(list(groups.map(\.text).sorted()))") }
-        if !key.issues { settings.append("issue: false") }
+        if !key.mayIssueTokens { settings.append("issue: false") }
         return "{ \(settings.joined(separator: ", ")) }"
     }
 

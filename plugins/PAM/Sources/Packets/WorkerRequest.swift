@@ -19,7 +19,7 @@ struct WorkerRequest: Sendable {
 
     static let version: UInt8 = 2
     /// The size of a receive buffer in bytes: larger than any valid packet, since names and passwords are bounded.
-    static let longest = 4096
+    static let maximumLength = 4096
 
     let operation: Operation
     let service: String

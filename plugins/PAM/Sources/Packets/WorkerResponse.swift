@@ -11,8 +11,8 @@ enum WorkerResponse: Sendable, Hashable {
     case rejection(WorkerError)
 
     /// The greatest length of a packet in bytes, below the default socket buffer size.
-    static let longest = 131_072
-    private static let notAsked: UInt8 = 255
+    static let maximumLength = 131_072
+    private static let notCalled: UInt8 = 255
 
     private enum Kind: UInt8 { case findings = 1, rejection = 2 }
     private enum EntryKind: UInt8 { case found = 1, absent = 2, unreadable = 3 }
@@ -35,15 +35,15 @@ enum WorkerResponse: Sendable, Hashable {
             writer.byte(Kind.findings.rawValue)
             writer.bytes(nonce.bytes)
             writer.byte(changes.rawValue)
-            writer.byte(findings.authentication?.number ?? Self.notAsked)
-            writer.byte(findings.account?.number ?? Self.notAsked)
+            writer.byte(findings.authentication?.number ?? Self.notCalled)
+            writer.byte(findings.account?.number ?? Self.notCalled)
             guard findings.user.utf8.count <= 1024 else {
                 return Self.rejection(.unreadableUser).packet(nonce, after: changes)
             }
             writer.text(findings.user)
             Self.write(findings.entry, to: &writer)
         }
-        return writer.packet.count <= Self.longest
+        return writer.packet.count <= Self.maximumLength
             ? writer.packet : Self.rejection(.tooManyGroups).packet(nonce, after: changes)
     }
 
@@ -65,7 +65,7 @@ enum WorkerResponse: Sendable, Hashable {
         guard let authentication = reader.byte(), let account = reader.byte(), let user = reader.text(),
             let entry = entry(&reader)
         else { return nil }
-        func code(_ byte: UInt8) -> PAMCode? { byte == notAsked ? nil : PAMCode(CInt(byte)) }
+        func code(_ byte: UInt8) -> PAMCode? { byte == notCalled ? nil : PAMCode(CInt(byte)) }
         return WorkerResult(
             authentication: code(authentication), account: code(account), user: user, entry: entry)
     }

@@ -5,7 +5,7 @@ struct FairQueue<Element, Origin: Hashable> {
     /// The greatest number of waiting elements.
     let capacity: Int
     /// The greatest number of waiting elements of one origin.
-    let share: Int
+    let maximumPerOrigin: Int
     /// The greatest number of elements of one origin in progress.
     let maximumInProgress: Int
 
@@ -13,9 +13,9 @@ struct FairQueue<Element, Origin: Hashable> {
     private var waitingByOrigin: [Origin: Int] = [:]
     private var inProgressByOrigin: [Origin: Int] = [:]
 
-    init(capacity: Int, share: Int, maximumInProgress: Int) {
+    init(capacity: Int, maximumPerOrigin: Int, maximumInProgress: Int) {
         self.capacity = capacity
-        self.share = share
+        self.maximumPerOrigin = maximumPerOrigin
         self.maximumInProgress = maximumInProgress
     }
 
@@ -24,7 +24,7 @@ struct FairQueue<Element, Origin: Hashable> {
 
     /// Appends an element. Returns false if the queue or the origin's share is full.
     mutating func add(_ element: Element, of origin: Origin) -> Bool {
-        guard waiting.count < capacity, waitingByOrigin[origin, default: 0] < share else { return false }
+        guard waiting.count < capacity, waitingByOrigin[origin, default: 0] < maximumPerOrigin else { return false }
         waiting.append((element, origin))
         waitingByOrigin[origin, default: 0] += 1
         return true

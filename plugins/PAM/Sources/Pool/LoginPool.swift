@@ -30,7 +30,7 @@ final class LoginPool: Sendable {
         self.logger = logger
         // One address may use two workers. One worker is left for others, unless there is only one.
         let queue = FairQueue<PendingLogin, LoginOrigin>(
-            capacity: settings.queue, share: max(1, settings.queue / 4),
+            capacity: settings.queue, maximumPerOrigin: max(1, settings.queue / 4),
             maximumInProgress: max(1, min(2, settings.workers - 1)))
         state = Mutex(State(queue: queue))
     }

@@ -38,7 +38,7 @@ struct WorkerConnection: ~Copyable {
     }
 
     /// Whether the socket has neither data nor an end-of-file pending. Valid between requests only.
-    var isQuiet: Bool {
+    var hasNoPendingInput: Bool {
         var event = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         return poll(&event, 1, 0) == 0
     }
@@ -55,7 +55,7 @@ struct WorkerConnection: ~Copyable {
         packet.wipe()
         guard sent == packet.bytes.count else { throw .ended }
         try waitForPacket(until: deadline, clock: clock)
-        let answer = WipedBuffer(count: WorkerResponse.longest)
+        let answer = WipedBuffer(count: WorkerResponse.maximumLength)
         let count = recv(
             socket, answer.bytes.baseAddress, answer.bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC))
         guard count > 0 else { throw .ended }

@@ -43,7 +43,7 @@ struct WorkerSlot: ~Copyable {
 
     /// Returns the kept worker if it is alive and has sent nothing since its last response, otherwise a new one.
     private mutating func reusableWorker() throws(WorkerConnectionError) -> WorkerConnection {
-        if let kept = worker.take(), kept.isQuiet { return kept }
+        if let kept = worker.take(), kept.hasNoPendingInput { return kept }
         served = 0
         return try source.open()
     }
@@ -53,15 +53,15 @@ struct WorkerSlot: ~Copyable {
 struct Backoff: Sendable, Hashable {
     /// The delay after the second consecutive failure; it doubles with each further one. The first failure causes no
     /// delay.
-    var first: Duration = .milliseconds(50)
+    var initialDelay: Duration = .milliseconds(50)
     /// The greatest delay.
-    var longest: Duration = .seconds(2)
+    var maximumDelay: Duration = .seconds(2)
     private(set) var failures = 0
 
     /// The delay that applies now.
     var delay: Duration {
         guard failures > 1 else { return .zero }
-        return min(first * (1 << min(failures - 2, 16)), longest)
+        return min(initialDelay * (1 << min(failures - 2, 16)), maximumDelay)
     }
 
     mutating func failed() { failures = min(failures + 1, 64) }

@@ -13,20 +13,20 @@ public enum PAMWorker {
     /// - Parameter arguments: the command line after `pam-worker`: `--service NAME [--service-directory DIRECTORY]`,
     ///   and for a worker service `--listen SOCKET --allow USER`.
     public static func run(_ arguments: [String]) -> Never {
-        do throws(WorkerArguments.Mistake) {
+        do throws(WorkerArguments.UsageError) {
             let arguments = try WorkerArguments(arguments)
             if arguments.listen != nil {
-                say(WorkerService.run(arguments).description)
+                writeLine(WorkerService.run(arguments).description)
                 exit(1)
             }
             guard isPacketSocket(NOTIFY_GATEWAY_WORKER_SOCKET) else {
-                throw WorkerArguments.Mistake(message: "without --listen only the gateway can start a worker")
+                throw WorkerArguments.UsageError(message: "without --listen only the gateway can start a worker")
             }
             guard notify_gateway_guard_worker(NOTIFY_GATEWAY_WORKER_SOCKET) == 0 else { exit(1) }
             notify_gateway_harden_worker()
             exit(serve(NOTIFY_GATEWAY_WORKER_SOCKET, arguments))
         } catch {
-            say(error.message)
+            writeLine(error.message)
             exit(2)
         }
     }
@@ -36,7 +36,7 @@ public enum PAMWorker {
         // Processes that modules start must neither keep the connection open nor write to it.
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         umask(0o077)
-        let buffer = WipedBuffer(count: WorkerRequest.longest)
+        let buffer = WipedBuffer(count: WorkerRequest.maximumLength)
         let state = WorkerState()
         while true {
             let count = recv(socket, buffer.bytes.baseAddress, buffer.bytes.count, CInt(MSG_TRUNC))
@@ -71,7 +71,7 @@ public enum PAMWorker {
     }
 
     /// Writes a line to standard error, for operators and the system's log. A worker process has `/dev/null` there.
-    static func say(_ message: String) {
+    static func writeLine(_ message: String) {
         FileHandle.standardError.write(Data("notify-gateway pam-worker: \(message)\n".utf8))
     }
 }

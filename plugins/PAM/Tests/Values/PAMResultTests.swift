@@ -86,7 +86,7 @@ struct PAMResultTests {
 
     @Test("The delay starts with the second failure, doubles, and resets with a success")
     func backOff() {
-        var backOff = Backoff(first: .milliseconds(50), longest: .seconds(2))
+        var backOff = Backoff(initialDelay: .milliseconds(50), maximumDelay: .seconds(2))
         #expect(backOff.delay == .zero)
         var delays: [Duration] = []
         for _ in 0..<9 {

@@ -28,7 +28,7 @@ struct UserTable: Sendable {
     /// A fingerprint of each user's hash, also for users who may not log in.
     let marks: [UserName: AccountFingerprint]
     /// The costs that libcrypt computed successfully. A reload does not try them again.
-    let triedCosts: Set<String>
+    let supportedCosts: Set<String>
 
     /// Reads a users file and tries its hashes, on the file pool.
     ///
@@ -67,7 +67,7 @@ struct UserTable: Sendable {
                         at: SourceLocation(file: file), path: "", noUsers(in: file, isReload: isReload)))
             }
             if problems.all.isEmpty {
-                checkSupport(of: document.records, besides: former?.triedCosts ?? [], problems: problems)
+                checkSupport(of: document.records, besides: former?.supportedCosts ?? [], problems: problems)
             }
             guard problems.all.isEmpty else { return .failure(ConfigurationError(problems.all)) }
             let table = UserTable(document.records)
@@ -106,7 +106,7 @@ struct UserTable: Sendable {
 
     /// Creates a table without users.
     private init(declaredEmpty isDeclared: Bool, decoys: [PasswordHash]) {
-        (users, isDeclaredEmpty, hashes, marks, triedCosts) = ([:], isDeclared, decoys, [:], [])
+        (users, isDeclaredEmpty, hashes, marks, supportedCosts) = ([:], isDeclared, decoys, [:], [])
     }
 
     private init(_ records: [UserRecord]) {
@@ -119,7 +119,7 @@ struct UserTable: Sendable {
                 // The document rejects duplicate canonical names.
                 return (record.canonicalName, user)
             })
-        triedCosts = Set(records.map(\.hash.costKey))
+        supportedCosts = Set(records.map(\.hash.costKey))
         hashes = users.values.sorted { $0.name < $1.name }.map(\.hash)
         marks = users.compactMapValues { AccountFingerprint(ofHash: $0.hash.text) }
     }
