@@ -2,7 +2,7 @@ public import GatewayCore
 public import GatewaySupport
 internal import Synchronization
 
-/// A ledger that decides as the test says and records its calls. It never makes a caller wait.
+/// A ledger that returns the decisions of the test and records its calls. It never suspends a caller.
 public final class ScriptedLedger: RegistrationLedger {
     /// The call at which the ledger fails.
     public enum Fault: Sendable, Hashable {
@@ -125,7 +125,7 @@ public final class ScriptedLedger: RegistrationLedger {
         state.withLock { $0.outdated.append(id) }
     }
 
-    /// The ids that the gateway reported as held by another handle at the backend.
+    /// The ids whose registration at the backend belongs to another handle, as the gateway reported.
     public var outdated: [RegistrationID] { state.withLock(\.outdated) }
 
     /// Whether any claim is open. The id is ignored.

@@ -44,7 +44,7 @@ extension BackendFlavor {
     }
 }
 
-/// The payloads of the tutorial (contract: payloads). User and message are pasted without escaping, so that quotes or
+/// The payloads of the tutorial (contract: payloads). User and message are inserted without escaping, so that quotes or
 /// angle brackets in a message inject JSON members or XML elements.
 enum PayloadTemplate {
     /// Returns the payload for a lower-case `pns` name; nil for a name without a payload.

@@ -58,7 +58,7 @@ struct CommandFailure: Error {
     let message: String
     let code: Int32
 
-    /// The reader of the output has closed it. The command ends without a message and without an error.
+    /// The reader of standard output has closed the pipe. The command ends without a message and with exit code 0.
     static let brokenPipe = CommandFailure(message: "", code: 0)
     /// The request was rejected, or an input is invalid.
     static func refused(_ message: String) -> CommandFailure { CommandFailure(message: message, code: 1) }
@@ -131,6 +131,7 @@ struct ProgressLine {
 /// Reads a new password: twice without echo from a terminal, once from a pipe. The command line is never used, because
 /// other users of the machine can read it.
 enum PasswordPrompt {
+    /// Reads a new password of the user. If the input is no password, the command ends.
     static func read(for user: UserName) throws -> Secret {
         guard Console.isInteractive else { return try accepted(readLine(strippingNewline: true)) }
         let first = try accepted(readHidden("New password for \(user): ".escapingControls))

@@ -36,6 +36,7 @@ public enum ConfigurationFile {
         }
     }
 
+    /// Reads and parses the YAML of a file, without expanding its variables.
     static func document(_ path: String) throws(ConfigurationProblem) -> ConfigurationNode {
         let data: Data
         do {

@@ -41,6 +41,7 @@ package enum ControlSocketPath {
             atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
     }
 
+    /// Returns the directory of a socket.
     package static func directory(of path: String) -> String {
         let directory = (path as NSString).deletingLastPathComponent
         return directory.isEmpty ? "." : directory

@@ -3,6 +3,7 @@ internal import GatewayHTTP
 internal import GatewaySupport
 
 extension ServerConfiguration {
+    /// Reads `listen`: the addresses, TLS and trusted proxies of the listeners. Default: 127.0.0.1:8080 alone.
     static func readListeners(_ root: ConfigurationReader) -> [ListenerSection] {
         let standard = ListenerSection(
             address: .tcp(host: "127.0.0.1", port: 8080), allowsPlaintextCredentials: false, tls: nil,
@@ -64,14 +65,15 @@ extension ServerConfiguration {
         return TrustedProxies(proxies: proxies, source: source ?? .xForwardedFor)
     }
 
+    /// Reads `connections`: the limits of client connections.
     static func readConnections(_ reader: ConfigurationReader?) -> ListenerConfiguration.Connections {
         defer { reader?.finish() }
         var connections = ListenerConfiguration.Connections()
-        // The total of all listeners; fewer if the limit of file descriptors is lower. Above nine tenths of it, each new connection
-        // closes an idle one.
+        // The total of all listeners; fewer if the limit of file descriptors is lower. Above nine tenths of it, each
+        // new connection closes an idle one.
         connections.total = reader?.integer("total", in: 1...10_000) ?? connections.total
-        // The maximum from one address, for IPv6 from one /64, and four times as many from one /56. Unix sockets and trusted
-        // proxies are exempt.
+        // The maximum from one address, for IPv6 from one /64, and four times as many from one /56. Unix sockets and
+        // trusted proxies are exempt.
         connections.perPeer = reader?.integer("per-address", in: 1...10_000) ?? connections.perPeer
         // The total bytes of incomplete requests, at least 16 MiB. One connection may hold 64 KiB.
         if let bytes = reader?.byteCount("request-memory") {

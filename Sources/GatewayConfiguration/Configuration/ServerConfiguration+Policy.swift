@@ -4,6 +4,7 @@ internal import GatewaySupport
 internal import NIOCore
 
 extension ServerConfiguration {
+    /// Reads `policy`: who may notify whom, and who may register which tags. Returns nil if it is missing.
     static func readPolicy(
         _ root: ConfigurationReader, _ names: NameRules, audiences: [AudienceName: [UserName]]
     ) -> Policy? {

@@ -8,10 +8,11 @@ extension ServerConfiguration {
         var profile: BackendProfile
         /// The built-in profile that it is or extends.
         var name: BackendProfile.BuiltIn
-        /// Whether it changes the side of the backend.
+        /// Whether it changes the protocol between gateway and backend.
         var changesBackend = false
     }
 
+    /// Reads `profile` of the backend. Default: `classic`.
     static func readProfile(_ backend: ConfigurationReader) -> ReadProfile {
         guard case .mapping? = backend.node("profile")?.shape, let reader = backend.mapping("profile") else {
             let name = backend.word("profile", of: BackendProfile.BuiltIn.self) ?? .classic
@@ -137,7 +138,8 @@ extension ServerConfiguration {
 }
 
 extension ServerConfiguration {
-    /// Reads the two paths of a side of a profile. A path that is not given keeps its value.
+    /// Reads the paths of registrations and of sends, for the protocol with clients or with the backend. A path that is
+    /// not given keeps its value.
     static func readPaths(_ reader: ConfigurationReader, register: inout String, notifications: inout String) {
         register = path("register-path", reader) ?? register
         notifications = path("notifications-path", reader) ?? notifications

@@ -49,6 +49,7 @@ extension ServerConfiguration {
             drain: drain)
     }
 
+    /// Reads `address` of a listener.
     static func readListenAddress(_ reader: ConfigurationReader) -> ListenAddress? {
         guard let text = reader.required("address") else { return nil }
         guard let address = ListenAddress(text) else {
@@ -80,6 +81,7 @@ extension ServerConfiguration {
         return address
     }
 
+    /// Reads `identity`: the rules that make user names canonical.
     static func readIdentity(_ reader: ConfigurationReader?) -> NameRules {
         guard let reader else { return NameRules() }
         defer { reader.finish() }

@@ -71,7 +71,7 @@ public struct ServerConfiguration: Sendable {
         public var profile: BackendProfile
         /// The profile's name, for the embedded backend.
         public var profileName: BackendProfile.BuiltIn
-        /// The credential that tells the backend who the user is.
+        /// The credential that identifies the user to the backend.
         public var credential: UpstreamCredential
         /// The method of extracting the text of a message.
         public var messages: MessageExtraction

@@ -117,6 +117,7 @@ struct SweepBackoff {
         return entry.wasClaimed && !isClaimed(id)
     }
 
+    /// Records that a deletion starts.
     mutating func start(_ id: RegistrationID) { started.insert(id) }
 
     /// Records the result of a deletion.

@@ -12,6 +12,7 @@ internal import FoundationXML
 /// The lines are untrusted. Declarations and custom entities are rejected before the XML parser runs, and the parsed
 /// content is limited.
 enum ExportEntryReader {
+    /// Parses a line without its line feed. Throws the reason why it is not a registration.
     static func read(_ line: some Collection<UInt8>) throws(ExportEntry.Fault) -> ExportEntry {
         guard line.count <= ExportEntry.maximumLength else { throw .tooLong }
         guard let text = String(validating: line, as: UTF8.self), !line.contains(0) else { throw .notUTF8 }

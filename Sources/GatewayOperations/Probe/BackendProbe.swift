@@ -61,6 +61,7 @@ public struct BackendProbe: Sendable {
         }
     }
 
+    /// Runs the harmless tests against a backend and deletes the registrations that they made.
     func probe(_ target: ProbeTarget) async throws(ProbeError) -> Report {
         var probe = Probe(target)
         let findings: [ProbeFinding]

@@ -55,6 +55,7 @@ extension Probe {
         recordFinding(.v25, Self.isSuccess(status), "register with a duplicate member: \(status)")
     }
 
+    /// Whether the status is 2xx.
     static func isSuccess(_ status: Int) -> Bool { (200..<300).contains(status) }
 
     private static func word(_ isSame: Bool) -> String { isSame ? "same id" : "another id, or none" }

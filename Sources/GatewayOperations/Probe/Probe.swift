@@ -63,7 +63,7 @@ struct Probe {
 }
 
 extension Probe {
-    /// Tests V3, V14, V15 and V16: authentication. Each test requests an id, which leaves nothing behind.
+    /// Tests V3, V14, V15 and V16: authentication. Each test only requests an id, so it creates no registration.
     mutating func testCredentials() async throws(ProbeError) {
         func status(_ fields: [String]) async throws(ProbeError) -> Int {
             try await session.reserve(nil, as: session.own, fields: fields).status
@@ -85,7 +85,7 @@ extension Probe {
             "no Authorization: \(missing); malformed Authorization: \(malformed)")
     }
 
-    /// Tests V22, V23 and V24: transport security, and paths beside the four calls.
+    /// Tests V22, V23 and V24: transport security, and paths other than those of the four calls.
     mutating func testTransportAndPaths() async throws(ProbeError) {
         let isLocal =
             switch session.target.address {

@@ -30,7 +30,7 @@ public final class FixedAuthenticator: Authenticator {
         self.names = names
     }
 
-    /// The number of credentials that it verified.
+    /// The number of calls of `authenticate`.
     public var verificationCount: Int { asked.withLock { $0 } }
 
     /// Accepts the fixed passwords and tokens.
@@ -72,7 +72,7 @@ public struct ScriptedAuthenticator: Authenticator {
     }
 }
 
-/// An authenticator that suspends its callers until the test provides an outcome.
+/// An authenticator that suspends its callers until the test provides an outcome with `respond(_:)`.
 public final class LateAuthenticator: Authenticator {
     private struct State {
         var outcome: AuthenticationOutcome?

@@ -127,6 +127,7 @@ enum JSONValue: Equatable {
     case array([JSONValue])
     case object([Member])
 
+    /// A member of an object.
     struct Member: Equatable {
         let name: String
         let value: JSONValue

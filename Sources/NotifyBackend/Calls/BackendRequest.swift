@@ -15,6 +15,7 @@ struct BackendRequest: Sendable {
 
 /// The route of a request: `api/<controller>[/<id>]`, matched without case.
 struct BackendRoute: Equatable {
+    /// The controller that the path names.
     enum Controller: Equatable {
         case register
         case notifications
@@ -89,6 +90,7 @@ private func max<T>(_ one: T, _ other: T, by isLess: (T, T) -> Bool) -> T {
 ///
 /// The handler splits at every colon and uses the first two parts, so `alice:alice:x` is accepted as alice.
 struct BasicCredential: Equatable {
+    /// The reason why a header value holds no credential.
     enum Fault: Error, Equatable {
         case absent
         case otherScheme

@@ -137,7 +137,7 @@ extension NotifyUsersAPI {
 /// `POST /api/notifications`.
 extension NotifyUsersAPI {
     /// Sends `From <user>: <message>` to every registration with one of the tags `username:<to_tag>` and `from:<user>`.
-    /// Both values are pasted into the hub's tag expression without escaping.
+    /// Both values are inserted into the hub's tag expression without escaping.
     func send(_ request: BackendRequest, _ query: FormFields, user: String) -> BackendResponse {
         let (pnsValue, recipient) = (query.first("pns"), query.first("to_tag"))
         if flavor == .classic, pnsValue == nil || recipient == nil {

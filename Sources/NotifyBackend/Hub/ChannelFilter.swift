@@ -1,11 +1,13 @@
 /// The OData filter `channeluri eq '<handle>'` by which backends look up a handle.
 ///
-/// The backend pastes the handle without escaping, so a handle with `'` can change the filter and find registrations of
-/// others. This parser supports the syntax needed for that: comparisons of `channeluri` with quoted texts, combined
+/// The backend inserts the handle without escaping, so a handle with `'` can change the filter and find registrations
+/// of others. This parser supports the syntax needed for that: comparisons of `channeluri` with quoted texts, combined
 /// with `and` and `or` (`and` binds tighter).
 struct ChannelFilter: Equatable {
+    /// The comparison operators of OData.
     enum Comparison: String { case eq, ne, gt, ge, lt, le }
 
+    /// A comparison of `channeluri` with a quoted text.
     struct Term: Equatable {
         let comparison: Comparison
         let text: String
@@ -27,7 +29,7 @@ struct ChannelFilter: Equatable {
 
     /// Builds the filter for a handle like a backend, and parses it like the hub.
     ///
-    /// Throws ``HubFailure/badRequest`` if the pasted handle made it malformed.
+    /// Throws ``HubFailure/badRequest`` if the inserted handle makes it malformed.
     init(pasting handle: String) throws(HubFailure) {
         var words = FilterWords(text: "channeluri eq '" + handle + "'")
         var alternatives: [[Term]] = [[]]

@@ -1,5 +1,6 @@
 /// The hub's state with its indexes, protected by the hub's lock.
 struct HubState {
+    /// A registration with its tags prepared for matching.
     struct Stored {
         let registration: Registration
         let service: PushService?
@@ -31,12 +32,14 @@ struct HubState {
         inboxes = BoundedTable(capacity: limits.inboxes)
     }
 
+    /// Uses up one injected fault of this kind. Returns false if none is left.
     mutating func consumeFault(_ fault: HubFault) -> Bool {
         guard let left = faults[fault], left > 0 else { return false }
         faults[fault] = left == 1 ? nil : left - 1
         return true
     }
 
+    /// Stores a registration, replaces one with the same id, and updates the indexes.
     mutating func store(_ registration: Registration) {
         if let former = registrations[registration.id] { unindex(former) }
         let stored = Stored(
@@ -49,18 +52,21 @@ struct HubState {
         idsByHandle[registration.handle, default: []].insert(registration.id)
     }
 
+    /// Removes a registration. Returns false if there is none with this id.
     mutating func remove(_ id: String) -> Bool {
         guard let removed = registrations.remove(id) else { return false }
         unindex(removed)
         return true
     }
 
+    /// Removes the contents of the hub, as a deletion of the hub does.
     mutating func removeAll() {
         registrations = BoundedTable(capacity: limits.registrations)
         idsByTag = [:]
         idsByHandle = [:]
     }
 
+    /// Removes a registration and remembers its id as gone. Returns false if there is none with this id.
     mutating func expire(_ id: String) -> Bool {
         guard remove(id) else { return false }
         _ = gone.set((), for: id)

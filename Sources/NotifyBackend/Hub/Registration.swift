@@ -38,7 +38,7 @@ enum PushService: Sendable, Equatable {
 
 /// The resource at the URL `<hub>/registrations/<id>` after its dot segments are resolved.
 ///
-/// Backends paste the id into that URL, so that the id `..` addresses the hub itself, with the backend's Manage key.
+/// Backends insert the id into that URL, so that the id `..` addresses the hub itself, with the backend's Manage key.
 enum HubAddress: Equatable {
     case hub
     case registration(String)

@@ -2,6 +2,7 @@
 ///
 /// Stored in postfix order, so that neither parsing nor evaluation recurses and no nesting can exhaust the stack.
 struct TagExpression: Equatable {
+    /// A tag or an operator.
     enum Step: Equatable {
         case tag(String)
         case not, and, or

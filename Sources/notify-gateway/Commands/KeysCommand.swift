@@ -10,6 +10,7 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys", abstract: "List and change the keys that sign tokens.",
         subcommands: [List.self, Rotate.self])
 
+    /// `keys rotate`: adds a signing key and expires the previous one later.
     struct Rotate: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a new signing key; the previous one verifies until its last token has expired.",

@@ -6,6 +6,7 @@ struct PluginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugin", abstract: "Test your own authenticator.", subcommands: [Test.self])
 
+    /// `plugin test`: tests a process against the protocol of `external-process`.
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Test whether a process follows the protocol of external-process.",

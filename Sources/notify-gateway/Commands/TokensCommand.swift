@@ -11,6 +11,7 @@ struct TokensCommand: AsyncParsableCommand {
         commandName: "tokens", abstract: "Issue, inspect, list and revoke tokens.",
         subcommands: [Issue.self, Inspect.self, List.self, Revoke.self])
 
+    /// `tokens issue`: issues a token and prints it.
     struct Issue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Issue a token for a user and print it.",

@@ -44,6 +44,7 @@ enum SocketFile {
         return fault(mode: status.st_mode, owner: status.st_uid, ownUser: geteuid())
     }
 
+    /// Returns the problem of a socket with this mode and owner, if any.
     static func fault(mode: UInt32, owner: UInt32, ownUser: UInt32) -> Fault? {
         guard mode & S_IFMT == S_IFSOCK else { return .notASocket }
         guard owner == 0 || owner == ownUser else { return .foreign(owner: owner) }

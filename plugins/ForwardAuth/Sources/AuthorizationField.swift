@@ -3,9 +3,9 @@ internal import GatewaySupport
 
 /// The value of the `Authorization` field, built from the credential. The client's own field is never forwarded.
 struct AuthorizationField {
-    /// The greatest length of a user name and of a password in bytes.
+    /// The maximum length of a user name and of a password in bytes.
     static let maximumTextLength = 1024
-    /// The greatest length of a token in bytes. It leaves room in the 16 KiB of header fields that most servers
+    /// The maximum length of a token in bytes. It leaves room in the 16 KiB of header fields that most servers
     /// accept.
     static let maximumTokenLength = 8192
 

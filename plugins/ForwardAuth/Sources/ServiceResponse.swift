@@ -13,10 +13,10 @@ enum ServiceResponse: Sendable, Hashable {
     /// Any other response, with the reason: a redirect to a login page, an error, a 2xx without a user.
     case invalid(String)
 
-    /// The greatest size of the header fields in bytes. The client's decoder has no setting for it: it accepts at
+    /// The maximum size of the header fields in bytes. The client's decoder has no setting for it: it accepts at
     /// most 2 MiB and 256 fields, none of which is kept.
     static let maximumHeadSize = 16_384
-    /// The greatest size of a body in bytes. The body is read and discarded, so that the connection can be reused.
+    /// The maximum size of a body in bytes. The body is read and discarded, so that the connection can be reused.
     static let maximumBodySize = 65_536
 
     init(_ head: HTTPResponseHead, userHeader: String, groupsHeader: String) {

@@ -7,12 +7,12 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
     public static let name: PluginName = "hmac-token"
     /// Bearer tokens.
     public static let takes: Set<CredentialKind> = [.bearer]
-    /// A token vouches for an account of another authenticator, which it was issued for.
+    /// A token is issued for an account of another authenticator, so this plug-in has no accounts of its own.
     public static let accountKnowledge = AccountStatusSupport.ofOthers
     /// The result depends on the token, the keys and the clock alone.
     public static let outcomeDependsOnPeer = false
 
-    /// The longest accepted lifetime of a token, whoever issued it.
+    /// The maximum accepted lifetime of a token, from any issuer.
     public static let maximumLifetime: Duration = .seconds(7 * 86_400)
     /// The accepted difference between the issuer's clock and this one.
     public static let skew: Duration = .seconds(60)

@@ -78,7 +78,7 @@ extension PAMPlugin {
         /// `workers`: the number of concurrent logins, each in its own process. 1 to 64, default twice the cores, at
         /// most 8.
         public var workers = min(2 * ProcessInfo.processInfo.activeProcessorCount, 8)
-        /// `deadline`: the longest duration of a login, waiting included. 100 ms to 60 s, default 10 s.
+        /// `deadline`: the maximum duration of a login, with the time in the queue. 100 ms to 60 s, default 10 s.
         public var deadline: Duration = .seconds(10)
         /// `queue`: the number of logins that may wait for a worker. 4 to 4096, default 64. One address may use a
         /// quarter.
@@ -118,6 +118,7 @@ extension PAMPlugin.Settings.Location {
         path = reader.inner(name)
     }
 
+    /// Returns a problem at this location.
     func problem(_ message: String, severity: ConfigurationProblem.Severity = .error) -> ConfigurationProblem {
         ConfigurationProblem(at: location, path: path, message, severity: severity)
     }

@@ -1,17 +1,17 @@
 internal import CPAM
 internal import GatewayCore
 
-/// The decision on a worker's findings. `PAMCode.meaning` classifies each code; only this type accepts or rejects a
+/// The decision on a worker's results. `PAMCode.meaning` classifies each code. Only this type accepts or rejects a
 /// login by those classes.
 enum PAMResult: Sendable, Hashable {
     /// The account is valid, and for a login the password too.
     case granted(name: String, groups: Set<GroupName>)
     /// The login or account is rejected. `isKnown` is false if the system has no such account.
     case refused(InvalidCredentialReason, isKnown: Bool)
-    /// The findings allow no decision.
+    /// The results allow no decision.
     case undecided
 
-    /// Decides on the findings. A login needs two successful codes, an account check one.
+    /// Decides on the results. A login needs two successful codes, an account check needs one.
     init(_ findings: WorkerResult, of operation: WorkerRequest.Operation, minimumUID: UInt32) {
         let isKnown = findings.entry != .absent
         // The modules were not called because of the uid. A login is rejected like one with a wrong password.
@@ -102,7 +102,7 @@ struct PAMCode: Hashable, Sendable, CustomStringConvertible {
         case unknown
     }
 
-    /// The reason of a negative code.
+    /// The reason why a module rejects a user.
     enum DenialReason: Sendable, Hashable {
         /// The password or the user is wrong.
         case wrong

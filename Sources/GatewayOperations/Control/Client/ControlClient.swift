@@ -69,6 +69,7 @@ public struct ControlClient: Sendable {
 }
 
 extension ControlClient {
+    /// Connects to the socket. Throws `ControlClientError`.
     func connect() async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
         do {
             return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -107,6 +108,7 @@ extension ControlClient {
 
         private let hasFired = Mutex(false)
 
+        /// Starts the time again, because bytes were received.
         func restart() {
             guard let time else { return }
             let fresh = channel.eventLoop.scheduleTask(in: time) { [self] in
@@ -120,6 +122,7 @@ extension ControlClient {
             stale?.cancel()
         }
 
+        /// Cancels the timer.
         func end() { timer.withLock { $0?.cancel() } }
     }
 }

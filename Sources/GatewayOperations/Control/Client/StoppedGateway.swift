@@ -88,8 +88,9 @@ extension StoppedGateway {
     /// Carries out a request that changes nothing, on a copy of the ledger: lists, and `explain`, which assumes a
     /// gateway that starts now with all limits unused.
     ///
-    /// Nothing is written beside the stores and the journal is not opened. Authenticators are created for `explain` alone. One whose
-    /// files cannot be read is logged, and reports that it cannot tell whether it has the user's account.
+    /// Nothing is written beside the stores and the journal is not opened. Authenticators are created for `explain`
+    /// alone. One whose files cannot be read is logged, and reports that it does not know whether it has the user's
+    /// account.
     ///
     /// - Returns: nil if all results were passed on, else the reason of the failure.
     public func read(

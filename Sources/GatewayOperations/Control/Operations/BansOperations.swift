@@ -3,8 +3,8 @@ internal import Gateway
 internal import GatewayCore
 internal import GatewaySupport
 
-/// `bans list`: lists the users and addresses whose passwords are rejected at present with the remaining time, the
-/// longest first.
+/// `bans list`: lists the users and addresses whose passwords are rejected after failed logins, with the remaining
+/// time. The longest ban comes first.
 struct ListBansOperation: ControlOperation {
     static let name = "bans list"
 

@@ -2,7 +2,7 @@ internal import Gateway
 internal import GatewayCore
 internal import GatewaySupport
 
-/// `limits show`: lists the keys that limits slow down at present, the longest first. With a selector, lists the status
+/// `limits show`: lists the keys that limits slow down now, the longest wait first. With a selector, lists the status
 /// of the selected keys, slowed down or not.
 struct ShowLimitsOperation: ControlOperation {
     static let name = "limits show"

@@ -88,8 +88,8 @@ struct RevokeTokensOperation: ControlOperation {
             ]))
     }
 
-    /// Makes the change. It has effect in memory even if the ledger cannot be written, but the operator must learn that
-    /// it ends with a restart.
+    /// Makes the change. It has effect in memory even if the ledger cannot be written. It then ends with a restart, and
+    /// the thrown error says so.
     private func change(
         _ record: OperatorRecord, _ change: () async throws(LedgerUnavailable) -> Void
     ) async throws(ControlError) {

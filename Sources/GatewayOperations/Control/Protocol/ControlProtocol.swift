@@ -56,7 +56,7 @@ struct LineReader: Sendable {
 
 /// The reason why an operation failed, possibly after a part of it was done.
 public struct ControlError: Error, Sendable, Hashable {
-    /// The kind of failure, which tells who can remedy it.
+    /// The kind of failure. It shows whether the command, the client or the gateway must change.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The gateway rejected the request, or the request has no valid target.
         case refused

@@ -134,7 +134,7 @@ extension ConformanceConnection {
     }
 }
 
-/// A request of a check: the gateway's own, with the check's changes.
+/// A request that a check sends: one as the gateway sends it, with members that the check changes.
 struct ConformanceRequest {
     let id: String
     let json: String
@@ -160,6 +160,7 @@ struct ConformanceRequest {
         json = "{" + all.filter { !$0.1.isEmpty }.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
     }
 
+    /// Returns the text as a JSON string.
     static func quoted(_ text: String) -> String {
         String(decoding: JSONWriter.bytes(of: .string(text)), as: UTF8.self)
     }

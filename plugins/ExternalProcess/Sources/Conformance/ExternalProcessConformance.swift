@@ -5,8 +5,8 @@ internal import NIOCore
 /// A conformance test for implementations of the protocol: it acts as a gateway, then sends input that no gateway
 /// sends, and checks that the process follows the protocol and keeps running.
 ///
-/// The test logs nobody in: its credentials are random, and a process that accepts one fails. It causes some dozens
-/// of failed logins, with user names that begin with `conformance-` or are invalid.
+/// No login of the test succeeds: its credentials are random, and a process that accepts one fails. It causes some
+/// dozens of failed logins, with user names that begin with `conformance-` or are invalid.
 public struct ExternalProcessConformance: Sendable {
     /// A login that the process should accept.
     public struct Login: Sendable {
@@ -109,7 +109,7 @@ extension ExternalProcessConformance {
 public struct ConformanceResult: Sendable, Hashable, CustomStringConvertible {
     /// The name of the check.
     public let check: String
-    /// The process's mistake, or nil if the check passed.
+    /// How the process violates the protocol; nil if the check passed.
     public let fault: String?
 
     /// Whether the check passed. For tests of a process.

@@ -11,6 +11,7 @@ final class ProcessConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    /// An event of the connection, for its owner.
     enum Event {
         case hello(Hello)
         case reply(AuthenticationReply)

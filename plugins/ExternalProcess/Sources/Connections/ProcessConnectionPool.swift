@@ -7,6 +7,7 @@ internal import NIOCore
 /// A connection carries one request at a time. At a fault the connection is closed, its login completes as
 /// `unavailable`, and no new connection is attempted before the back-off delay has passed.
 final class ProcessConnectionPool {
+    /// The limits of the pool.
     struct Bounds: Sendable {
         var connections: Int
         var queue: Int
@@ -165,7 +166,7 @@ final class ProcessConnectionPool {
 struct Backoff: Sendable {
     /// The delay after the first failure.
     let initialDelay: TimeAmount
-    /// The greatest delay.
+    /// The maximum delay.
     let maximumDelay: TimeAmount
     private var upcoming: TimeAmount
 

@@ -4,7 +4,7 @@ internal import NIOCore
 
 /// A message of the protocol: its length in four bytes, most significant byte first, then that many bytes of JSON.
 enum Frame {
-    /// The greatest length of the JSON in bytes.
+    /// The maximum length of the JSON in bytes.
     static let maximumLength = 65_536
 
     /// Returns the frame for the JSON.

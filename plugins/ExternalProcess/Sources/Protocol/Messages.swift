@@ -7,7 +7,7 @@ struct Hello: Sendable, Hashable {
     /// The versions that this gateway supports.
     static let versions = [1]
 
-    /// The process's name for itself, for the log only.
+    /// The name that the process states, for the log only.
     let name: String
     /// The kinds of credential that the process accepts.
     let takes: Set<CredentialKind>
@@ -40,9 +40,9 @@ struct Hello: Sendable, Hashable {
 
 /// A request to the process to verify a credential.
 struct Request: Sendable {
-    /// The greatest length of a user name and of a password in bytes.
+    /// The maximum length of a user name and of a password in bytes.
     static let maximumTextLength = 1024
-    /// The greatest length of a token in bytes.
+    /// The maximum length of a token in bytes.
     static let maximumTokenLength = 16_384
 
     /// 32 random hexadecimal digits that the verdict must repeat.

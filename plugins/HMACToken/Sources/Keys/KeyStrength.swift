@@ -7,14 +7,15 @@ internal import GatewayCore
 ///
 /// 1. The bytes must not be text. A made-up key is text, and so is base64 or hex that was encoded twice.
 /// 2. The bytes must have enough estimated entropy (``estimatedBits(of:)``).
-/// 3. The base64 text must not consist of words (`PassphraseDetector`): letters and digits without blanks are valid base64.
+/// 3. The base64 text must not consist of words (`PassphraseDetector`): letters and digits without blanks are valid
+///    base64.
 enum KeyStrength {
-    /// The fewest distinct bytes. 32 random bytes have fewer in less than one of 10^14 keys.
+    /// The minimum number of distinct bytes. 32 random bytes have fewer in less than one of 10^14 keys.
     static let minimumDistinctBytes = 12
-    /// The greatest length in bytes of a repeated block that is detected.
+    /// The maximum length in bytes of a repeated block that is detected.
     static let maximumBlockLength = 16
-    /// The fewest estimated bits. 32 random bytes have about 245, and fewer than 200 in less than one of a million
-    /// keys.
+    /// The minimum number of estimated bits. 32 random bytes have about 245, and fewer than 200 in less than one of a
+    /// million keys.
     static let minimumBits = 200
 
     /// The advice at the end of messages about weak secrets.

@@ -67,7 +67,7 @@ public enum TokenAlgorithm: String, Sendable, CaseIterable {
         }
     }
 
-    /// The least length of a secret in bytes, and the length of a generated one.
+    /// The minimum length of a secret in bytes, and the length of a generated one.
     var keyByteCount: Int { digest.byteCount }
 }
 

@@ -3,10 +3,10 @@ internal import GatewaySupport
 
 /// The three base64url parts of an unverified token in JWS compact serialization (RFC 7515, section 3.1).
 struct CompactToken {
-    /// The greatest length of a token in bytes.
+    /// The maximum length of a token in bytes.
     static let maximumLength = 4096
 
-    /// The encoded header as received. Usual headers are recognised by it without decoding.
+    /// The encoded header as received. The verifier recognises usual headers in this form, without decoding them.
     let encodedHeader: String
     /// The signing input: the encoded header, the dot and the encoded payload, as received.
     let signingInput: [UInt8]

@@ -94,7 +94,7 @@ enum SubjectName {
         }
     }
 
-    /// Replaces each `_x` with two hexadecimal digits by the byte that it stands for. Returns nil if the result is
+    /// Replaces each `_x` with two hexadecimal digits by the byte that they encode. Returns nil if the result is
     /// not UTF-8.
     private static func unescaped(_ name: String) -> String? {
         let source = Array(name.utf8)

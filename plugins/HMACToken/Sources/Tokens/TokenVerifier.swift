@@ -6,9 +6,10 @@ internal import GatewaySupport
 ///
 /// Written for the gateway instead of taken from a library for two reasons. The choice of key decides the security of
 /// the format, and it is in one function here. And a send is too cheap for general decoding: a whole send takes 7.4 µs
-/// in the microbenchmark `serve-a-send`. A token that is verified up to its signature, and whose issuer is then read, takes
-/// 4.1 µs and 30 allocations (`judge-a-forged-token`), and would take about 3 µs more without the table of usual headers
-/// (`JoseHeader`). `VerifiedTokenCache` saves nearly all of it. The figures are the thresholds in
+/// in the microbenchmark `serve-a-send`. A token that is verified up to its signature, and whose issuer is then read,
+/// takes
+/// 4.1 µs and 30 allocations (`judge-a-forged-token`), and would take about 3 µs more without the table of usual
+/// headers (`JoseHeader`). `VerifiedTokenCache` saves nearly all of it. The figures are the thresholds in
 /// `Tests/Benchmarks/Micro/Thresholds`. The full verification of a valid token has no benchmark of its own, and no
 /// library was measured.
 final class TokenVerifier: Sendable {
@@ -35,6 +36,7 @@ final class TokenVerifier: Sendable {
         self.names = names
     }
 
+    /// Verifies a token for the given time, with the cache of verified tokens. Safe to call on any thread.
     func verify(_ token: Secret, at now: WallTime) -> Outcome {
         // A text too long for a token is not even hashed.
         guard token.count <= CompactToken.maximumLength else { return .foreign(.malformed) }

@@ -10,8 +10,10 @@ struct PacketReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
+    /// Reads one byte.
     mutating func byte() -> UInt8? { rest.popFirst() }
 
+    /// Reads this many bytes, without copying them.
     mutating func bytes(_ count: Int) -> Slice<UnsafeRawBufferPointer>? {
         guard rest.count >= count else { return nil }
         defer { rest = rest.dropFirst(count) }
@@ -34,8 +36,10 @@ struct PacketReader {
 struct PacketWriter {
     private(set) var packet: [UInt8] = []
 
+    /// Appends one byte.
     mutating func byte(_ byte: UInt8) { packet.append(byte) }
 
+    /// Appends bytes without a length.
     mutating func bytes(_ bytes: some Sequence<UInt8>) { packet += bytes }
 
     /// Appends an integer, most significant byte first.

@@ -10,6 +10,7 @@ internal import GatewaySupport
 /// first. The password ends with the packet's only NUL, so that the worker can pass it to C without a copy. An
 /// account check has an empty password without a NUL.
 struct WorkerRequest: Sendable {
+    /// The functions of libpam that the worker calls.
     enum Operation: UInt8, Sendable, CaseIterable {
         /// Calls `pam_authenticate`, then `pam_acct_mgmt`.
         case login = 1
@@ -126,6 +127,7 @@ enum RemoteHost {
     /// trust it more than one from the network.
     static let thisMachine = "127.0.0.1"
 
+    /// Returns the address of the peer as text; 127.0.0.1 for a peer on a Unix socket.
     static func text(of peer: Peer) -> String {
         switch peer.address {
         case .local: thisMachine

@@ -3,14 +3,14 @@ internal import GatewayCore
 /// A worker's response, sent as one packet.
 ///
 /// The packet has, in this order: version (1 byte), kind (1), the request's nonce (16), the changes that modules made
-/// to the worker process (1). A refusal then has its number (1). Findings then have the two codes (1 each, 255 for a
+/// to the worker process (1). An error then has its number (1). Results then have the two codes (1 each, 255 for a
 /// function that was not called), the user (text), and the kind of the account entry (1). A found account adds the
 /// uid (4), the number of groups (2) and each group (text). Text follows its length of two bytes.
 enum WorkerResponse: Sendable, Hashable {
     case findings(WorkerResult)
     case rejection(WorkerError)
 
-    /// The greatest length of a packet in bytes, below the default socket buffer size.
+    /// The maximum length of a packet in bytes, below the default socket buffer size.
     static let maximumLength = 131_072
     private static let notCalled: UInt8 = 255
 
@@ -22,6 +22,7 @@ enum WorkerResponse: Sendable, Hashable {
         packet.count > 2 + Nonce.count ? WorkerChanges(rawValue: packet[2 + Nonce.count]) : []
     }
 
+    /// Encodes the response, in the worker. A response that is too long becomes an error.
     func packet(_ nonce: Nonce, after changes: WorkerChanges = []) -> [UInt8] {
         var writer = PacketWriter()
         writer.byte(WorkerRequest.version)
@@ -110,6 +111,7 @@ struct WorkerResult: Sendable, Hashable {
         case unreadable
     }
 
+    /// An account of the database.
     struct Account: Sendable, Hashable {
         let uid: UInt32
         let groups: Set<GroupName>
@@ -126,7 +128,7 @@ struct WorkerResult: Sendable, Hashable {
     var entry: Entry
 }
 
-/// The reason why a worker has no findings.
+/// The reason why a worker has no results.
 enum WorkerError: UInt8, Sendable, CaseIterable {
     /// The service has no file of its own.
     case noSuchService = 1

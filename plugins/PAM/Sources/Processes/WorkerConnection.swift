@@ -37,7 +37,7 @@ struct WorkerConnection: ~Copyable {
         if socket >= 0 { close(socket) }
     }
 
-    /// Whether the socket has neither data nor an end-of-file pending. Valid between requests only.
+    /// Whether the socket has no data and no end of file to read. Valid between requests only.
     var hasNoPendingInput: Bool {
         var event = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         return poll(&event, 1, 0) == 0

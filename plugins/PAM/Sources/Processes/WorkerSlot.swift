@@ -54,7 +54,7 @@ struct Backoff: Sendable, Hashable {
     /// The delay after the second consecutive failure; it doubles with each further one. The first failure causes no
     /// delay.
     var initialDelay: Duration = .milliseconds(50)
-    /// The greatest delay.
+    /// The maximum delay.
     var maximumDelay: Duration = .seconds(2)
     private(set) var failures = 0
 
@@ -64,7 +64,9 @@ struct Backoff: Sendable, Hashable {
         return min(initialDelay * (1 << min(failures - 2, 16)), maximumDelay)
     }
 
+    /// Records a failure, which increases the delay.
     mutating func failed() { failures = min(failures + 1, 64) }
+    /// Records a success, which ends the delay.
     mutating func succeeded() { failures = 0 }
 }
 
@@ -84,6 +86,7 @@ enum WorkerSource: Sendable {
         }
     }
 
+    /// Starts a worker, or connects to the worker service. Blocks.
     func open() throws(WorkerConnectionError) -> WorkerConnection {
         switch self {
         case .program(let program, let arguments):

@@ -1,7 +1,7 @@
 /// The command line of a worker or of the worker service.
 ///
-/// The PAM service is set here and never by a request: a client of a worker with more privileges must not choose the
-/// code that runs with them.
+/// The command line sets the PAM service and no request changes it: a client of a worker with more privileges must not
+/// choose the code that runs with them.
 struct WorkerArguments: Equatable, Sendable {
     /// The reason why a command line is invalid, in one line.
     struct UsageError: Error, Equatable {

@@ -22,8 +22,8 @@ struct UserTable: Sendable {
     let users: [UserName: User]
     /// Whether the file says that it has no users. An empty file does not.
     let isDeclaredEmpty: Bool
-    /// Every user's hash, in the order of the names. Decoys are chosen from these, so they have the same mix of costs as
-    /// the file. A table without users keeps the hashes of the table before it, and has none if there was no table.
+    /// Every user's hash, in the order of the names. Decoys are chosen from these, so they have the same mix of costs
+    /// as the file. A table without users keeps the hashes of the table before it, and has none if there was no table.
     let hashes: [PasswordHash]
     /// A fingerprint of each user's hash, also for users who may not log in.
     let marks: [UserName: AccountFingerprint]
