@@ -1,5 +1,3 @@
-import Foundation
-
 public import struct Foundation.Date
 
 /// Delivery, inboxes and live streams.

@@ -94,7 +94,7 @@ struct ImportRegistrationsOperation: ControlOperation {
             // Reading a pipe or a device could block the gateway forever.
             guard attributes[.type] as? FileAttributeType == .typeRegular,
                 let size = attributes[.size] as? Int, size <= maximumSize
-            else { throw ControlError.refused("\(file) is not a regular file of at most \(longest >> 20) MiB.") }
+            else { throw ControlError.refused("\(file) is not a regular file of at most \(maximumSize >> 20) MiB.") }
             return try Data(contentsOf: URL(filePath: file), options: .mappedIfSafe)
         } catch let fault as ControlError {
             throw fault
