@@ -55,7 +55,7 @@ public final class ScriptedLedger: RegistrationLedger {
     public func decide(_ decision: LedgerDecision) { state.withLock { $0.decide = { _ in decision } } }
 
     /// Sets the ids that the ledger reports as held by another handle.
-    public func hold(_ ids: Set<RegistrationID>) { state.withLock { $0.held = ids } }
+    public func setHeldIDs(_ ids: Set<RegistrationID>) { state.withLock { $0.held = ids } }
 
     /// Makes the ledger fail at this call, until it is called with nil.
     public func fail(at fault: Fault?) { state.withLock { $0.fault = fault } }
@@ -132,7 +132,7 @@ public final class ScriptedLedger: RegistrationLedger {
     public func isClaimed(_ id: RegistrationID) -> Bool { openClaims > 0 }
 
     /// Sets the registrations that users own.
-    public func own(_ registrations: [OwnedRegistration]) { state.withLock { $0.owned = registrations } }
+    public func setOwned(_ registrations: [OwnedRegistration]) { state.withLock { $0.owned = registrations } }
 
     /// Returns the user's registrations.
     public func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration] {

@@ -70,7 +70,7 @@ struct UnknownOutcomeTests {
     @Test("An id that the backend has for this handle and the ledger has for another one is marked as outdated")
     func outdated() async throws {
         let gateway = TestGateway()
-        gateway.ledger.hold([Sample.other])
+        gateway.ledger.setHeldIDs([Sample.other])
         gateway.backend.queue(.status(200, "\"11-22-3\""), .status(200, "\"44-55-6\""))
         #expect(await gateway.serve(Sample.put()).status == 200)
         #expect(gateway.ledger.outdated == [Sample.other])

@@ -56,7 +56,7 @@ package struct AccountRecheck: Service {
                     // same time.
                     await expireOldGrants()
                     for await _ in wakeUps {
-                        await review(&suspects)
+                        await recheckAccounts(&suspects)
                         await expireOldGrants()
                     }
                 }
@@ -70,7 +70,7 @@ package struct AccountRecheck: Service {
     ///
     /// - Parameter suspects: The accounts that had ended for the first time at the previous recheck. On return, those
     ///   that had ended for the first time at this one.
-    func review(_ suspects: inout Set<Account>) async {
+    func recheckAccounts(_ suspects: inout Set<Account>) async {
         // One chain for the whole recheck: the authenticators of another configuration say nothing about these
         // accounts.
         let chain = chain.value

@@ -105,7 +105,7 @@ public struct BackendProbe: Sendable {
         var isSafe = true
         let items = findings.map { finding in
             let mitigation = ProbeMitigation(finding.vulnerability, configuration, migrationWarning: migrationWarning)
-            if finding.state != .closed, mitigation != .closed { isSafe = false }
+            if finding.state != .closed, mitigation != .mitigated { isSafe = false }
             var members: [JSONValue.Member] = [
                 .init("vulnerability", .string(finding.vulnerability.name)),
                 .init("title", .string(finding.vulnerability.title)),

@@ -24,37 +24,41 @@ struct ProbeFinding: Sendable, Hashable {
 
 /// Whether the gateway mitigates a vulnerability.
 enum ProbeMitigation: Sendable, Hashable {
-    /// Mitigated, whatever the backend does.
-    case closed
+    /// Mitigated for every backend.
+    case mitigated
     /// Not or not completely mitigated, with the reason.
-    case open(String)
+    case unmitigated(String)
 
     /// Determines the mitigation from the configuration and from the state of registrations from before the gateway.
     init(_ vulnerability: ProbeVulnerability, _ configuration: ServerConfiguration, migrationWarning: String?) {
         switch vulnerability {
         case .v5, .v6:
-            self = migrationWarning.map(ProbeMitigation.open) ?? .closed
+            self = migrationWarning.map(ProbeMitigation.unmitigated) ?? .mitigated
         case .v20, .v21:
-            self = configuration.limits.contains { $0.per != [.address] } ? .closed : .open("no limits are configured")
+            self =
+                configuration.limits.contains { $0.per != [.address] }
+                ? .mitigated : .unmitigated("no limits are configured")
         case .v22:
             let exposed = configuration.listeners.contains { !$0.address.isLocal && $0.allowsPlaintextCredentials }
-            self = exposed ? .open("a listener accepts credentials without TLS") : .closed
+            self = exposed ? .unmitigated("a listener accepts credentials without TLS") : .mitigated
         default:
-            self = .closed
+            self = .mitigated
         }
     }
 
+    /// The word in the output of the command.
     var word: String {
         switch self {
-        case .closed: "closed"
-        case .open: "open"
+        case .mitigated: "closed"
+        case .unmitigated: "open"
         }
     }
 
+    /// The reason why the vulnerability is not mitigated.
     var reason: String? {
         switch self {
-        case .closed: nil
-        case .open(let reason): reason
+        case .mitigated: nil
+        case .unmitigated(let reason): reason
         }
     }
 }

@@ -63,7 +63,7 @@ public final class PAMStack: Sendable {
 extension PAMStack {
     /// Returns the number of processes with the stack's path in their command line. Repeats the count until it is 0,
     /// for at most `patience`, because processes may take a moment to exit.
-    public func lastingProcesses(patience: Duration = .seconds(10)) -> Int {
+    public func remainingProcesses(patience: Duration = .seconds(10)) -> Int {
         let end = ContinuousClock.now + patience
         while true {
             let count = ObservedProcess.all.count { $0.commandLine.contains(path) }

@@ -11,7 +11,7 @@ public final class FixedAuthenticator: Authenticator {
     private let tokens: [String: String]
     private let groups: [String: Set<GroupName>]
     private let names: NameRules
-    private let asked = Mutex(0)
+    private let calls = Mutex(0)
 
     /// Creates an authenticator.
     ///
@@ -31,11 +31,11 @@ public final class FixedAuthenticator: Authenticator {
     }
 
     /// The number of calls of `authenticate`.
-    public var verificationCount: Int { asked.withLock { $0 } }
+    public var verificationCount: Int { calls.withLock { $0 } }
 
     /// Accepts the fixed passwords and tokens.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        asked.withLock { $0 += 1 }
+        calls.withLock { $0 += 1 }
         switch credential {
         case .password(let user, let password):
             guard let expected = passwords[user.text], password.isEqual(to: Secret(expected.utf8)) else {

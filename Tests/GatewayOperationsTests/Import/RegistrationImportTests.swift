@@ -32,7 +32,7 @@ import Testing
     func tags(tags: String, reason: String?) throws {
         let line = try #require(judged([ExportLine.apple("1-2-3", Self.token(1), tags: tags)]).first)
         #expect(line.reason == reason)
-        if reason == nil { #expect(line.assessment == .sound(try #require(UserName(canonical: "alice")))) }
+        if reason == nil { #expect(line.assessment == .valid(try #require(UserName(canonical: "alice")))) }
         // The gateway can delete each of these registrations.
         #expect(line.entry?.id.text == "1-2-3")
     }

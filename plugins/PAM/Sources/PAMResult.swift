@@ -12,10 +12,11 @@ enum PAMResult: Sendable, Hashable {
     case undecided
 
     /// Decides on the results. A login needs two successful codes, an account check needs one.
-    init(_ findings: WorkerResult, of operation: WorkerRequest.Operation, minimumUID: UInt32) {
-        let isKnown = findings.entry != .absent
+    init(_ workerResult: WorkerResult, of operation: WorkerRequest.Operation, minimumUID: UInt32) {
+        let isKnown = workerResult.entry != .absent
         // The modules were not called because of the uid. A login is rejected like one with a wrong password.
-        if findings.authentication == nil, findings.account == nil, case .found(let account) = findings.entry,
+        if workerResult.authentication == nil, workerResult.account == nil,
+            case .found(let account) = workerResult.entry,
             Self.isTooLow(account, minimumUID)
         {
             self = .refused(operation == .login ? .wrong : .disabled, isKnown: true)
@@ -23,7 +24,7 @@ enum PAMResult: Sendable, Hashable {
         }
         switch operation {
         case .login:
-            switch findings.authentication?.meaning {
+            switch workerResult.authentication?.meaning {
             case .good: break
             // Before the password is verified, every rejection must look like a wrong password.
             case .bad(.wrong), .bad(.denied):
@@ -38,12 +39,12 @@ enum PAMResult: Sendable, Hashable {
             }
         case .accountStatus:
             self =
-                findings.authentication == nil
-                ? Self.accountStatus(of: findings, minimumUID: minimumUID) : .undecided
+                workerResult.authentication == nil
+                ? Self.accountStatus(of: workerResult, minimumUID: minimumUID) : .undecided
             return
         }
-        switch findings.account?.meaning {
-        case .good: self = Self.verdict(on: findings, minimumUID: minimumUID)
+        switch workerResult.account?.meaning {
+        case .good: self = Self.verdict(on: workerResult, minimumUID: minimumUID)
         case .bad(.wrong), .bad(.denied): self = .refused(.disabled, isKnown: isKnown)
         case .bad(.expired): self = .refused(.expired, isKnown: isKnown)
         case .unknown, nil: self = .undecided
@@ -54,27 +55,27 @@ enum PAMResult: Sendable, Hashable {
     /// account itself. Modules report temporary conditions (a lockout, a machine closed to logins, an unreachable
     /// directory) with the codes of a wrong password or user, so these codes are undecided. The account database
     /// decides whether the user exists.
-    private static func accountStatus(of findings: WorkerResult, minimumUID: UInt32) -> PAMResult {
-        switch findings.account?.meaning {
-        case .good, .bad: if findings.entry == .absent { return .refused(.wrong, isKnown: false) }
+    private static func accountStatus(of workerResult: WorkerResult, minimumUID: UInt32) -> PAMResult {
+        switch workerResult.account?.meaning {
+        case .good, .bad: if workerResult.entry == .absent { return .refused(.wrong, isKnown: false) }
         case .unknown, nil: return .undecided
         }
-        return switch findings.account?.meaning {
-        case .good: verdict(on: findings, minimumUID: minimumUID)
+        return switch workerResult.account?.meaning {
+        case .good: verdict(on: workerResult, minimumUID: minimumUID)
         case .bad(.denied): .refused(.disabled, isKnown: true)
         case .bad(.expired): .refused(.expired, isKnown: true)
         case .bad(.wrong), .unknown, nil: .undecided
         }
     }
 
-    private static func verdict(on findings: WorkerResult, minimumUID: UInt32) -> PAMResult {
-        switch findings.entry {
+    private static func verdict(on workerResult: WorkerResult, minimumUID: UInt32) -> PAMResult {
+        switch workerResult.entry {
         // Without an entry the uid cannot be compared with the minimum.
         case .absent: .refused(.disabled, isKnown: false)
         case .unreadable: .undecided
         case .found(let account):
             isTooLow(account, minimumUID)
-                ? .refused(.disabled, isKnown: true) : .granted(name: findings.user, groups: account.groups)
+                ? .refused(.disabled, isKnown: true) : .granted(name: workerResult.user, groups: account.groups)
         }
     }
 

@@ -71,17 +71,17 @@ public struct ControlError: Error, Sendable, Hashable {
     /// A sentence for the operator.
     public let reason: String
 
-    /// Creates a fault.
+    /// Creates an error.
     public init(_ kind: Kind, _ reason: String) {
         self.kind = kind
         self.reason = reason
     }
 
-    /// Creates a fault of the kind `refused`.
+    /// Creates an error of the kind `refused`.
     public static func refused(_ reason: String) -> ControlError { ControlError(.refused, reason) }
-    /// Creates a fault of the kind `malformed`.
+    /// Creates an error of the kind `malformed`.
     public static func malformed(_ reason: String) -> ControlError { ControlError(.malformed, reason) }
-    /// Creates a fault of the kind `unavailable`.
+    /// Creates an error of the kind `unavailable`.
     public static func unavailable(_ reason: String) -> ControlError { ControlError(.unavailable, reason) }
 }
 

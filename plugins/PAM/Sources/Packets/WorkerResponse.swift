@@ -7,14 +7,14 @@ internal import GatewayCore
 /// function that was not called), the user (text), and the kind of the account entry (1). A found account adds the
 /// uid (4), the number of groups (2) and each group (text). Text follows its length of two bytes.
 enum WorkerResponse: Sendable, Hashable {
-    case findings(WorkerResult)
+    case workerResult(WorkerResult)
     case rejection(WorkerError)
 
     /// The maximum length of a packet in bytes, below the default socket buffer size.
     static let maximumLength = 131_072
     private static let notCalled: UInt8 = 255
 
-    private enum Kind: UInt8 { case findings = 1, rejection = 2 }
+    private enum Kind: UInt8 { case workerResult = 1, rejection = 2 }
     private enum EntryKind: UInt8 { case found = 1, absent = 2, unreadable = 3 }
 
     /// Returns the changes that modules made to the worker that sent the packet.
@@ -32,17 +32,17 @@ enum WorkerResponse: Sendable, Hashable {
             writer.bytes(nonce.bytes)
             writer.byte(changes.rawValue)
             writer.byte(rejection.rawValue)
-        case .findings(let findings):
-            writer.byte(Kind.findings.rawValue)
+        case .workerResult(let workerResult):
+            writer.byte(Kind.workerResult.rawValue)
             writer.bytes(nonce.bytes)
             writer.byte(changes.rawValue)
-            writer.byte(findings.authentication?.number ?? Self.notCalled)
-            writer.byte(findings.account?.number ?? Self.notCalled)
-            guard findings.user.utf8.count <= 1024 else {
+            writer.byte(workerResult.authentication?.number ?? Self.notCalled)
+            writer.byte(workerResult.account?.number ?? Self.notCalled)
+            guard workerResult.user.utf8.count <= 1024 else {
                 return Self.rejection(.unreadableUser).packet(nonce, after: changes)
             }
-            writer.text(findings.user)
-            Self.write(findings.entry, to: &writer)
+            writer.text(workerResult.user)
+            Self.write(workerResult.entry, to: &writer)
         }
         return writer.packet.count <= Self.maximumLength
             ? writer.packet : Self.rejection(.tooManyGroups).packet(nonce, after: changes)
@@ -57,12 +57,12 @@ enum WorkerResponse: Sendable, Hashable {
         let answer: WorkerResponse?
         switch kind {
         case .rejection: answer = reader.byte().flatMap(WorkerError.init(rawValue:)).map(Self.rejection)
-        case .findings: answer = findings(&reader).map(Self.findings)
+        case .workerResult: answer = workerResult(&reader).map(Self.workerResult)
         }
         return reader.isAtEnd ? answer : nil
     }
 
-    private static func findings(_ reader: inout PacketReader) -> WorkerResult? {
+    private static func workerResult(_ reader: inout PacketReader) -> WorkerResult? {
         guard let authentication = reader.byte(), let account = reader.byte(), let user = reader.text(),
             let entry = entry(&reader)
         else { return nil }

@@ -56,7 +56,7 @@ struct PAMTransaction: ~Copyable {
         guard state.changes().isDisjoint(with: .misleading) else { return .rejection(.changedProcess) }
         // Looked up after a rejection too, so that the duration does not reveal the reason.
         let entry = SystemAccounts.entry(of: user, ambiguousIsUnreadable: request.operation == .accountStatus)
-        return .findings(
+        return .workerResult(
             WorkerResult(authentication: authentication, account: account, user: user, entry: entry))
     }
 

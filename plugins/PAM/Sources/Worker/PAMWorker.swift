@@ -58,7 +58,7 @@ public enum PAMWorker {
         let stack = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
         guard stack.file != nil else { return .rejection(.noSuchService) }
         if let entry = SystemAccounts.entryBelowMinimum(request) {
-            return .findings(WorkerResult(authentication: nil, account: nil, user: request.user, entry: entry))
+            return .workerResult(WorkerResult(authentication: nil, account: nil, user: request.user, entry: entry))
         }
         return PAMTransaction.answer(to: request, directory: arguments.serviceDirectory, in: state)
     }

@@ -34,7 +34,7 @@ extension WorkerTests {
             #expect(answers.values.reduce(0, +) == repetitions)
             #expect(Leftovers.workers() == 0)
             #expect(Leftovers.sockets() == 0)
-            #expect(stack.lastingProcesses() == 0)
+            #expect(stack.remainingProcesses() == 0)
             return answers
         }
 
