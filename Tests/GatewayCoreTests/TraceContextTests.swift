@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 import Testing
 
 @Suite struct TraceContextTests {

@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
 import Logging
 import Testing

@@ -4,22 +4,7 @@ public import GatewayCore
 /// sends.
 public struct Policy: Sendable {
     /// The users that a rule applies to.
-    public enum Subject: Sendable, Hashable {
-        /// `*`: every user.
-        case anyUser
-        /// One user by name.
-        case user(UserName)
-        /// `group:…`: the members of a group.
-        case group(GroupName)
-
-        func covers(_ identity: Identity) -> Bool {
-            switch self {
-            case .anyUser: true
-            case .user(let user): identity.user == user
-            case .group(let group): identity.groups.contains(group)
-            }
-        }
-    }
+    public typealias Subject = RuleSubject
 
     /// The recipients that a rule allows.
     public enum Recipient: Sendable, Hashable {

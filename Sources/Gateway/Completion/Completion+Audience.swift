@@ -2,21 +2,6 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import Logging
 
-/// The numbers of members of an audience that a send reached, skipped, and failed to reach.
-struct AudienceCounts: Sendable, Hashable {
-    var accepted = 0
-    var skipped = 0
-    var failed = 0
-
-    /// The counts as members of a response.
-    var members: [JSONValue.Member] {
-        [
-            .init("accepted", .number(String(accepted))), .init("skipped", .number(String(skipped))),
-            .init("failed", .number(String(failed))),
-        ]
-    }
-}
-
 extension Completion {
     /// Records the outcome for each member and returns the response. A send that reached any member is a success.
     func complete(_ audience: AudiencePlan, _ results: [MemberResult], _ facts: CallFacts) -> Response {

@@ -15,7 +15,7 @@ package struct AuthenticatorAssembly {
     /// The counters of authentication results; nil if they are not counted.
     var metrics: CallMetrics?
     /// Whether the authenticators replace those of a running gateway.
-    var isReload = false
+    package var isReload = false
 
     /// Returns the problems of all authenticators.
     package func problems() async -> [ConfigurationProblem] {

@@ -51,7 +51,7 @@ public final class JournalFile: Journal {
         /// The maximum interval between comparisons of the open segment with its file while nothing is written.
         var watchInterval = Duration.seconds(1)
         /// The ledger that stores the last checkpoint; it shows that a journal was replaced or deleted.
-        public var ledger: SQLiteLedger?
+        public var ledger: (any JournalCheckpointStore)?
 
         /// Creates a configuration with the default settings.
         public init(directory: String, clocks: Clocks = .system, logger: Logger) {
@@ -187,7 +187,7 @@ public final class JournalFile: Journal {
     }
 
     /// Returns the checkpoint stored in the ledger.
-    private static func checkpoint(in ledger: SQLiteLedger?) throws(FileFailure) -> KnownCheckpoint? {
+    private static func checkpoint(in ledger: (any JournalCheckpointStore)?) throws(FileFailure) -> KnownCheckpoint? {
         do throws(LedgerUnavailable) {
             return try ledger?.journalCheckpoint()
         } catch {

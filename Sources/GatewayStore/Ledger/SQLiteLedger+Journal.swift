@@ -5,7 +5,7 @@ internal import GatewaySupport
 internal import Glibc
 
 // The journal's checkpoint in the ledger.
-extension SQLiteLedger {
+extension SQLiteLedger: JournalCheckpointStore {
     /// Returns the journal's last checkpoint; nil if none is stored. Blocks.
     public func journalCheckpoint() throws(LedgerUnavailable) -> KnownCheckpoint? {
         do { return try database.read { try LedgerTables($0).journalCheckpoint() } } catch {

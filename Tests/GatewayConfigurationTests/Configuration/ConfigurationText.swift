@@ -1,5 +1,6 @@
 import GatewayCore
 import GatewaySupport
+import GatewayTesting
 
 @testable import GatewayConfiguration
 

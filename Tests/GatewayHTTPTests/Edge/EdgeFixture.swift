@@ -1,6 +1,7 @@
 import Foundation
 import Gateway
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
 import NIOCore
 import NIOPosix

@@ -124,7 +124,7 @@ import Testing
         let memory = RequestMemory(limit: 16 << 20)
         let connection = try EmbeddedHTTP2Connection { $0.requestMemory = memory }
         try connection.begin()
-        // 64 KiB, which holds thirteen requests of 4 KiB and their overhead.
+        // 64 KiB, which holds eleven requests of 4 KiB, their overhead and the buffer of a frame.
         for frame in Self.held(0..<14) { try connection.send(frame) }
         #expect(memory.bytes <= (16 << 20) / 256)
         let events = try connection.written()

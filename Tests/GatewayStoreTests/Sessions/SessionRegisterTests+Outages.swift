@@ -1,5 +1,6 @@
 import GRDB
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
 import Testing
 

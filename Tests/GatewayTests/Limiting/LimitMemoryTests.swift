@@ -1,5 +1,6 @@
 import Foundation
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
 import Testing
 

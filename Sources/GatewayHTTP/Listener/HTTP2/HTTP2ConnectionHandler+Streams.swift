@@ -95,7 +95,10 @@ extension HTTP2ConnectionHandler {
         while phase != .closing {
             let held = streams.heldBytes(buffers: meter.usualBufferBytes) - sparedBytes + meter.heldBytes
             guard let fault = memory.set(held, isBurst: isBurst).fault else { return }
-            guard let (id, request) = streams.newestIncomplete(except: spared?.id) else { return end(.enhanceYourCalm) }
+            guard let (id, request) = streams.newestIncomplete(except: spared?.id) else {
+                // The waiting frames may still complete the spared request.
+                return isBurst ? () : end(.enhanceYourCalm)
+            }
             reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
         }
     }

@@ -1,5 +1,6 @@
 internal import CoreMetrics
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// The metrics that libraries report through swift-metrics, for export beside the gateway's own.

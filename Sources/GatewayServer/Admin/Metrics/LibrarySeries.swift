@@ -1,5 +1,6 @@
 internal import CoreMetrics
 internal import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// The values of one series that a library reports. Adding takes no lock and is safe on any thread.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The name and the labels of a series that a library reports, in the grammar of Prometheus.
 struct LibrarySeriesKey: Sendable, Hashable {

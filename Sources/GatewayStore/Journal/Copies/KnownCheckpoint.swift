@@ -1,4 +1,4 @@
-internal import GatewayCore
+public import GatewayCore
 public import GatewaySupport
 
 /// The last checkpoint of a journal, as stored outside it: the number, hash and time of its line.
@@ -27,9 +27,17 @@ public struct KnownCheckpoint: Sendable, Hashable {
     }
 }
 
+/// The ledger as the store of the journal's last checkpoint, which shows that a journal was replaced or deleted.
+public protocol JournalCheckpointStore: Sendable {
+    /// Returns the journal's last checkpoint; nil if none is stored. Blocks.
+    func journalCheckpoint() throws(LedgerUnavailable) -> KnownCheckpoint?
+    /// Stores the checkpoint and replaces the previous one. Blocks; must not be called on an event loop.
+    func keep(_ checkpoint: KnownCheckpoint) throws(LedgerUnavailable)
+}
+
 /// Stores the last checkpoint in the ledger. Confined to one thread; blocks while the ledger is busy.
 struct CheckpointLedger: CheckpointSink {
-    let ledger: SQLiteLedger
+    let ledger: any JournalCheckpointStore
 
     var needsLastOnly: Bool { true }
     /// A busy journal writes many checkpoints a second. Storing each of them would cost a commit each.

@@ -33,7 +33,7 @@ struct WorkerService: ~Copyable {
         guard let uid = SystemAccounts.uid(of: user) else { return Failure(description: "there is no user \(user)") }
         let stack = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
         if let problem = stack.problems().first { return Failure(description: problem) }
-        stack.warnings().forEach(PAMWorker.writeLine)
+        stack.warnings().forEach(WorkerLog.write)
         notify_gateway_unblock_signals()
         guard removeStale(path) else { return Failure(description: "\(path) is in use, or is not a socket") }
         // The umask closes the socket to everybody until chown(2) gives it to the allowed user.
@@ -43,7 +43,7 @@ struct WorkerService: ~Copyable {
             return Failure(description: "\(path): \(String(cString: strerror(errno)))")
         }
         var service = WorkerService(listener: listener, allowed: uid, workerArguments: arguments.commandLine)
-        PAMWorker.writeLine("started: service \(arguments.service), socket \(path), allowed uid \(uid)")
+        WorkerLog.write("started: service \(arguments.service), socket \(path), allowed uid \(uid)")
         while true { service.handleEvents() }
     }
 

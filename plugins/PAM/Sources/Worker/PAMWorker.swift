@@ -16,7 +16,7 @@ public enum PAMWorker {
         do throws(WorkerArguments.UsageError) {
             let arguments = try WorkerArguments(arguments)
             if arguments.listen != nil {
-                writeLine(WorkerService.run(arguments).description)
+                WorkerLog.write(WorkerService.run(arguments).description)
                 exit(1)
             }
             guard isPacketSocket(NOTIFY_GATEWAY_WORKER_SOCKET) else {
@@ -26,7 +26,7 @@ public enum PAMWorker {
             notify_gateway_harden_worker()
             exit(serve(NOTIFY_GATEWAY_WORKER_SOCKET, arguments))
         } catch {
-            writeLine(error.message)
+            WorkerLog.write(error.message)
             exit(2)
         }
     }
@@ -68,57 +68,5 @@ public enum PAMWorker {
         var length = socklen_t(MemoryLayout<CInt>.size)
         return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0
             && type == CInt(SOCK_SEQPACKET.rawValue)
-    }
-
-    /// Writes a line to standard error, for operators and the system's log. A worker process has `/dev/null` there.
-    static func writeLine(_ message: String) {
-        FileHandle.standardError.write(Data("notify-gateway pam-worker: \(message)\n".utf8))
-    }
-}
-
-/// The state of a worker process that modules can change for later logins.
-struct WorkerState {
-    private var state = notify_gateway_state()
-
-    /// Reads the current state.
-    init() { notify_gateway_read_state(&state) }
-
-    /// Returns the differences between this state and the current one.
-    func changes() -> WorkerChanges {
-        let now = WorkerState()
-        return withUnsafePointer(to: state) { before in
-            withUnsafePointer(to: now.state) { now in
-                WorkerChanges(rawValue: UInt8(truncatingIfNeeded: notify_gateway_state_changes(before, now)))
-            }
-        }
-    }
-}
-
-/// The changes that modules made to a worker process. A changed worker serves no further login.
-struct WorkerChanges: OptionSet, Sendable, Hashable, CustomStringConvertible {
-    let rawValue: UInt8
-
-    /// The user: user ids, groups, capabilities.
-    static let identity = WorkerChanges(rawValue: 1)
-    /// The root directory, or a namespace.
-    static let root = WorkerChanges(rawValue: 2)
-    /// Resource limits.
-    static let limits = WorkerChanges(rawValue: 4)
-    /// The working directory.
-    static let directory = WorkerChanges(rawValue: 8)
-    /// The umask.
-    static let mask = WorkerChanges(rawValue: 16)
-    /// The set of blocked signals.
-    static let signals = WorkerChanges(rawValue: 32)
-
-    /// The changes after which the worker may see another account database.
-    static let misleading: WorkerChanges = [.identity, .root]
-
-    var description: String {
-        let names: [(WorkerChanges, String)] = [
-            (.identity, "user"), (.root, "root directory"), (.limits, "limits"), (.directory, "working directory"),
-            (.mask, "umask"), (.signals, "blocked signals"),
-        ]
-        return names.filter { contains($0.0) }.map(\.1).joined(separator: ", ")
     }
 }

@@ -37,7 +37,7 @@ public struct Limit: Sendable, Hashable {
     /// Whether the limit is in shadow mode: it counts calls but rejects none.
     public var isShadow: Bool
     /// The callers that are not counted.
-    public var exempt: [Policy.Subject]
+    public var exempt: [RuleSubject]
     /// The cost of a send to an audience. Ignored for a limit by recipient, which checks each member separately.
     public var audienceCost: AudienceCost
 
@@ -46,7 +46,7 @@ public struct Limit: Sendable, Hashable {
     /// one.
     public init(
         name: String, per: Set<Key>, count: Int, period: Duration, burst: Int? = nil, isShadow: Bool = false,
-        exempt: [Policy.Subject] = [], audienceCost: AudienceCost? = nil
+        exempt: [RuleSubject] = [], audienceCost: AudienceCost? = nil
     ) {
         let (seconds, attoseconds) = period.components
         self.name = name
