@@ -10,7 +10,7 @@ public final class MemoryJournal: Journal {
     public init(timeline: Timeline = Timeline()) { self.timeline = timeline }
 
     /// Makes durable records fail, until it is called with nil.
-    public func reject(_ failure: JournalUnavailable?) { self.failure.withLock { $0 = failure } }
+    public func fail(_ failure: JournalUnavailable?) { self.failure.withLock { $0 = failure } }
 
     /// All accepted records, durable or not, in order.
     public var records: [JournalRecord] {

@@ -1,5 +1,11 @@
 internal import Foundation
 
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
 /// A process as /proc (proc(5)) currently shows it. Tests use it to find leftover processes.
 public struct ObservedProcess: Sendable, Hashable {
     /// The process id.
@@ -59,4 +65,16 @@ public struct ObservedProcess: Sendable, Hashable {
     }
 
     private static var statuses: [Status] { all.compactMap { Status($0.pid) } }
+}
+
+/// Returns the CPU time that this thread spends in the closure, independent of other load on the machine.
+public func cpuTime(_ body: () throws -> Void) rethrows -> Duration {
+    func now() -> Duration {
+        var reading = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &reading)
+        return .seconds(reading.tv_sec) + .nanoseconds(reading.tv_nsec)
+    }
+    let start = now()
+    try body()
+    return now() - start
 }

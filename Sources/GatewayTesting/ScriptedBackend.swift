@@ -15,20 +15,21 @@ public final class ScriptedBackend: Backend {
     private let timeline: Timeline
     private let state: Mutex<State>
 
-    /// The id that `isContent` returns for a reservation. It is valid by the grammar.
+    /// The id that `alwaysSucceeds` returns for a reservation. It is valid by the grammar.
     public static let givenID = RegistrationID("7260336227650468927-4200236381151834034-1")!
 
     /// Creates a backend. By default it succeeds at everything, with a classic backend's responses.
     public init(
         timeline: Timeline = Timeline(),
-        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend.isContent
+        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend
+            .alwaysSucceeds
     ) {
         self.timeline = timeline
         self.state = Mutex(State(response: response))
     }
 
     /// Responds with 200 to everything. A `POST` without a body gets `givenID` in quotation marks.
-    public static let isContent: @Sendable (CapturedRequest) async -> BackendResult = { request in
+    public static let alwaysSucceeds: @Sendable (CapturedRequest) async -> BackendResult = { request in
         request.method == "POST" && request.body.isEmpty ? .status(200, "\"\(givenID)\"") : .status(200)
     }
 

@@ -7,7 +7,7 @@ public final class ScriptedHistory: NotificationHistory {
     private struct State {
         var notifications: [UserName: [ReceivedNotification]] = [:]
         var failure: HistoryUnavailable?
-        var questions: [(user: UserName, since: WallTime?, limit: Int)] = []
+        var queries: [(user: UserName, since: WallTime?, limit: Int)] = []
     }
 
     private let state = Mutex(State())
@@ -16,22 +16,22 @@ public final class ScriptedHistory: NotificationHistory {
     public init() {}
 
     /// Sets the user's notifications, newest first.
-    public func tell(_ user: UserName, _ notifications: [ReceivedNotification]) {
+    public func setNotifications(_ user: UserName, _ notifications: [ReceivedNotification]) {
         state.withLock { $0.notifications[user] = notifications }
     }
 
     /// Makes queries fail, until it is called with nil.
-    public func reject(_ failure: HistoryUnavailable?) { state.withLock { $0.failure = failure } }
+    public func fail(_ failure: HistoryUnavailable?) { state.withLock { $0.failure = failure } }
 
     /// The queries, in order.
-    public var questions: [(user: UserName, since: WallTime?, limit: Int)] { state.withLock { $0.questions } }
+    public var queries: [(user: UserName, since: WallTime?, limit: Int)] { state.withLock { $0.queries } }
 
     /// Returns the configured notifications, up to the limit.
     public func received(
         by user: UserName, since: WallTime?, limit: Int
     ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
         let (failure, found) = state.withLock { state in
-            state.questions.append((user, since, limit))
+            state.queries.append((user, since, limit))
             return (state.failure, state.notifications[user] ?? [])
         }
         if let failure { throw failure }

@@ -2,7 +2,7 @@ public import GatewayCore
 public import GatewaySupport
 internal import Synchronization
 
-/// A ledger that decides as the test says and records its calls. It never makes a caller wait.
+/// A ledger that returns the decisions of the test and records its calls. It never suspends a caller.
 public final class ScriptedLedger: RegistrationLedger {
     /// The call at which the ledger fails.
     public enum Fault: Sendable, Hashable {
@@ -35,14 +35,14 @@ public final class ScriptedLedger: RegistrationLedger {
     /// Creates a ledger. By default it is empty.
     public init(
         timeline: Timeline = Timeline(),
-        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing
+        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.emptyLedgerDecision
     ) {
         self.timeline = timeline
         self.state = Mutex(State(decide: decide))
     }
 
     /// The decisions of an empty ledger.
-    public static let knowsNothing: @Sendable (LedgerRequest) -> LedgerDecision = { request in
+    public static let emptyLedgerDecision: @Sendable (LedgerRequest) -> LedgerDecision = { request in
         switch request {
         case .create(_, let handle): handle == nil ? .queryWithoutHandle : .queryWithHandle
         case .update: .notRegistered
@@ -55,7 +55,7 @@ public final class ScriptedLedger: RegistrationLedger {
     public func decide(_ decision: LedgerDecision) { state.withLock { $0.decide = { _ in decision } } }
 
     /// Sets the ids that the ledger reports as held by another handle.
-    public func hold(_ ids: Set<RegistrationID>) { state.withLock { $0.held = ids } }
+    public func setHeldIDs(_ ids: Set<RegistrationID>) { state.withLock { $0.held = ids } }
 
     /// Makes the ledger fail at this call, until it is called with nil.
     public func fail(at fault: Fault?) { state.withLock { $0.fault = fault } }
@@ -125,14 +125,14 @@ public final class ScriptedLedger: RegistrationLedger {
         state.withLock { $0.outdated.append(id) }
     }
 
-    /// The ids that the gateway reported as held by another handle at the backend.
+    /// The ids whose registration at the backend belongs to another handle, as the gateway reported.
     public var outdated: [RegistrationID] { state.withLock(\.outdated) }
 
     /// Whether any claim is open. The id is ignored.
     public func isClaimed(_ id: RegistrationID) -> Bool { openClaims > 0 }
 
     /// Sets the registrations that users own.
-    public func own(_ registrations: [OwnedRegistration]) { state.withLock { $0.owned = registrations } }
+    public func setOwned(_ registrations: [OwnedRegistration]) { state.withLock { $0.owned = registrations } }
 
     /// Returns the user's registrations.
     public func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration] {
@@ -161,5 +161,12 @@ public final class ScriptedLedger: RegistrationLedger {
         case .reserved, .undone, .deleted: return true
         case .deleting, .unconfirmed: return false
         }
+    }
+}
+
+extension RegistrationLedger {
+    /// Claims on behalf of a caller that cannot be revoked.
+    public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
+        try await begin(request, now: now, isRevoked: { false })
     }
 }

@@ -56,8 +56,9 @@ public struct TestGateway: Sendable {
     /// Creates a gateway. `adjust` changes the default rules.
     public init(
         _ profile: BackendProfile.BuiltIn = .classic, adjust: (inout CompiledConfiguration) -> Void = { _ in },
-        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend.isContent,
-        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing
+        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend
+            .alwaysSucceeds,
+        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.emptyLedgerDecision
     ) {
         let clock = ManualClock()
         let timeline = Timeline()

@@ -11,7 +11,7 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
         var tokens: [String: Identity] = [:]
         var status = AccountStatus.good(groups: [])
         var fault: TokenIssueError?
-        var asked: [LoginName] = []
+        var queriedLogins: [LoginName] = []
     }
 
     private let sessions: any RevocationList
@@ -24,13 +24,13 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
     public init(revocations: any RevocationList) { sessions = revocations }
 
     /// Sets the status of all accounts.
-    public func stand(_ status: AccountStatus) { state.withLock { $0.status = status } }
+    public func setStatus(_ status: AccountStatus) { state.withLock { $0.status = status } }
 
     /// Makes issuing fail, until it is called with nil.
     public func fail(_ fault: TokenIssueError?) { state.withLock { $0.fault = fault } }
 
     /// The names whose status was queried, in order.
-    public var asked: [LoginName] { state.withLock(\.asked) }
+    public var queriedLogins: [LoginName] { state.withLock(\.queriedLogins) }
 
     /// Issues a token that is valid for an hour. The first token is `token-1`.
     public func issue(
@@ -64,7 +64,7 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
     /// Returns the configured status.
     public func status(of login: LoginName) async -> AccountStatus {
         state.withLock { state in
-            state.asked.append(login)
+            state.queriedLogins.append(login)
             return state.status
         }
     }

@@ -63,10 +63,11 @@ struct AuditPrinter {
         hasTitles = true
     }
 
+    /// Parses a line of the journal; returns nil if it is not JSON.
     static func record(_ line: [UInt8]) -> JSONValue? { try? JSONParser().parse(line.span) }
 
     /// Returns the text of a CSV cell.
-    static func text(_ value: JSONValue?) -> String { plain(value, harmless) }
+    static func text(_ value: JSONValue?) -> String { plain(value, escapingFormula) }
 
     /// Returns the value as text.
     static func plain(_ value: JSONValue?, _ string: (String) -> String = { $0 }) -> String {
@@ -80,12 +81,14 @@ struct AuditPrinter {
         }
     }
 
-    /// Prefixes a text that a spreadsheet would evaluate as a formula. Callers choose unverified names freely.
-    private static func harmless(_ text: String) -> String {
+    /// Returns the text with a prefix if a spreadsheet would evaluate it as a formula. Any client can choose the name
+    /// of a failed login.
+    private static func escapingFormula(_ text: String) -> String {
         guard let first = text.unicodeScalars.first, "=+-@\t\r".unicodeScalars.contains(first) else { return text }
         return "'" + text
     }
 
+    /// Returns a CSV row, with the cells quoted where RFC 4180 requires it.
     static func row(_ cells: [String]) -> String {
         cells.map { cell in
             let isPlain = cell.utf8.allSatisfy { byte in

@@ -45,7 +45,7 @@ enum AuditTime: ExpressibleByArgument {
             }
             let (seconds, isTooLong) = number.multipliedReportingOverflow(by: units[place].seconds)
             let (sum, isTooMuch) = total.addingReportingOverflow(seconds)
-            guard !isTooLong, !isTooMuch, sum < longest else { return nil }
+            guard !isTooLong, !isTooMuch, sum < maximumSpan else { return nil }
             total = sum
             allowed = units[place...].drop { $0.seconds >= units[place].seconds }
         }
@@ -53,5 +53,5 @@ enum AuditTime: ExpressibleByArgument {
     }
 
     /// The maximum span in seconds, more than a thousand years.
-    private static let longest: Int64 = 1 << 35
+    private static let maximumSpan: Int64 = 1 << 35
 }

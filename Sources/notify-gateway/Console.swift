@@ -1,4 +1,6 @@
 import Foundation
+import GatewayCore
+import GatewaySupport
 
 /// The output of commands: results on standard output, everything else on standard error.
 ///
@@ -19,7 +21,7 @@ enum Console {
         do {
             try write(text, to: .standardOutput)
         } catch {
-            if isBrokenPipe(error) { throw .readerLeft }
+            if isBrokenPipe(error) { throw .brokenPipe }
             throw .refused("The result cannot be written to standard output.")
         }
     }
@@ -56,8 +58,8 @@ struct CommandFailure: Error {
     let message: String
     let code: Int32
 
-    /// The reader of the output has closed it. The command ends without a message and without an error.
-    static let readerLeft = CommandFailure(message: "", code: 0)
+    /// The reader of standard output has closed the pipe. The command ends without a message and with exit code 0.
+    static let brokenPipe = CommandFailure(message: "", code: 0)
     /// The request was rejected, or an input is invalid.
     static func refused(_ message: String) -> CommandFailure { CommandFailure(message: message, code: 1) }
     /// A required resource is unavailable.
@@ -97,5 +99,69 @@ extension String {
         case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
         default: false
         }
+    }
+}
+
+/// A progress line on a terminal, shown after one second.
+struct ProgressLine {
+    private let title: String
+    private let began = ContinuousClock.now
+    private let isShown = isatty(STDERR_FILENO) == 1
+    private var shown: Int?
+
+    init(_ title: String) { self.title = title }
+
+    /// Updates the line if the percentage has changed.
+    mutating func show(_ done: UInt64, of all: UInt64) {
+        guard isShown, all > 0, ContinuousClock.now - began > .seconds(1) else { return }
+        let percent = Int(Double(done) / Double(all) * 100)
+        guard percent != shown else { return }
+        shown = percent
+        FileHandle.standardError.write(Data("\r\(title) \(percent) %".utf8))
+    }
+
+    /// Clears the line.
+    mutating func end() {
+        guard shown != nil else { return }
+        shown = nil
+        FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))
+    }
+}
+
+/// Reads a new password: twice without echo from a terminal, once from a pipe. The command line is never used, because
+/// other users of the machine can read it.
+enum PasswordPrompt {
+    /// Reads a new password of the user. If the input is no password, the command ends.
+    static func read(for user: UserName) throws -> Secret {
+        guard Console.isInteractive else { return try accepted(readLine(strippingNewline: true)) }
+        let first = try accepted(readHidden("New password for \(user): ".escapingControls))
+        let second = try accepted(readHidden("Repeat the password: "))
+        guard first.isEqual(to: second) else {
+            throw CommandFailure.refused("The two passwords differ. Nothing was changed.")
+        }
+        return first
+    }
+
+    private static func accepted(_ text: String?) throws -> Secret {
+        guard text?.contains("\u{3}") != true else { throw CommandFailure.refused("Interrupted. Nothing was changed.") }
+        guard let text, (1...1024).contains(text.utf8.count), !text.utf8.contains(0) else {
+            throw CommandFailure.refused("The password must have 1 to 1024 bytes and no NUL. Nothing was changed.")
+        }
+        return Secret(text.utf8)
+    }
+
+    private static func readHidden(_ prompt: String) -> String? {
+        try? FileHandle.standardError.write(contentsOf: Data(prompt.utf8))
+        var shown = termios()
+        tcgetattr(STDIN_FILENO, &shown)
+        var hidden = shown
+        // Ctrl-C arrives as a character, because the signal would leave the terminal without echo.
+        hidden.c_lflag &= ~tcflag_t(ECHO | ISIG)
+        tcsetattr(STDIN_FILENO, TCSAFLUSH, &hidden)
+        defer {
+            tcsetattr(STDIN_FILENO, TCSAFLUSH, &shown)
+            try? FileHandle.standardError.write(contentsOf: Data("\n".utf8))
+        }
+        return readLine(strippingNewline: true)
     }
 }

@@ -29,6 +29,7 @@ struct DemoDirectory {
         try keys.write()
     }
 
+    /// Removes the directory with its files.
     func remove() { try? FileManager.default.removeItem(atPath: path) }
 
     private static func configuration(listen: String, profile: String, hasControl: Bool) -> String {

@@ -47,18 +47,18 @@ struct ExplanationText {
         if case .array(let items)? = value { items } else { [] }
     }
 
-    /// The sentence about a user's account; nil where an authenticator has it.
+    /// The sentence about the account of a user: none, or undetermined. Returns nil if an authenticator has the account.
     private static func account(_ item: JSONValue) -> String? {
         let unknown = items(item["unknown_to"]).compactMap(\.string)
         let undecided = items(item["undecided"]).map { item in
             let (name, reason) = (item["authenticator"]?.string ?? "-", item["reason"]?.string ?? "-")
             return reason == "logins-only"
-                ? "\(name) tells only at a login" : "\(name) cannot tell at present (\(reason))"
+                ? "\(name) reports accounts only at a login" : "\(name) cannot report it now (\(reason))"
         }
         if unknown.isEmpty, undecided.isEmpty { return nil }
-        let strangers = "unknown to \(unknown.joined(separator: ", "))"
-        if undecided.isEmpty { return "none: \(strangers); a login would be rejected" }
-        return "cannot be told: " + ((unknown.isEmpty ? [] : [strangers]) + undecided).joined(separator: "; ")
+        let absent = "unknown to \(unknown.joined(separator: ", "))"
+        if undecided.isEmpty { return "none: \(absent); a login would be rejected" }
+        return "undetermined: " + ((unknown.isEmpty ? [] : [absent]) + undecided).joined(separator: "; ")
     }
 
     private static func end(_ item: JSONValue) -> String {
@@ -75,9 +75,9 @@ struct ExplanationText {
     private static func request(_ item: JSONValue) -> String {
         let title =
             switch item["when"]?.string {
-            case "if-gone": "Then, if the backend answers that it is gone:"
-            case "if-id-is-anothers": "Then, if that id is another device's:"
-            default: "The backend is asked:"
+            case "if-gone": "Then, if the backend responds that it is gone:"
+            case "if-id-is-anothers": "Then, if that id belongs to another device:"
+            default: "The backend receives:"
             }
         let lines = (item["request"]?.string ?? "").split(separator: "\r\n", omittingEmptySubsequences: false)
         return ([title] + lines.map { "  \(String($0).printable)" }).joined(separator: "\n").trimmingBlankEnd

@@ -1,6 +1,8 @@
-import ArgumentParser
+public import ArgumentParser
 import Foundation
+public import GatewayCore
 import GatewayServer
+import GatewaySupport
 import PAM
 
 /// The executable: a root command and its subcommands. Results go to standard output, everything else to standard
@@ -81,4 +83,22 @@ struct NotifyGateway: AsyncParsableCommand {
 enum Version {
     /// The version, as `version` prints it.
     static let text = ProgramVersion.text
+}
+
+extension Duration: @retroactive ExpressibleByArgument {
+    /// Parses a duration as the configuration writes it, such as `30min`.
+    public init?(argument: String) { self.init(configured: argument) }
+}
+
+extension GroupName: ExpressibleByArgument {
+    /// Parses the name of a group.
+    public init?(argument: String) { self.init(argument) }
+}
+
+/// `version`: prints the version.
+struct VersionCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "version", abstract: "Print the version.", discussion: "Example: notify-gateway version")
+
+    func run() async throws { try Console.printResult("notify-gateway \(Version.text)") }
 }

@@ -26,6 +26,7 @@ struct ResultTable {
 
     var isEmpty: Bool { rows.isEmpty }
 
+    /// Adds the row of a result.
     mutating func add(_ item: JSONValue) {
         rows.append(columns.map { column in item[column.member].map(Self.text) ?? column.absent })
     }

@@ -134,7 +134,7 @@ struct ExplainTests {
             let known = try await explain("alice", Self.send).item
             #expect(known["unknown_to"] == nil && known["undecided"] == nil)
             let table = try await directory.command("explain", "--user", "mallory", "--body", #""hi""#, Self.send)
-            let said = "cannot be told: unknown to static-users; forward-auth tells only at a login\n"
+            let said = "undetermined: unknown to static-users; forward-auth reports accounts only at a login\n"
             #expect(table.output.contains(said), "\(table.output)")
         }
         guard isRunning else { return try await look() }
@@ -145,8 +145,8 @@ struct ExplainTests {
     func unusableFile() async throws {
         try directory.write(GatewayUnderTest.users, to: "users.yaml", mode: 0o644)
         let outcome = try await directory.command("explain", "--user", "alice", "--body", #""hi""#, Self.send)
-        #expect(outcome.output.contains("cannot be told: static-users cannot tell at present (failed)\n"), "\(outcome)")
-        #expect(outcome.errors.contains("An authenticator cannot be asked") && outcome.errors.contains("users.yaml"))
+        #expect(outcome.output.contains("undetermined: static-users cannot report it now (failed)\n"), "\(outcome)")
+        #expect(outcome.errors.contains("Authenticator could not be created") && outcome.errors.contains("users.yaml"))
     }
 
     @Test(

@@ -12,7 +12,8 @@ import Testing
     /// A gateway whose audience `oncall` has these members, and whose policy lets alice's group send to it.
     private func gateway(
         _ members: [String], limits: [Limit] = [], adjust: (inout CompiledConfiguration) -> Void = { _ in },
-        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend.isContent
+        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend
+            .alwaysSucceeds
     ) -> TestGateway {
         TestGateway(
             adjust: { rules in
@@ -224,9 +225,9 @@ import Testing
     @Test("An audience send that cannot be recorded, is too long or is malformed is rejected")
     func invalidAudienceSendsAreRejected() async {
         let gateway = gateway(["bob", "carol"])
-        gateway.journal.reject(JournalUnavailable("disk full"))
+        gateway.journal.fail(JournalUnavailable("disk full"))
         await gateway.expect(.journalUnavailable, for: Sample.send(to: "audience:oncall"))
-        gateway.journal.reject(nil)
+        gateway.journal.fail(nil)
         await gateway.expect(
             .payloadTooLarge,
             for: Sample.send("\"\(String(repeating: "x", count: 5000))\"", to: "audience:oncall"))

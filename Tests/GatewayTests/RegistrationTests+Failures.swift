@@ -73,7 +73,7 @@ extension RegistrationTests {
             #expect(limited.timeline.words == ["claimed", "released", "refusal"])
 
             let unrecorded = TestGateway(deciding: { _ in decision })
-            unrecorded.journal.reject(JournalUnavailable("disk full"))
+            unrecorded.journal.fail(JournalUnavailable("disk full"))
             let response = await unrecorded.expect(.journalUnavailable, for: request)
             #expect(response.values("Retry-After") == ["5"])
             #expect(unrecorded.timeline.words == ["claimed", "record-refused", "released", "refusal"])

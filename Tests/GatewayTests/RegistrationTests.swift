@@ -48,7 +48,7 @@ import Testing
     @Test("An id that the ledger holds for another handle is not returned")
     func anIDThatTheLedgerHoldsForAnotherHandleIsNotReturned() async throws {
         let gateway = TestGateway()
-        gateway.ledger.hold([Sample.other])
+        gateway.ledger.setHeldIDs([Sample.other])
         gateway.backend.queue(.status(200, "\"11-22-3\""), .status(200, "\"44-55-6\""))
         #expect(await gateway.serve(Sample.create).text == "\"44-55-6\"")
         #expect(lines(gateway) == ["POST /api/register?handle=\(Sample.apns)", "POST /api/register"])
@@ -132,7 +132,7 @@ import Testing
     @Test("An adopted id that the ledger holds for another handle is not used")
     func anAdoptedIDThatTheLedgerHoldsForAnotherHandleIsNotUsed() async throws {
         let gateway = TestGateway()
-        gateway.ledger.hold([Sample.label])
+        gateway.ledger.setHeldIDs([Sample.label])
         gateway.backend.queue(.status(200, "\"\(Sample.label)\""), .status(200, "\"44-55-6\""))
         #expect(await gateway.serve(Sample.put()).status == 200)
         #expect(
@@ -160,7 +160,7 @@ import Testing
     @Test("Recreating a registration does not use an id that is held for another handle")
     func recreatingDoesNotUseAHeldID() async throws {
         let gateway = TestGateway(deciding: { _ in .own(Sample.other) })
-        gateway.ledger.hold([Sample.label])
+        gateway.ledger.setHeldIDs([Sample.label])
         gateway.backend.queue(.status(404), .status(200, "\"\(Sample.label)\""), .status(200, "\"44-55-6\""))
         #expect(await gateway.serve(Sample.put()).status == 200)
         #expect(lines(gateway).last == "PUT /api/register/44-55-6")

@@ -8,7 +8,7 @@ import Testing
 @Suite struct SendTests {
     @Test("A full queue of the journal gets overloaded") func aFullQueueOfTheJournalGetsOverloaded() async {
         let gateway = TestGateway()
-        gateway.journal.reject(JournalUnavailable("too many", isFull: true))
+        gateway.journal.fail(JournalUnavailable("too many", isFull: true))
         let response = await gateway.expect(.overloaded, for: Sample.send())
         #expect(response.values("Retry-After") == ["1"])
         #expect(gateway.backend.requests.isEmpty)
@@ -39,12 +39,12 @@ import Testing
 
     @Test("A send that cannot be recorded is rejected") func aSendThatCannotBeRecordedIsRejected() async {
         let gateway = TestGateway()
-        gateway.journal.reject(JournalUnavailable("disk full"))
+        gateway.journal.fail(JournalUnavailable("disk full"))
         let response = await gateway.expect(.journalUnavailable, for: Sample.send())
         #expect(response.status == 503 && response.values("Retry-After") == ["5"])
         #expect(!response.text.contains("disk"))
         #expect(gateway.timeline.words == ["record-refused", "refusal"])
-        gateway.journal.reject(nil)
+        gateway.journal.fail(nil)
         #expect(await gateway.serve(Sample.send()).status == 200)
     }
 

@@ -33,7 +33,7 @@ struct UnknownOutcomeTests {
             .ownershipTransfer(ScriptedBackend.givenID, from: UserName(canonical: "bob")!),
         ] {
             let gateway = TestGateway(
-                answering: { $0.method == "PUT" ? response : await ScriptedBackend.isContent($0) },
+                answering: { $0.method == "PUT" ? response : await ScriptedBackend.alwaysSucceeds($0) },
                 deciding: { _ in decision })
             #expect(await gateway.serve(Sample.put()).code == code)
             #expect(gateway.ledger.changes == [.unresolved(ScriptedBackend.givenID)])
@@ -47,7 +47,7 @@ struct UnknownOutcomeTests {
         arguments: [BackendResult.status(400), .status(401), .unreachable("refused"), .overloaded, .suspended])
     func surelyNot(_ response: BackendResult) async throws {
         let gateway = TestGateway(
-            answering: { $0.method == "PUT" ? response : await ScriptedBackend.isContent($0) })
+            answering: { $0.method == "PUT" ? response : await ScriptedBackend.alwaysSucceeds($0) })
         #expect(await gateway.serve(Sample.put()).status >= 500)
         #expect(
             gateway.ledger.changes == [
@@ -70,7 +70,7 @@ struct UnknownOutcomeTests {
     @Test("An id that the backend has for this handle and the ledger has for another one is marked as outdated")
     func outdated() async throws {
         let gateway = TestGateway()
-        gateway.ledger.hold([Sample.other])
+        gateway.ledger.setHeldIDs([Sample.other])
         gateway.backend.queue(.status(200, "\"11-22-3\""), .status(200, "\"44-55-6\""))
         #expect(await gateway.serve(Sample.put()).status == 200)
         #expect(gateway.ledger.outdated == [Sample.other])

@@ -29,7 +29,7 @@ struct BackendFixture {
         accept: String? = nil,
         body: [UInt8]
     ) -> BackendResponse {
-        api.answer(
+        api.response(
             to: BackendRequest(
                 method: method,
                 target: target,

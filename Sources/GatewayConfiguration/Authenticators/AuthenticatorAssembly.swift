@@ -67,8 +67,8 @@ package struct AuthenticatorAssembly {
         return made
     }
 
-    /// Makes a chain for a command that asks what the authenticators know of accounts. An authenticator that cannot be made is
-    /// logged, and cannot tell anything.
+    /// Creates a chain for a command that queries accounts. An authenticator that cannot be created is logged, and
+    /// reports the status of every account as unknown.
     package func makeChain(revocations: any RevocationList) async -> AuthenticatorChain {
         var links: [AuthenticatorChain.Link] = []
         for (index, plugin) in plugins.enumerated() {
@@ -77,7 +77,7 @@ package struct AuthenticatorAssembly {
                 links.append(link(of: plugin, authenticator))
             } catch {
                 logger.warning(
-                    "An authenticator cannot be asked",
+                    "Authenticator could not be created",
                     metadata: ["authenticator": "\(plugin.name)", "detail": "\(OperatorMessage.of(error))"])
                 links.append(link(of: plugin, UnusableAuthenticator()))
             }
@@ -134,7 +134,7 @@ extension AuthenticatorAssembly.Made {
     }
 }
 
-/// The place of an authenticator that could not be made.
+/// A substitute for an authenticator that could not be created.
 private struct UnusableAuthenticator: AccountAuthenticator {
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         .unavailable(.failed)

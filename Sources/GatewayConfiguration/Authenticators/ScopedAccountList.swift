@@ -2,7 +2,8 @@ package import Gateway
 package import GatewayCore
 package import GatewaySupport
 
-/// The account list of a configured authenticator, restricted to the users and groups that the authenticator may accept.
+/// The account list of a configured authenticator, restricted to the users and groups that the authenticator may
+/// accept.
 package struct ScopedAccountList {
     package let name: PluginName
     var scope = AuthenticatorScope()

@@ -107,6 +107,7 @@ public enum BackendAddress: Sendable, Hashable {
 }
 
 extension String {
+    /// Returns the text after the prefix; nil if the text does not begin with it.
     func droppingPrefix(_ prefix: String) -> String? {
         hasPrefix(prefix) ? String(dropFirst(prefix.count)) : nil
     }

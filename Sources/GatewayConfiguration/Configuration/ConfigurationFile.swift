@@ -36,6 +36,7 @@ public enum ConfigurationFile {
         }
     }
 
+    /// Reads and parses the YAML of a file, without expanding its variables.
     static func document(_ path: String) throws(ConfigurationProblem) -> ConfigurationNode {
         let data: Data
         do {
@@ -122,5 +123,61 @@ extension ConfigurationFile {
             return (plugin.readSettings(inner), problems.all)
         }
         return (nil, problems.all)
+    }
+}
+
+/// Reads whole files.
+enum TextFile {
+    /// Returns the first 64 MiB of a file. The thrown problem describes the failure for an operator.
+    static func bytes(_ path: String) throws(ConfigurationProblem) -> Data {
+        func problem(_ message: String) -> ConfigurationProblem {
+            ConfigurationProblem(at: SourceLocation(file: path), path: "", message)
+        }
+        // Without `O_NONBLOCK`, opening a FIFO would wait for a writer.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { throw problem(OperatorMessage.reading(errno)) }
+        let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        guard let data = try? handle.read(upToCount: 64 << 20) ?? Data() else {
+            var isDirectory: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory)
+            throw problem(OperatorMessage.reading(isDirectory.boolValue ? EISDIR : EIO))
+        }
+        return data
+    }
+}
+
+/// The source of a configuration, which can be read again.
+public struct ConfigurationSource: Sendable {
+    /// The path of `gateway.yaml`.
+    public let file: String
+    private let catalog: PluginCatalog
+    private let environment: [String: String]?
+
+    /// Creates a source.
+    ///
+    /// - Parameter environment: The values of `${NAME}`. Defaults to the environment of the process.
+    public init(file: String, catalog: PluginCatalog, environment: [String: String]? = nil) {
+        self.file = file
+        self.catalog = catalog
+        self.environment = environment
+    }
+
+    /// Reads the configuration, as `ConfigurationFile.load` does. Blocks.
+    public func load() -> (configuration: ServerConfiguration?, problems: [ConfigurationProblem]) {
+        ConfigurationFile.load(file, catalog: catalog, environment: environment)
+    }
+
+    /// Returns the location of a value in the file, or that of the nearest enclosing value that exists. Without a
+    /// readable file, the location names only the file.
+    package func location(of path: String) -> SourceLocation {
+        guard var node = try? ConfigurationFile.document(file) else { return SourceLocation(file: file) }
+        var location = SourceLocation(file: file)
+        for name in path.split(separator: ".") {
+            guard case .mapping(let entries) = node.shape, let entry = entries.first(where: { $0.name == name })
+            else { return location }
+            location = entry.location
+            node = entry.value
+        }
+        return location
     }
 }

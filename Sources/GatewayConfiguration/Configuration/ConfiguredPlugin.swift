@@ -41,7 +41,7 @@ public struct PluginCatalog: Sendable {
     }
 
     /// Returns whether there is a plug-in of the name.
-    func has(_ name: String) -> Bool { plugins.contains { $0.name.text == name } }
+    func contains(_ name: String) -> Bool { plugins.contains { $0.name.text == name } }
 
     private static func configured<Plugin: AuthenticatorPlugin>(
         _ plugin: Plugin.Type, _ reader: ConfigurationReader, _ bounds: AuthenticatorScope

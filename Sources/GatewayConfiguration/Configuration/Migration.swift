@@ -1,13 +1,13 @@
 internal import GatewayCore
 package import GatewayStore
 
-/// Whether the backend's registrations from before the gateway are known to be valid.
+/// The warning about registrations that the backend had before the gateway was installed.
 package enum Migration {
-    /// Returns a sentence for operators about registrations that are not known to be valid; nil if there are none.
-    /// Blocks.
+    /// Returns a sentence for operators if earlier registrations may be invalid; nil if an import has shown that they
+    /// are valid, or the operator has declared it. Reads the ledger, and blocks.
     ///
-    /// Such a registration may carry another user's tag and receive that user's notifications. The gateway prevents V5
-    /// and V6 only for registrations that are made through it.
+    /// An invalid registration has another user's tag and receives that user's notifications. The gateway prevents that
+    /// (V5 and V6 of `docs/vulnerabilities.md`) only for registrations that are made through it.
     package static func warning(_ configuration: ServerConfiguration) -> String? {
         // An embedded backend starts empty with the gateway, so it has no earlier registrations.
         if configuration.ledger.isMigrated || configuration.backend.address == .embedded { return nil }
@@ -18,7 +18,7 @@ package enum Migration {
         }
     }
 
-    /// Returns the sentence for a known state.
+    /// Returns the sentence for the state that the ledger records.
     package static func warning(_ state: MigrationState) -> String? {
         switch state {
         case .notImported:

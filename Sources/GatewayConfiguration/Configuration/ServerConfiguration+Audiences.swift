@@ -4,7 +4,7 @@ internal import GatewaySupport
 
 extension ServerConfiguration {
     /// The maximum number of members of an audience.
-    private static let longestAudience = 500
+    private static let maximumAudienceSize = 500
 
     /// Reads `audiences`: names of audiences, each with the users that receive a send to it.
     static func readAudiences(
@@ -48,8 +48,8 @@ extension ServerConfiguration {
             }
             members.append(user)
         }
-        if !(1...longestAudience).contains(values.count) {
-            reader.report(name, "must have from 1 to \(longestAudience) members")
+        if !(1...maximumAudienceSize).contains(values.count) {
+            reader.report(name, "must have from 1 to \(maximumAudienceSize) members")
         }
         return members
     }
@@ -65,7 +65,7 @@ extension ServerConfiguration {
                 reader.report(
                     entry.name, "is in no rule of policy.send; nobody may send to it", severity: .warning)
             }
-            for limit in limits where limit.asksForAllMembers && limit.burst < members.count {
+            for limit in limits where limit.countsAllMembersAtOnce && limit.burst < members.count {
                 reader.report(
                     entry.name,
                     "has \(members.count) members, but the limit \"\(limit.name)\" admits only \(limit.burst) sends at "
@@ -78,7 +78,7 @@ extension ServerConfiguration {
 
 extension Limit {
     /// Whether a send to an audience costs one per member at once, and is rejected if the limit has less left.
-    fileprivate var asksForAllMembers: Bool {
+    fileprivate var countsAllMembersAtOnce: Bool {
         audienceCost == .member && !per.contains(.recipient) && !countsLogins && !isShadow && exempt.isEmpty
     }
 }

@@ -18,7 +18,7 @@ extension ServerConfiguration {
                 wrapper.report("must be one plug-in name with its settings; available: \(allowed)")
                 continue
             }
-            guard catalog.has(entry.name) else {
+            guard catalog.contains(entry.name) else {
                 wrapper.report(
                     at: entry.location, under: entry.name, "is not an authenticator; available: \(allowed)")
                 continue
@@ -26,7 +26,7 @@ extension ServerConfiguration {
             let reader = wrapper.reader(of: entry.value, under: entry.name)
             defer { reader.finish() }
             guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader)) else { continue }
-            for earlier in located where earlier.plugin.mayVouchForTheSame(as: plugin) {
+            for earlier in located where earlier.plugin.mayAuthenticateSameUser(as: plugin) {
                 let order = earlier.plugin.takes.isDisjoint(with: plugin.takes) ? "" : ", which is queried first"
                 reader.report(
                     "may authenticate the same names as \(earlier.path)\(order); equal names count as one user; limit both "
@@ -44,8 +44,8 @@ extension ServerConfiguration {
         return located.map(\.plugin)
     }
 
-    /// Reads the bounds that apply to an authenticator whatever it returns. They stand among the settings of any
-    /// plug-in.
+    /// Reads `users` and `groups`: the users that the authenticator may accept and the groups that it may assign. Every
+    /// plug-in has these two settings beside its own.
     private static func readBounds(_ reader: ConfigurationReader) -> AuthenticatorScope {
         // The user names, as patterns with `*`; default: all.
         let texts = reader.strings("users")
@@ -68,6 +68,7 @@ extension ServerConfiguration {
         return AuthenticatorScope(users: users, groups: groups.map(Set.init))
     }
 
+    /// Reads `authentication`: the time limits of authentication.
     static func readAuthentication(_ reader: ConfigurationReader?) -> AuthenticationRules {
         defer { reader?.finish() }
         var rules = AuthenticationRules()
@@ -87,7 +88,8 @@ extension ServerConfiguration {
 }
 
 extension ConfiguredPlugin {
-    fileprivate func mayVouchForTheSame(as other: ConfiguredPlugin) -> Bool {
+    /// Whether both plug-ins may accept the same user name, which then counts as one user.
+    fileprivate func mayAuthenticateSameUser(as other: ConfiguredPlugin) -> Bool {
         // Tokens that the gateway issues contain the names of users of the other authenticators on purpose.
         accountKnowledge != .ofOthers && other.accountKnowledge != .ofOthers && bounds.overlap(other.bounds)
     }

@@ -4,6 +4,7 @@ internal import GatewayHTTP
 internal import GatewaySupport
 
 extension ServerConfiguration {
+    /// Reads `backend`: its addresses, protocol and limits. Returns nil if it is missing or invalid.
     static func readBackend(_ root: ConfigurationReader) -> BackendSection? {
         guard let reader = root.mapping("backend") else {
             root.report("\"backend\" is missing")
@@ -19,7 +20,7 @@ extension ServerConfiguration {
         let age = reader.duration("connection-age", in: .seconds(1) ... .seconds(86_400)) ?? .seconds(600)
         // The protocol profile of clients and backend; default: classic.
         let profile = readProfile(reader)
-        // The credential that tells the backend who the user is; default: mirror.
+        // The credential that identifies the user to the backend; default: mirror.
         let credential = readCredential(reader)
         // The method of extracting the text of a message: auto or literal; default: auto.
         let messages = reader.word("messages", of: MessageExtraction.self) ?? .auto

@@ -3,7 +3,7 @@ internal import GatewayCore
 internal import GatewaySupport
 
 extension ServerConfiguration {
-    /// Reads the credential that tells the backend who the user is: the word `mirror`, a mapping with
+    /// Reads the credential that identifies the user to the backend: the word `mirror`, a mapping with
     /// `shared-password`, or a mapping with the names of two header fields and a secret.
     static func readCredential(_ reader: ConfigurationReader) -> UpstreamCredential {
         guard let node = reader.node("credential") else { return .mirror }

@@ -3,6 +3,7 @@ internal import GatewayCore
 internal import GatewaySupport
 
 extension ServerConfiguration {
+    /// Reads `limits`: the rate limits. Default: `Limit.defaults`.
     static func readLimits(_ root: ConfigurationReader, _ names: NameRules) -> [Limit] {
         guard let values = root.sequence("limits") else { return Limit.defaults }
         if values.count > Limit.most { root.report("limits", "must be at most \(Limit.most)") }

@@ -3,6 +3,7 @@ internal import GatewayHTTP
 internal import GatewaySupport
 
 extension ServerConfiguration {
+    /// Reads `listen`: the addresses, TLS and trusted proxies of the listeners. Default: 127.0.0.1:8080 alone.
     static func readListeners(_ root: ConfigurationReader) -> [ListenerSection] {
         let standard = ListenerSection(
             address: .tcp(host: "127.0.0.1", port: 8080), allowsPlaintextCredentials: false, tls: nil,
@@ -20,7 +21,7 @@ extension ServerConfiguration {
             // HTTP/2 in addition to HTTP/1.1. With TLS it is negotiated by ALPN and on by default; without TLS it needs
             // prior knowledge.
             let supportsHTTP2 = reader.bool("http2") ?? isSecure
-            let trust = readTrust(reader)
+            let trust = readTrustedProxies(reader)
             guard let address = readListenAddress(reader) else { return nil }
             if let other = taken.first(where: { $0.address.overlaps(address) }) {
                 reader.report("address", "\(address) is already used by \(other.path)")
@@ -32,7 +33,7 @@ extension ServerConfiguration {
             if !address.isLocal, !isSecure { warnOfPlaintext(reader, allowed: plaintext == .allow, trust) }
             // The warning about plaintext covers this as well.
             if address.isLocal || isSecure, !trust.proxies.isEmpty, plaintext == .refuse {
-                remindOfScheme(reader, trust, isSecure: isSecure)
+                warnOfMissingScheme(reader, trust, isSecure: isSecure)
             }
             return ListenerSection(
                 address: address, allowsPlaintextCredentials: plaintext == .allow, tls: tls,
@@ -42,7 +43,7 @@ extension ServerConfiguration {
 
     /// Reads the trusted proxies of a listener, and the header field or protocol by which they state the client's
     /// address; default: none.
-    private static func readTrust(_ reader: ConfigurationReader) -> TrustedProxies {
+    private static func readTrustedProxies(_ reader: ConfigurationReader) -> TrustedProxies {
         // IP addresses, address ranges, and the word `unix`.
         let values = reader.sequence("trusted-proxies") ?? []
         let proxies = values.compactMap { value -> AddressRange? in
@@ -64,14 +65,15 @@ extension ServerConfiguration {
         return TrustedProxies(proxies: proxies, source: source ?? .xForwardedFor)
     }
 
+    /// Reads `connections`: the limits of client connections.
     static func readConnections(_ reader: ConfigurationReader?) -> ListenerConfiguration.Connections {
         defer { reader?.finish() }
         var connections = ListenerConfiguration.Connections()
-        // The total of all listeners; fewer if the limit of file descriptors is lower. Above nine tenths of it, each new connection
-        // closes an idle one.
+        // The total of all listeners; fewer if the limit of file descriptors is lower. Above nine tenths of it, each
+        // new connection closes an idle one.
         connections.total = reader?.integer("total", in: 1...10_000) ?? connections.total
-        // The maximum from one address, for IPv6 from one /64, and four times as many from one /56. Unix sockets and trusted
-        // proxies are exempt.
+        // The maximum from one address, for IPv6 from one /64, and four times as many from one /56. Unix sockets and
+        // trusted proxies are exempt.
         connections.perPeer = reader?.integer("per-address", in: 1...10_000) ?? connections.perPeer
         // The total bytes of incomplete requests, at least 16 MiB. One connection may hold 64 KiB.
         if let bytes = reader?.byteCount("request-memory") {
@@ -85,7 +87,7 @@ extension ServerConfiguration {
     }
 
     /// Warns that every login fails if a trusted proxy does not state https. The cause is hard to see from outside.
-    private static func remindOfScheme(_ reader: ConfigurationReader, _ trust: TrustedProxies, isSecure: Bool) {
+    private static func warnOfMissingScheme(_ reader: ConfigurationReader, _ trust: TrustedProxies, isSecure: Bool) {
         let word: String
         switch trust.source {
         case .xForwardedFor: word = "set \"X-Forwarded-Proto: https\" for clients that use TLS"

@@ -31,12 +31,12 @@ extension ServerConfiguration {
         // The number of event loop threads. Each has its own connections to the backend. Default: the number of
         // processors.
         let eventLoops = root.integer("event-loops", in: 1...256) ?? System.coreCount
-        let (callsInFlight, callsOfOne) = readOverload(root.mapping("overload"))
+        let (callsInFlight, callsPerCaller) = readOverload(root.mapping("overload"))
         let journal = readJournal(root.mapping("journal"))
         let ledger = readLedger(root.mapping("ledger"))
         let log = readLog(root.mapping("log"))
         let drain = readDrain(root.mapping("drain"))
-        warnOfCutCalls(root, drain, backend)
+        warnOfCallsBeyondDrain(root, drain, backend)
         root.finish()
         guard let backend, let policy else { return nil }
         return ServerConfiguration(
@@ -44,11 +44,12 @@ extension ServerConfiguration {
             authenticators: authenticators,
             authentication: authentication, names: names,
             policy: policy, limits: limits, eventLoops: eventLoops, callsInFlight: callsInFlight,
-            callsOfOne: callsOfOne, journal: journal,
+            callsPerCaller: callsPerCaller, journal: journal,
             ledger: ledger, log: log,
             drain: drain)
     }
 
+    /// Reads `address` of a listener.
     static func readListenAddress(_ reader: ConfigurationReader) -> ListenAddress? {
         guard let text = reader.required("address") else { return nil }
         guard let address = ListenAddress(text) else {
@@ -80,6 +81,7 @@ extension ServerConfiguration {
         return address
     }
 
+    /// Reads `identity`: the rules that make user names canonical.
     static func readIdentity(_ reader: ConfigurationReader?) -> NameRules {
         guard let reader else { return NameRules() }
         defer { reader.finish() }
@@ -125,18 +127,19 @@ extension ServerConfiguration {
                 ?? limits.confirmation)
     }
 
-    private static func readOverload(_ reader: ConfigurationReader?) -> (all: Int, ofOne: CallerConcurrencyLimit.Bounds)
-    {
+    private static func readOverload(
+        _ reader: ConfigurationReader?
+    ) -> (all: Int, perCaller: CallerConcurrencyLimit.Bounds) {
         defer { reader?.finish() }
         // The maximum number of calls in flight, including those that wait; further calls are queued. Default: 2048.
         let all = reader?.integer("calls", in: 1...1_000_000) ?? 2048
-        var ofOne = CallerConcurrencyLimit.Bounds()
+        var perCaller = CallerConcurrencyLimit.Bounds()
         // The maximum number of calls of one user at the backend; further calls are rejected with 429. Default: 64.
-        ofOne.perUser = reader?.integer("calls-per-user", in: 1...1_000_000) ?? ofOne.perUser
+        perCaller.perUser = reader?.integer("calls-per-user", in: 1...1_000_000) ?? perCaller.perUser
         // The maximum number of calls of one address, for IPv6 one /64. Unix sockets and trusted proxies are exempt.
         // Default: 512.
-        ofOne.perAddress = reader?.integer("calls-per-address", in: 1...1_000_000) ?? ofOne.perAddress
-        return (all, ofOne)
+        perCaller.perAddress = reader?.integer("calls-per-address", in: 1...1_000_000) ?? perCaller.perAddress
+        return (all, perCaller)
     }
 
     private static func readLog(_ reader: ConfigurationReader?) -> LogSection {
@@ -145,5 +148,38 @@ extension ServerConfiguration {
             // The minimum level: trace, debug, info, notice, warning, error, critical.
             level: reader?.word("level", of: LogLevel.self)?.level ?? .info,
             format: reader?.word("format", of: LogSection.Format.self) ?? .json)
+    }
+}
+
+extension ServerConfiguration {
+    /// Reads `version`: the version of the configuration language. Only 1 exists.
+    static func readVersion(_ root: ConfigurationReader) {
+        guard let version = root.integer("version", in: 1...Int.max), version > newestVersion else { return }
+        root.report(
+            "version", "is \(version), but this program reads versions up to \(newestVersion)")
+    }
+
+    /// The newest version of `gateway.yaml` that this program reads.
+    static let newestVersion = 1
+
+    /// Reads `drain`: how the gateway stops.
+    static func readDrain(_ reader: ConfigurationReader?) -> DrainSection {
+        defer { reader?.finish() }
+        let standard = DrainSection()
+        return DrainSection(
+            // The time for which the gateway accepts calls after it reports itself as not ready, so that load balancers
+            // notice; default: 5s.
+            grace: reader?.duration("grace", in: .zero ... .seconds(60)) ?? standard.grace,
+            // The time that calls in flight have after that, before they are aborted; default: 70s.
+            limit: reader?.duration("limit", in: .zero ... .seconds(700)) ?? standard.limit)
+    }
+
+    /// Warns of a backend time limit that exceeds the drain limit.
+    static func warnOfCallsBeyondDrain(_ root: ConfigurationReader, _ drain: DrainSection, _ backend: BackendSection?) {
+        guard let backend, backend.timeout > drain.limit else { return }
+        root.report(
+            "drain",
+            "\"limit\" is shorter than \"backend.timeout\": a stop may abort calls that the backend would complete",
+            severity: .warning)
     }
 }

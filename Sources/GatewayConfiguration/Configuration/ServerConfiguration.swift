@@ -31,7 +31,7 @@ public struct ServerConfiguration: Sendable {
     /// The maximum number of calls in flight.
     public var callsInFlight: Int
     /// The maximum number of calls in flight of one user and of one address.
-    public var callsOfOne: CallerConcurrencyLimit.Bounds
+    public var callsPerCaller: CallerConcurrencyLimit.Bounds
     /// The audit journal.
     public var journal: JournalSection
     /// The database of registrations and sessions.
@@ -71,7 +71,7 @@ public struct ServerConfiguration: Sendable {
         public var profile: BackendProfile
         /// The profile's name, for the embedded backend.
         public var profileName: BackendProfile.BuiltIn
-        /// The credential that tells the backend who the user is.
+        /// The credential that identifies the user to the backend.
         public var credential: UpstreamCredential
         /// The method of extracting the text of a message.
         public var messages: MessageExtraction
@@ -158,6 +158,29 @@ public struct ServerConfiguration: Sendable {
         public init(level: Logger.Level, format: Format) {
             self.level = level
             self.format = format
+        }
+    }
+}
+
+/// The levels of swift-log as the configuration names them.
+enum LogLevel: String, CaseIterable {
+    case trace
+    case debug
+    case info
+    case notice
+    case warning
+    case error
+    case critical
+
+    var level: Logger.Level {
+        switch self {
+        case .trace: .trace
+        case .debug: .debug
+        case .info: .info
+        case .notice: .notice
+        case .warning: .warning
+        case .error: .error
+        case .critical: .critical
         }
     }
 }

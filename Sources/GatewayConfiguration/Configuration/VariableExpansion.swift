@@ -8,6 +8,7 @@ struct VariableExpansion {
     let directory: String
     let problems: ConfigurationProblems
 
+    /// Returns the node with the variables in all of its string values expanded.
     func expand(_ node: ConfigurationNode, path: String) -> ConfigurationNode {
         switch node.shape {
         case .scalar(let text, let isPlain):

@@ -8,7 +8,8 @@ internal import ServiceLifecycle
 /// The service that queries the status of every account with a session or a registration, every ten minutes.
 ///
 /// It covers accounts whose status changes without a change of a watched file, for example an account that PAM locks or
-/// expires.
+/// expires. An account has *ended* if its authenticator reports that it was removed or disabled, or that it has
+/// expired.
 package struct AccountRecheck: Service {
     let sessions: SessionRegister
     let chain: HotSwappable<AuthenticatorChain>
@@ -38,9 +39,9 @@ package struct AccountRecheck: Service {
     /// The number of accounts that are queried at once. It is small because logins need the same workers.
     private static let maximumConcurrent = 2
 
-    /// The number of users that may end between two rechecks; a tenth of all users if that is more. A higher number is
-    /// attributed to a user directory that has lost its entries.
-    private static let maximumEndingTogether = 10
+    /// The number of users whose accounts may end between two rechecks; a tenth of all users if that is more. A higher
+    /// number is attributed to a user directory that has lost its entries.
+    private static let maximumEndedUsers = 10
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -55,7 +56,7 @@ package struct AccountRecheck: Service {
                     // same time.
                     await expireOldGrants()
                     for await _ in wakeUps {
-                        await review(&suspects)
+                        await recheckAccounts(&suspects)
                         await expireOldGrants()
                     }
                 }
@@ -67,9 +68,9 @@ package struct AccountRecheck: Service {
     /// Registrations are deleted only if a second recheck confirms the first, because a device registers again only
     /// when somebody opens the app.
     ///
-    /// - Parameter suspects: The accounts that the previous recheck found ended. On return, those that this recheck
-    ///   found ended for the first time.
-    func review(_ suspects: inout Set<Account>) async {
+    /// - Parameter suspects: The accounts that had ended for the first time at the previous recheck. On return, those
+    ///   that had ended for the first time at this one.
+    func recheckAccounts(_ suspects: inout Set<Account>) async {
         // One chain for the whole recheck: the authenticators of another configuration say nothing about these
         // accounts.
         let chain = chain.value
@@ -111,10 +112,10 @@ package struct AccountRecheck: Service {
         }
     }
 
-    /// Returns whether so many users can have ended since the previous recheck. Logs an error if not.
+    /// Whether it is plausible that so many accounts have ended since the previous recheck. Logs an error if not.
     private func isPlausible(_ ended: Set<Account>, of accounts: Set<Account>) -> Bool {
         let (ended, all) = (Set(ended.map(\.user)), Set(accounts.map(\.user)))
-        guard ended.count > max(Self.maximumEndingTogether, all.count / 10) else { return true }
+        guard ended.count > max(Self.maximumEndedUsers, all.count / 10) else { return true }
         let some = ended.sorted().prefix(20).map(\.text).joined(separator: " ")
         logger.error(
             "Too many accounts ended at once; nothing revoked, check the user directory",

@@ -65,7 +65,7 @@ package final class RegistrationSweeper: Sendable {
             defer { ended = [] }
             return ended
         }
-        for end in all { waits.ended(end.id, isDone: end.isDone, isClaimed: ledger.isClaimed(end.id), .now) }
+        for end in all { waits.finish(end.id, isDone: end.isDone, isClaimed: ledger.isClaimed(end.id), .now) }
     }
 
     /// Returns the registrations to delete now, at most as many as may be in progress, and counts them as in progress.
@@ -81,7 +81,7 @@ package final class RegistrationSweeper: Sendable {
         waits.keep(Set(marked))
         let due = marked.filter { waits.isDue($0, now, isClaimed: ledger.isClaimed) }
             .prefix(Self.maximumInProgress - waits.inProgress)
-        for id in due { waits.begun(id) }
+        for id in due { waits.start(id) }
         return Array(due)
     }
 }
@@ -96,41 +96,42 @@ struct SweepBackoff {
     }
 
     private var entries: [RegistrationID: Entry] = [:]
-    private var begun: Set<RegistrationID> = []
+    private var started: Set<RegistrationID> = []
 
-    static let shortest = Duration.seconds(1)
-    static let longest = Duration.seconds(300)
+    static let initialDelay = Duration.seconds(1)
+    static let maximumDelay = Duration.seconds(300)
 
     /// The number of registrations that are in progress or waiting for a retry.
-    var count: Int { entries.count + begun.count }
+    var count: Int { entries.count + started.count }
 
     /// The number of deletions in progress.
-    var inProgress: Int { begun.count }
+    var inProgress: Int { started.count }
 
     /// Returns whether the registration is neither in progress nor waiting for a retry. A registration that a call
     /// claimed is due as soon as the call releases it.
     func isDue(
         _ id: RegistrationID, _ now: ContinuousClock.Instant, isClaimed: (RegistrationID) -> Bool
     ) -> Bool {
-        if begun.contains(id) { return false }
+        if started.contains(id) { return false }
         guard let entry = entries[id], entry.until > now else { return true }
         return entry.wasClaimed && !isClaimed(id)
     }
 
-    mutating func begun(_ id: RegistrationID) { begun.insert(id) }
+    /// Records that a deletion starts.
+    mutating func start(_ id: RegistrationID) { started.insert(id) }
 
     /// Records the result of a deletion.
-    mutating func ended(
+    mutating func finish(
         _ id: RegistrationID, isDone: Bool, isClaimed: Bool, _ now: ContinuousClock.Instant
     ) {
-        begun.remove(id)
+        started.remove(id)
         if isDone { return }
-        let wait = entries[id].map { min($0.wait * 2, Self.longest) } ?? Self.shortest
+        let wait = entries[id].map { min($0.wait * 2, Self.maximumDelay) } ?? Self.initialDelay
         entries[id] = Entry(wait: wait, until: now + wait, wasClaimed: isClaimed)
     }
 
     /// Removes the entries of registrations that are no longer marked for deletion.
     mutating func keep(_ marked: Set<RegistrationID>) {
-        entries = entries.filter { marked.contains($0.key) || begun.contains($0.key) }
+        entries = entries.filter { marked.contains($0.key) || started.contains($0.key) }
     }
 }

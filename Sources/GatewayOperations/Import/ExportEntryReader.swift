@@ -12,8 +12,9 @@ internal import FoundationXML
 /// The lines are untrusted. Declarations and custom entities are rejected before the XML parser runs, and the parsed
 /// content is limited.
 enum ExportEntryReader {
+    /// Parses a line without its line feed. Throws the reason why it is not a registration.
     static func read(_ line: some Collection<UInt8>) throws(ExportEntry.Fault) -> ExportEntry {
-        guard line.count <= ExportEntry.longest else { throw .tooLong }
+        guard line.count <= ExportEntry.maximumLength else { throw .tooLong }
         guard let text = String(validating: line, as: UTF8.self), !line.contains(0) else { throw .notUTF8 }
         let content = withoutDeclaration(text)
         let folded = String(content).asciiLowercased
@@ -50,7 +51,7 @@ private final class DescriptionCollector: NSObject, XMLParserDelegate {
     static let handleElements = ["DeviceToken", "FcmV1RegistrationId", "GcmRegistrationId", "ChannelUri"]
     private static let wanted = Set(handleElements + ["RegistrationId", "Tags"])
     private static let suffix = "RegistrationDescription"
-    private static let deepest = 16
+    private static let maximumDepth = 16
 
     private(set) var kind: String?
     private(set) var values: [String: String] = [:]
@@ -68,7 +69,7 @@ private final class DescriptionCollector: NSObject, XMLParserDelegate {
         // The namespace prefix is irrelevant.
         let name = name.split(separator: ":").last.map(String.init) ?? name
         path.append(name)
-        if path.count > Self.deepest { return giveUp(parser) }
+        if path.count > Self.maximumDepth { return giveUp(parser) }
         if name.hasSuffix(Self.suffix) {
             if kind != nil { return giveUp(parser) }
             kind = name
@@ -104,4 +105,29 @@ private final class DescriptionCollector: NSObject, XMLParserDelegate {
 extension StringProtocol {
     /// The text without surrounding white space.
     fileprivate var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
+}
+
+/// One registration of a hub's export, reduced to the fields that the import uses.
+struct ExportEntry: Sendable, Hashable {
+    /// The name of the description element, such as `AppleRegistrationDescription`.
+    var kind: String
+    var registrationID: String
+    var handle: String
+    /// The tags without surrounding blanks. The export joins them by commas.
+    var tags: [String]
+
+    /// The reason why a line is not a registration.
+    enum Fault: String, Error, Sendable, Hashable, CaseIterable {
+        case tooLong = "line-too-long"
+        case notUTF8 = "not-utf-8"
+        case notXML = "not-xml"
+        /// The line contains a declaration or a processing instruction. Neither belongs in an entry, and attacks on XML
+        /// parsers use them.
+        case declarations = "xml-declarations"
+        case notARegistration = "not-a-registration"
+    }
+
+    /// The maximum length of a line in bytes. A registration has a handle of at most 4 KiB and 60 tags of at most 120
+    /// bytes; a template adds at most 4 KiB.
+    static let maximumLength = 64 << 10
 }

@@ -8,9 +8,12 @@ internal import GatewaySupport
 struct RegistrationImport: Sendable {
     /// The validation result of a line.
     enum Assessment: Sendable, Hashable {
+        /// The line is not a registration.
         case unreadable(ExportEntry.Fault)
-        case faulty(ExportValidator.Fault)
-        case sound(UserName)
+        /// The line is a registration that the gateway would not make.
+        case rejected(ExportValidator.Fault)
+        /// The registration is valid and belongs to the user.
+        case valid(UserName)
     }
 
     /// A line of the export.
@@ -26,12 +29,12 @@ struct RegistrationImport: Sendable {
         var entry: ImportEntry? {
             guard let id else { return nil }
             switch assessment {
-            case .sound(let owner):
+            case .valid(let owner):
                 guard let handle else { return nil }
                 return ImportEntry(id: id, assessment: .sound(owner: owner, handle), content: content)
-            case .faulty(let fault) where !fault.isSkipped:
+            case .rejected(let fault) where !fault.isSkipped:
                 return ImportEntry(id: id, assessment: .unsound(handle), content: content)
-            case .faulty, .unreadable:
+            case .rejected, .unreadable:
                 return nil
             }
         }
@@ -40,8 +43,8 @@ struct RegistrationImport: Sendable {
         var reason: String? {
             switch assessment {
             case .unreadable(let fault): fault.rawValue
-            case .faulty(let fault): fault.rawValue
-            case .sound: nil
+            case .rejected(let fault): fault.rawValue
+            case .valid: nil
             }
         }
     }
@@ -49,40 +52,40 @@ struct RegistrationImport: Sendable {
     let lines: [Line]
 
     /// Parses the lines of an export. Empty lines are ignored.
-    init(_ text: Data, judge: ExportValidator) {
+    init(_ text: Data, validator: ExportValidator) {
         var lines: [Line] = []
         var number = 0
         for bytes in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
             number += 1
             let bytes = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
             if bytes.isEmpty { continue }
-            lines.append(Self.line(number, bytes, judge))
+            lines.append(Self.line(number, bytes, validator))
         }
         var registrations: [DeviceHandle: Set<RegistrationID>] = [:]
         for line in lines {
             if let handle = line.handle, let id = line.id { registrations[handle, default: []].insert(id) }
         }
         for index in lines.indices {
-            guard case .sound = lines[index].assessment, let handle = lines[index].handle,
+            guard case .valid = lines[index].assessment, let handle = lines[index].handle,
                 registrations[handle]?.count ?? 0 > 1
             else { continue }
-            lines[index].assessment = .faulty(.severalOfHandle)
+            lines[index].assessment = .rejected(.severalOfHandle)
         }
         self.lines = lines
     }
 
-    private static func line(_ number: Int, _ bytes: Data.SubSequence, _ judge: ExportValidator) -> Line {
-        var line = Line(number: number, assessment: .faulty(.registrationID), content: [])
+    private static func line(_ number: Int, _ bytes: Data.SubSequence, _ validator: ExportValidator) -> Line {
+        var line = Line(number: number, assessment: .rejected(.registrationID), content: [])
         do throws(ExportEntry.Fault) {
             let entry = try ExportEntryReader.read(bytes)
             line.id = RegistrationID(entry.registrationID)
             line.content = entry.content
             do throws(ExportValidator.Fault) {
                 guard line.id != nil else { throw .registrationID }
-                line.handle = try judge.handle(entry)
-                line.assessment = .sound(try judge.owner(entry))
+                line.handle = try validator.handle(entry)
+                line.assessment = .valid(try validator.owner(entry))
             } catch {
-                line.assessment = .faulty(error)
+                line.assessment = .rejected(error)
             }
         } catch {
             line.assessment = .unreadable(error)

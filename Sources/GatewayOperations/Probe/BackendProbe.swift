@@ -61,6 +61,7 @@ public struct BackendProbe: Sendable {
         }
     }
 
+    /// Runs the harmless tests against a backend and deletes the registrations that they made.
     func probe(_ target: ProbeTarget) async throws(ProbeError) -> Report {
         var probe = Probe(target)
         let findings: [ProbeFinding]
@@ -100,11 +101,11 @@ public struct BackendProbe: Sendable {
     }
 
     private func report(_ findings: [ProbeFinding], _ remarks: [String]) -> Report {
-        let unclean = Migration.warning(configuration)
+        let migrationWarning = Migration.warning(configuration)
         var isSafe = true
         let items = findings.map { finding in
-            let mitigation = ProbeMitigation(finding.vulnerability, configuration, unclean: unclean)
-            if finding.state != .closed, mitigation != .closed { isSafe = false }
+            let mitigation = ProbeMitigation(finding.vulnerability, configuration, migrationWarning: migrationWarning)
+            if finding.state != .closed, mitigation != .mitigated { isSafe = false }
             var members: [JSONValue.Member] = [
                 .init("vulnerability", .string(finding.vulnerability.name)),
                 .init("title", .string(finding.vulnerability.title)),

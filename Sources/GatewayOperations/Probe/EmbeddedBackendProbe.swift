@@ -1,5 +1,8 @@
 internal import Gateway
 internal import GatewayCore
+internal import GatewayHTTP
+internal import Logging
+internal import NotifyBackend
 
 /// The tests that could delete registrations of other users or the whole hub. They need a backend that this process
 /// runs for them; no other backend can be passed.
@@ -16,10 +19,10 @@ struct EmbeddedBackendProbe {
 
     /// Tests V10, V12 and V13.
     func run() async throws(ProbeError) -> [ProbeFinding] {
-        [try await inventedID(), try await widenedFilter(), try await hubItself()]
+        [try await testInventedID(), try await testFilterInjection(), try await testHubDeletion()]
     }
 
-    private func inventedID() async throws(ProbeError) -> ProbeFinding {
+    private func testInventedID() async throws(ProbeError) -> ProbeFinding {
         // The text always matches the grammar of ids.
         guard let invented = RegistrationID("1-\(UInt32.random(in: 1 ... .max))-1") else {
             throw ProbeError("an invented id is invalid")
@@ -32,7 +35,7 @@ struct EmbeddedBackendProbe {
             evidence: "register with an invented id: \(status)")
     }
 
-    private func widenedFilter() async throws(ProbeError) -> ProbeFinding {
+    private func testFilterInjection() async throws(ProbeError) -> ProbeFinding {
         let victim = ProbeSession.handle()
         guard let id = try await session.reserve(victim, as: session.other).id,
             Probe.isSuccess(try await session.register(id, victim, as: session.other))
@@ -43,7 +46,7 @@ struct EmbeddedBackendProbe {
             evidence: "request an id with a quote in the handle: \(widened.status)")
     }
 
-    private func hubItself() async throws(ProbeError) -> ProbeFinding {
+    private func testHubDeletion() async throws(ProbeError) -> ProbeFinding {
         let profile = session.target.profile
         var statuses: [Int] = []
         for path in ["\(profile.registerPath)?id=..", "\(profile.registerPath)/.."] {
@@ -55,5 +58,40 @@ struct EmbeddedBackendProbe {
         return ProbeFinding(
             vulnerability: .v13, state: statuses.contains(where: Probe.isSuccess) ? .open : .closed,
             evidence: "delete the id of two dots: \(statuses.map(String.init).joined(separator: ", "))")
+    }
+}
+
+/// An embedded backend that runs for one probe only. Its existence proves that it holds no registrations of others.
+struct ProbedEmbeddedBackend: ~Copyable {
+    /// The parameters for the probe.
+    let target: ProbeTarget
+
+    fileprivate init(port: Int, hub: NotificationHub, profile: BackendProfile.BackendSide) {
+        target = ProbeTarget(
+            address: .tcp(host: "127.0.0.1", port: port), host: "127.0.0.1:\(port)", profile: profile,
+            credential: .mirror, users: ("probe-own", "probe-other"),
+            inbox: { handle in hub.inbox(ofHandle: handle).map(\.payload) })
+    }
+
+    /// Runs `body` while such a backend listens on a port that the system assigns.
+    static func run<Result: Sendable>(
+        _ flavor: BackendFlavor, profile: BackendProfile.BackendSide, logger: Logger,
+        _ body: (borrowing ProbedEmbeddedBackend) async throws -> Result
+    ) async throws -> Result {
+        let hub = NotificationHub()
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { port.finish() }
+                try await EmbeddedBackend(
+                    flavor: flavor, hub: hub, logger: logger, onListening: { port.yield($0) }
+                ).run()
+            }
+            defer { group.cancelAll() }
+            guard let port = await ports.first(where: { _ in true }) else {
+                throw ProbeError("the embedded backend did not start")
+            }
+            return try await body(ProbedEmbeddedBackend(port: port, hub: hub, profile: profile))
+        }
     }
 }

@@ -7,14 +7,14 @@ internal import NIOCore
 extension Probe {
     /// Tests V1, V2, V18 and V26: messages to the probe's own user. If the received payload is not visible, the result
     /// depends only on whether the backend accepts the message.
-    mutating func messages() async throws(ProbeError) {
+    mutating func testMessages() async throws(ProbeError) {
         let injection = #"x","probe":"1"#
         try await message(.v1, "\"\(injection.replacing("\"", with: "\\\""))\"", arriving: injection, .apns)
         try await message(.v18, #""say "hi" now""#, arriving: #"say "hi" now"#, .apns)
         let element = "</text><text id='2'>x"
         try await message(.v2, "\"\(element)\"", arriving: element, .wns)
         let long = try await session.send("\"\(String(repeating: "long ", count: 1100))\"")
-        found(.v26, long.isSuccess, "message of 5500 bytes: \(long.status)")
+        recordFinding(.v26, long.isSuccess, "message of 5500 bytes: \(long.status)")
     }
 
     private mutating func message(
@@ -22,7 +22,7 @@ extension Probe {
     ) async throws(ProbeError) {
         guard let inbox = session.target.inbox else {
             let status = try await session.send(body, service: service).status
-            return found(
+            return recordFinding(
                 vulnerability, Self.isSuccess(status),
                 "send to the probe's own user: \(status); the payload is not visible")
         }
@@ -35,23 +35,23 @@ extension Probe {
         let payload = await inbox(handle).last ?? ""
         let expected = "From \(session.own): \(text)"
         let arrived = service == .apns ? Self.alert(in: payload) == expected : payload.contains(Self.xml(expected))
-        found(
+        recordFinding(
             vulnerability, Self.isSuccess(status) && !arrived,
             "\(status); payload \(arrived ? "unchanged" : "is \(payload)")"
         )
     }
 
     /// Tests V4 and V19: parameters of a send that reaches the probe's own user or nobody.
-    mutating func parameters() async throws(ProbeError) {
+    mutating func testSendParameters() async throws(ProbeError) {
         // The expression names only this user, twice.
         let expression = try await session.send(#""probe""#, to: "\(session.own)%7C%7Cusername:\(session.own)")
-        found(.v4, expression.isSuccess, "send to an expression: \(expression.status)")
+        recordFinding(.v4, expression.isSuccess, "send to an expression: \(expression.status)")
         let unknown = try await session.send(#""probe""#, pns: "probe")
         let missing = try await session.call(
             "POST", "\(session.target.profile.notificationsPath)?pns=probe",
             fields: session.target.authorization(of: session.own), body: #""probe""#)
         let echoed = String(buffer: missing.body).contains(session.target.profile.notificationsPath)
-        found(
+        recordFinding(
             .v19, unknown.status >= 500 || missing.status >= 500 || echoed,
             "unknown pns: \(unknown.status); no to_tag: \(missing.status)\(echoed ? ", which echoes the target" : "")"
         )

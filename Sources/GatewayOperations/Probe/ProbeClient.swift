@@ -24,7 +24,7 @@ final class ProbeClient: Sendable {
     /// All requests in order, with their responses.
     var exchanges: [(request: Request, answer: BackendResponse?)] { done.withLock { $0 } }
 
-    private static let answerTime = TimeAmount.seconds(65)
+    private static let responseTimeout = TimeAmount.seconds(65)
 
     /// Sends the request and returns the response.
     func send(_ request: Request) async throws(ProbeError) -> BackendResponse {
@@ -47,7 +47,7 @@ final class ProbeClient: Sendable {
         let bytes = ByteBuffer(string: text + "\r\n" + (request.body ?? ""))
         do {
             let channel = try await connect()
-            let deadline = channel.channel.eventLoop.scheduleTask(in: Self.answerTime) {
+            let deadline = channel.channel.eventLoop.scheduleTask(in: Self.responseTimeout) {
                 channel.channel.close(promise: nil)
             }
             defer { deadline.cancel() }

@@ -54,6 +54,7 @@ final class ProbeSession {
         return response.status
     }
 
+    /// Deletes a registration as the user and returns the status of the response.
     func delete(_ id: RegistrationID, as user: String) async throws(ProbeError) -> Int {
         let response = try await call("DELETE", path(of: id), fields: target.authorization(of: user), body: nil)
         if response.isSuccess { registered[id] = nil }
@@ -76,6 +77,7 @@ final class ProbeSession {
         try await client.send(.init(method: method, target: path, fields: fields, body: body))
     }
 
+    /// Returns the path of a registration, with the id where the backend reads it.
     func path(of id: RegistrationID) -> String {
         switch target.profile.idPlace {
         case .path: "\(target.profile.registerPath)/\(id.text)"

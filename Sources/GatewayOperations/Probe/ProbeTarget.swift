@@ -13,7 +13,7 @@ struct ProbeTarget: Sendable {
     var host: String
     /// The paths and identifiers of the backend.
     var profile: BackendProfile.BackendSide
-    /// The credential that tells the backend who the user is.
+    /// The credential that identifies the user to the backend.
     var credential: UpstreamCredential
     /// Two users. On a backend in use, no real user has these names.
     var users: (own: String, other: String)

@@ -122,6 +122,7 @@ package struct GatewayStores: Sendable {
             JournalFile.Bounds(minimumFree: section.minimumFree, keep: section.keep, keepBytes: section.keepBytes))
     }
 
+    /// Closes the stores. Logs a failure, because the caller is about to exit.
     package func close(logger: Logger) async {
         await journal.close()
         do throws(LedgerUnavailable) {

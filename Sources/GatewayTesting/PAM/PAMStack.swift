@@ -1,3 +1,6 @@
+internal import Foundation
+internal import Glibc
+
 /// A private stack of PAM modules in a directory of its own, removed with the last reference to it. The system's
 /// configuration is not changed.
 public final class PAMStack: Sendable {
@@ -54,5 +57,35 @@ public final class PAMStack: Sendable {
     public func useModule(auth: String, account: String = "succeed") throws {
         let module = try misbehavingModule()
         try write("auth required \(module) \(auth)\naccount required \(module) \(account)")
+    }
+}
+
+extension PAMStack {
+    /// Returns the number of processes with the stack's path in their command line. Repeats the count until it is 0,
+    /// for at most `patience`, because processes may take a moment to exit.
+    public func remainingProcesses(patience: Duration = .seconds(10)) -> Int {
+        let end = ContinuousClock.now + patience
+        while true {
+            let count = ObservedProcess.all.count { $0.commandLine.contains(path) }
+            if count == 0 || ContinuousClock.now > end { return count }
+            usleep(5000)
+        }
+    }
+}
+
+/// The paths of Linux-PAM modules on this machine; nil for a missing one.
+public enum PAMModules {
+    /// `pam_matrix.so` of Debian's libpam-wrapper: verifies against a file of names and passwords.
+    public static let matrix = module("pam_matrix.so", under: "pam_wrapper")
+    /// `pam_debug.so`: returns the configured codes.
+    public static let debug = module("pam_debug.so", under: "security")
+    /// `pam_faillock.so`: locks an account temporarily after wrong passwords.
+    public static let failLock = module("pam_faillock.so", under: "security")
+    /// `pam_faildelay.so`: requests a delay after a failure.
+    public static let failDelay = module("pam_faildelay.so", under: "security")
+
+    private static func module(_ name: String, under directory: String) -> String? {
+        let libraries = ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib", "/lib"]
+        return libraries.map { "\($0)/\(directory)/\(name)" }.first { FileManager.default.fileExists(atPath: $0) }
     }
 }

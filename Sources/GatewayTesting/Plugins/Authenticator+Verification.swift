@@ -20,11 +20,11 @@ extension Authenticator {
 
     /// Verifies a bearer token and returns the outcome without the token's reference.
     public func present(_ token: String, from peer: Peer = .documentation) async -> AuthenticationOutcome {
-        await judge(token, from: peer).outcome
+        await presentWithReference(token, from: peer).outcome
     }
 
     /// Verifies a bearer token and returns the outcome and the token's reference separately.
-    public func judge(
+    public func presentWithReference(
         _ token: String, from peer: Peer = .documentation
     ) async -> (outcome: AuthenticationOutcome, token: TokenReference?) {
         let outcome = await authenticate(.bearer(token: Secret(token.utf8)), from: peer)

@@ -11,7 +11,7 @@ public final class FixedAuthenticator: Authenticator {
     private let tokens: [String: String]
     private let groups: [String: Set<GroupName>]
     private let names: NameRules
-    private let asked = Mutex(0)
+    private let calls = Mutex(0)
 
     /// Creates an authenticator.
     ///
@@ -30,12 +30,12 @@ public final class FixedAuthenticator: Authenticator {
         self.names = names
     }
 
-    /// The number of credentials that it verified.
-    public var timesAsked: Int { asked.withLock { $0 } }
+    /// The number of calls of `authenticate`.
+    public var verificationCount: Int { calls.withLock { $0 } }
 
     /// Accepts the fixed passwords and tokens.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        asked.withLock { $0 += 1 }
+        calls.withLock { $0 += 1 }
         switch credential {
         case .password(let user, let password):
             guard let expected = passwords[user.text], password.isEqual(to: Secret(expected.utf8)) else {
@@ -70,4 +70,46 @@ public struct ScriptedAuthenticator: Authenticator {
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         await response(credential, peer)
     }
+}
+
+/// An authenticator that suspends its callers until the test provides an outcome with `respond(_:)`.
+public final class LateAuthenticator: Authenticator {
+    private struct State {
+        var outcome: AuthenticationOutcome?
+        var waiting: [CheckedContinuation<AuthenticationOutcome, Never>] = []
+    }
+
+    private let state = AwaitableValue(State())
+
+    /// Creates an authenticator without an outcome.
+    public init() {}
+
+    /// Returns once this many callers are suspended.
+    public func untilWaiting(_ count: Int) async { await state.wait { $0.waiting.count >= count } }
+
+    /// Resumes all suspended callers with the outcome, and returns it to all later callers.
+    public func respond(_ outcome: AuthenticationOutcome) {
+        let waiting = state.withLock { state in
+            state.outcome = outcome
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for continuation in waiting { continuation.resume(returning: outcome) }
+    }
+
+    /// Suspends until `respond(_:)` is called.
+    public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        await withCheckedContinuation { continuation in
+            let outcome = state.withLock { state in
+                if state.outcome == nil { state.waiting.append(continuation) }
+                return state.outcome
+            }
+            if let outcome { continuation.resume(returning: outcome) }
+        }
+    }
+}
+
+extension AccountStatus {
+    /// Whether the account is valid.
+    public var isGood: Bool { if case .good = self { true } else { false } }
 }

@@ -1,5 +1,6 @@
 /// Strings, numbers and literal names.
 extension JSONReader {
+    /// Whether the byte is an ASCII letter or digit.
     static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "z"),

@@ -20,7 +20,7 @@ struct BackendResponse: Sendable, Equatable {
         BackendResponse(status, contentType: "text/plain; charset=utf-8", body: body)
     }
 
-    /// Returns a response with Web API's error object, which is all that remote clients of a classic backend learn.
+    /// Returns a response with Web API's error object. Remote clients of a classic backend receive no other details.
     static func message(
         _ status: Int, _ message: String, detail: String? = nil, allow: String? = nil
     ) -> BackendResponse {

@@ -10,14 +10,14 @@ extension NotifyUsersAPI {
                 id = found.first?.id
                 for other in found.dropFirst() { try hub.delete(id: other.id) }
             }
-            if let id { return idAnswer(id, accept: request.accept) }
-            return idAnswer(try hub.reserveID(), accept: request.accept)
+            if let id { return idResponse(id, accept: request.accept) }
+            return idResponse(try hub.reserveID(), accept: request.accept)
         } catch {
             return serverError
         }
     }
 
-    private func idAnswer(_ id: String, accept: String?) -> BackendResponse {
+    private func idResponse(_ id: String, accept: String?) -> BackendResponse {
         guard flavor == .classic else { return .text(200, id) }
         guard AcceptHeader(accept ?? "").prefersXML else {
             return BackendResponse(
@@ -79,6 +79,6 @@ extension NotifyUsersAPI {
     }
 
     private func missingID(_ request: BackendRequest) -> BackendResponse {
-        flavor == .classic ? noAction(request, controller: "Register") : invalid(["id"])
+        flavor == .classic ? actionNotFound(request, controller: "Register") : invalid(["id"])
     }
 }

@@ -6,7 +6,7 @@ struct NotifyUsersAPI: Sendable {
     let hub: NotificationHub
 
     /// Processes one request.
-    func answer(to request: BackendRequest) -> BackendResponse {
+    func response(to request: BackendRequest) -> BackendResponse {
         let parts = request.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let query = FormFields(parts.count == 2 ? parts[1] : "")
         guard let route = BackendRoute(path: parts.first ?? "") else { return BackendResponse(404) }
@@ -85,5 +85,86 @@ struct NotifyUsersAPI: Sendable {
     func notFound(_ request: BackendRequest, detail: String) -> BackendResponse {
         let uri = "http://" + request.host + request.target
         return .message(404, "No HTTP resource was found that matches the request URI '\(uri)'.", detail: detail)
+    }
+}
+
+/// The responses of a flavour to a request that does not bind to the parameters of a call.
+extension NotifyUsersAPI {
+    /// Returns the 400 of the stricter flavours for missing parameters.
+    func invalid(_ names: [String]) -> BackendResponse {
+        guard flavor == .core else {
+            return .text(400, "Missing: " + names.joined(separator: ", ") + ".")
+        }
+        let errors = names.map { ($0, "The \($0) field is required.") }
+        return .problem(
+            400,
+            "One or more validation errors occurred.",
+            errors: Dictionary(errors) { first, _ in first }
+        )
+    }
+
+    /// The response to a body that cannot be parsed. `classic` continues with null and fails because of it.
+    var unreadableBody: BackendResponse {
+        switch flavor {
+        case .classic: serverError
+        case .core:
+            .problem(
+                400,
+                "One or more validation errors occurred.",
+                errors: ["$": "The JSON value could not be converted."]
+            )
+        case .net6: .text(400, "The body is not valid JSON.")
+        }
+    }
+
+    /// Returns the response to a media type that the framework does not support.
+    func unsupportedMediaType(_ request: BackendRequest) -> BackendResponse {
+        switch flavor {
+        case .classic:
+            let type = MediaType(request.contentType ?? "application/octet-stream").essence
+            return .message(415, "The request entity's media type '\(type)' is not supported for this resource.")
+        case .core: return .problem(415, "Unsupported Media Type")
+        case .net6: return BackendResponse(415)
+        }
+    }
+
+    /// Returns Web API's 404 for a request that lacks a parameter of every action.
+    func actionNotFound(_ request: BackendRequest, controller: String) -> BackendResponse {
+        notFound(request, detail: "No action was found on the controller '\(controller)' that matches the request.")
+    }
+}
+
+/// `POST /api/notifications`.
+extension NotifyUsersAPI {
+    /// Sends `From <user>: <message>` to every registration with one of the tags `username:<to_tag>` and `from:<user>`.
+    /// Both values are inserted into the hub's tag expression without escaping.
+    func send(_ request: BackendRequest, _ query: FormFields, user: String) -> BackendResponse {
+        let (pnsValue, recipient) = (query.first("pns"), query.first("to_tag"))
+        if flavor == .classic, pnsValue == nil || recipient == nil {
+            return actionNotFound(request, controller: "Notifications")
+        }
+        let message: String
+        switch BodyReader(flavor: flavor).message(request.body, contentType: request.contentType) {
+        case .model(let text): message = text
+        case .unsupportedMediaType where flavor != .classic || !request.body.isEmpty:
+            return unsupportedMediaType(request)
+        case .unreadable where flavor != .classic: return unreadableBody
+        // A classic backend continues with null, which becomes an empty notification.
+        case .unreadable, .unsupportedMediaType: message = ""
+        }
+        if flavor != .classic {
+            let missing = [("pns", pnsValue), ("to_tag", recipient)].filter { $0.1?.isEmpty != false }.map(\.0)
+            if !missing.isEmpty { return invalid(missing) }
+        }
+        guard let pnsValue, let recipient, !pnsValue.isEmpty else { return serverError }
+        guard let pns = flavor.pns(pnsValue),
+            let payload = PayloadTemplate.payload(pns: pns, user: user, message: message)
+        else { return BackendResponse(500) }
+        do throws(HubFailure) {
+            try hub.send(payload, pns: pns, to: "username:" + recipient + "||" + "from:" + user)
+            return BackendResponse(200)
+        } catch {
+            return serverError
+        }
     }
 }

@@ -125,3 +125,14 @@ public enum EmbeddedBackendError: Error, Equatable, CustomStringConvertible {
         }
     }
 }
+
+extension SocketAddress {
+    /// Whether the address is 127.0.0.0/8 or ::1.
+    var isLoopback: Bool {
+        switch self {
+        case .v4: ipAddress?.hasPrefix("127.") == true
+        case .v6: ipAddress == "::1"
+        case .unixDomainSocket: false
+        }
+    }
+}

@@ -1,4 +1,6 @@
 import Hummingbird
+import NIOCore
+import ServiceLifecycle
 
 /// Endpoints for inspecting the hub, which a real backend does not have: `GET /registrations`, `GET /inbox/{handle}`
 /// and `GET /inbox?handle=…`. The latter two are also available as event streams.
@@ -45,5 +47,46 @@ struct InspectionEndpoints: Sendable {
         guard path.hasPrefix("/inbox/"), path.count > 7 else { return nil }
         // A handle may contain slashes, escaped or not.
         return .inbox(handle: FormFields.decoded(path.dropFirst(7), plusIsSpace: false))
+    }
+}
+
+/// A live inbox as server-sent events: `event: notification`, the sequence number as `id`, one line of JSON as `data`.
+enum InboxEventStream {
+    /// Returns a body that writes events until the client disconnects, the reader falls behind, or the server shuts
+    /// down.
+    static func body(of events: AsyncStream<InboxEvent>) -> ResponseBody {
+        ResponseBody { writer in
+            // Opens the stream at the client before the first event.
+            try await writer.write(ByteBuffer(string: ": inbox\n\n"))
+            for await event in events.cancelOnGracefulShutdown() {
+                try await writer.write(ByteBuffer(string: text(of: event)))
+            }
+            try await writer.finish(nil)
+        }
+    }
+
+    /// Returns the text of one event (HTML standard, server-sent events: a comment begins with a colon).
+    static func text(of event: InboxEvent) -> String {
+        switch event {
+        case .heartbeat: ": heartbeat\n\n"
+        case .delivered(let notification):
+            "event: notification\nid: \(notification.sequence)\ndata: \(InspectionJSON.text(notification))\n\n"
+        }
+    }
+}
+
+/// A service that sends a heartbeat to all live inboxes at a fixed interval.
+struct InboxHeartbeat: Service {
+    static let interval = Duration.seconds(15)
+
+    let hub: NotificationHub
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                try await Task.sleep(for: Self.interval)
+                hub.sendHeartbeats()
+            }
+        }
     }
 }

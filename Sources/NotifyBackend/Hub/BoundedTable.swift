@@ -3,8 +3,8 @@
 /// Setting an existing key keeps its position. All operations take amortized O(1) time; removed keys leave gaps in the
 /// order, which are compacted when they make up half of it.
 ///
-/// GatewayCore has a similar type, `BoundedMap`. This module does not use it, because the backend imports nothing of the
-/// gateway, and because a registration that is updated keeps its position in the list.
+/// GatewayCore has a similar type, `BoundedMap`. This module does not use it, because the backend imports nothing of
+/// the gateway, and because a registration that is updated keeps its position in the list.
 struct BoundedTable<Value> {
     private struct Entry {
         var value: Value
@@ -55,12 +55,14 @@ struct BoundedTable<Value> {
         change(&entries.values[index].value)
     }
 
+    /// Removes the entry of the key and returns its value; nil if it is absent.
     mutating func remove(_ key: String) -> Value? {
         let removed = entries.removeValue(forKey: key)?.value
         compact()
         return removed
     }
 
+    /// Removes and returns the oldest entry; nil if the table is empty.
     mutating func removeOldest() -> (key: String, value: Value)? {
         while firstInOrder < order.count {
             let place = order[firstInOrder]

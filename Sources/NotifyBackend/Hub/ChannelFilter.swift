@@ -1,11 +1,13 @@
 /// The OData filter `channeluri eq '<handle>'` by which backends look up a handle.
 ///
-/// The backend pastes the handle without escaping, so a handle with `'` can change the filter and find registrations of
-/// others. This parser supports the syntax needed for that: comparisons of `channeluri` with quoted texts, combined
+/// The backend inserts the handle without escaping, so a handle with `'` can change the filter and find registrations
+/// of others. This parser supports the syntax needed for that: comparisons of `channeluri` with quoted texts, combined
 /// with `and` and `or` (`and` binds tighter).
 struct ChannelFilter: Equatable {
+    /// The comparison operators of OData.
     enum Comparison: String { case eq, ne, gt, ge, lt, le }
 
+    /// A comparison of `channeluri` with a quoted text.
     struct Term: Equatable {
         let comparison: Comparison
         let text: String
@@ -27,7 +29,7 @@ struct ChannelFilter: Equatable {
 
     /// Builds the filter for a handle like a backend, and parses it like the hub.
     ///
-    /// Throws ``HubFailure/badRequest`` if the pasted handle made it malformed.
+    /// Throws ``HubFailure/badRequest`` if the inserted handle makes it malformed.
     init(pasting handle: String) throws(HubFailure) {
         var words = FilterWords(text: "channeluri eq '" + handle + "'")
         var alternatives: [[Term]] = [[]]
@@ -64,5 +66,54 @@ struct ChannelFilter: Equatable {
                 }
             }
         }
+    }
+}
+
+/// A tokenizer that splits a filter into words and quoted texts.
+struct FilterWords {
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(text: String) {
+        bytes = Array(text.utf8)
+    }
+
+    /// Whether only spaces remain.
+    var isAtEnd: Bool { bytes[position...].allSatisfy { $0 == UInt8(ascii: " ") } }
+
+    /// Returns the next run of letters; nil if there is none at this position.
+    mutating func nextWord() -> String? {
+        skipSpaces()
+        let word = bytes[position...].prefix { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+        }
+        position += word.count
+        return word.isEmpty ? nil : String(decoding: word, as: UTF8.self)
+    }
+
+    /// Returns the next text in single quotes, in which `''` stands for one quote; nil if there is none or it is not
+    /// closed.
+    mutating func nextQuotedText() -> String? {
+        skipSpaces()
+        let quote = UInt8(ascii: "'")
+        guard position < bytes.count, bytes[position] == quote else { return nil }
+        position += 1
+        var text: [UInt8] = []
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += 1
+            if byte == quote {
+                guard position < bytes.count, bytes[position] == quote else {
+                    return String(decoding: text, as: UTF8.self)
+                }
+                position += 1
+            }
+            text.append(byte)
+        }
+        return nil
+    }
+
+    private mutating func skipSpaces() {
+        while position < bytes.count, bytes[position] == UInt8(ascii: " ") { position += 1 }
     }
 }

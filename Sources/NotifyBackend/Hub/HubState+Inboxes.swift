@@ -1,4 +1,4 @@
-import Foundation
+public import struct Foundation.Date
 
 /// Delivery, inboxes and live streams.
 extension HubState {
@@ -21,7 +21,7 @@ extension HubState {
         var count = 0
         var overrun: [Stream] = []
         let named = Set(expression.tags)
-        for stored in meant(by: expression) where stored.service == service {
+        for stored in registrations(matching: expression) where stored.service == service {
             count += 1
             lastSequence += 1
             let notification = DeliveredNotification(
@@ -86,7 +86,7 @@ extension HubState {
     }
 
     /// Sends a heartbeat to all streams. Returns the streams whose buffer is full.
-    func beat() -> [Stream] {
+    func sendHeartbeats() -> [Stream] {
         subscribers.values.flatMap(\.values).filter { !$0.offer(.heartbeat) }
     }
 }
@@ -100,4 +100,27 @@ extension AsyncStream<InboxEvent>.Continuation {
         @unknown default: true
         }
     }
+}
+
+/// An event of a live inbox.
+enum InboxEvent: Sendable, Equatable {
+    case delivered(DeliveredNotification)
+    /// A sign of life without a notification.
+    case heartbeat
+}
+
+/// One notification that was delivered to a device.
+public struct DeliveredNotification: Sendable, Equatable {
+    /// The number of the delivery in the hub, from 1; also the event id in the live inbox.
+    public let sequence: UInt64
+    /// The time of delivery, by the hub's clock.
+    public let at: Date
+    /// The `pns` name of the send, in lower case.
+    public let pns: String
+    /// The registration that matched. A handle with two registrations is notified twice.
+    public let registration: String
+    /// The tags of the registration that the send's expression names, in the registration's order.
+    public let tagsMatched: [String]
+    /// The payload, exactly as the backend built it.
+    public let payload: String
 }

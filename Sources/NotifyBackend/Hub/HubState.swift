@@ -1,5 +1,6 @@
 /// The hub's state with its indexes, protected by the hub's lock.
 struct HubState {
+    /// A registration with its tags prepared for matching.
     struct Stored {
         let registration: Registration
         let service: PushService?
@@ -31,13 +32,15 @@ struct HubState {
         inboxes = BoundedTable(capacity: limits.inboxes)
     }
 
-    mutating func takeFault(_ fault: HubFault) -> Bool {
+    /// Uses up one injected fault of this kind. Returns false if none is left.
+    mutating func consumeFault(_ fault: HubFault) -> Bool {
         guard let left = faults[fault], left > 0 else { return false }
         faults[fault] = left == 1 ? nil : left - 1
         return true
     }
 
-    mutating func put(_ registration: Registration) {
+    /// Stores a registration, replaces one with the same id, and updates the indexes.
+    mutating func store(_ registration: Registration) {
         if let former = registrations[registration.id] { unindex(former) }
         let stored = Stored(
             registration: registration,
@@ -49,18 +52,21 @@ struct HubState {
         idsByHandle[registration.handle, default: []].insert(registration.id)
     }
 
+    /// Removes a registration. Returns false if there is none with this id.
     mutating func remove(_ id: String) -> Bool {
         guard let removed = registrations.remove(id) else { return false }
         unindex(removed)
         return true
     }
 
+    /// Removes the contents of the hub, as a deletion of the hub does.
     mutating func removeAll() {
         registrations = BoundedTable(capacity: limits.registrations)
         idsByTag = [:]
         idsByHandle = [:]
     }
 
+    /// Removes a registration and remembers its id as gone. Returns false if there is none with this id.
     mutating func expire(_ id: String) -> Bool {
         guard remove(id) else { return false }
         _ = gone.set((), for: id)
@@ -68,13 +74,13 @@ struct HubState {
     }
 
     /// Returns the registrations that match a filter, oldest first.
-    func found(by filter: ChannelFilter) -> [Registration] {
+    func registrations(matching filter: ChannelFilter) -> [Registration] {
         if let handle = filter.onlyHandle { return inOrder(idsByHandle[handle] ?? []).map(\.registration) }
         return registrations.elements.map(\.value.registration).filter { filter.matches($0.handle) }
     }
 
     /// Returns the registrations that match an expression, oldest first.
-    func meant(by expression: TagExpression) -> [Stored] {
+    func registrations(matching expression: TagExpression) -> [Stored] {
         guard expression.isAlternativesOnly else {
             return registrations.elements.map(\.value).filter { expression.matches($0.tagKeys) }
         }
@@ -95,5 +101,34 @@ struct HubState {
         let handle = stored.registration.handle
         idsByHandle[handle]?.remove(id)
         if idsByHandle[handle]?.isEmpty == true { idsByHandle[handle] = nil }
+    }
+}
+
+/// The limits of the in-memory hub. A full collection evicts its oldest element.
+public struct HubLimits: Sendable {
+    /// The maximum number of registrations.
+    public var registrations: Int
+    /// The maximum number of device inboxes.
+    public var inboxes: Int
+    /// The maximum number of notifications kept for one device.
+    public var notificationsPerInbox: Int
+    /// The maximum total size of the payloads in all inboxes, in bytes.
+    public var inboxBytes: Int
+    /// The maximum number of concurrent live inbox streams. Further ones are rejected.
+    public var subscribers: Int
+
+    /// Creates limits. Values below 1 become 1.
+    public init(
+        registrations: Int = 20_000,
+        inboxes: Int = 20_000,
+        notificationsPerInbox: Int = 100,
+        inboxBytes: Int = 64 << 20,
+        subscribers: Int = 64
+    ) {
+        self.registrations = max(1, registrations)
+        self.inboxes = max(1, inboxes)
+        self.notificationsPerInbox = max(1, notificationsPerInbox)
+        self.inboxBytes = max(1, inboxBytes)
+        self.subscribers = max(1, subscribers)
     }
 }

@@ -57,23 +57,23 @@ public final class NotificationHub: Sendable {
 
     /// Returns a new id without a registration. Ids have the form `7260336227650468927-4200236381151834034-1`.
     func reserveID() throws(HubFailure) -> String {
-        guard !takeFault(.reserveFails) else { throw .failed }
+        guard !consumeFault(.reserveFails) else { throw .failed }
         let (first, second, third) = (randomNumber() >> 1, randomNumber() >> 1, randomNumber() % 9 + 1)
         return "\(first)-\(second)-\(third)"
     }
 
     /// Returns the first `limit` registrations that match the handle's filter, oldest first.
     func registrations(foundBy handle: String, limit: Int) throws(HubFailure) -> [Registration] {
-        guard !takeFault(.lookUpFails) else { throw .failed }
+        guard !consumeFault(.lookUpFails) else { throw .failed }
         let filter = try ChannelFilter(pasting: handle)
-        return state.withLock { Array($0.found(by: filter).prefix(limit)) }
+        return state.withLock { Array($0.registrations(matching: filter).prefix(limit)) }
     }
 
     /// Registers a device under an id and replaces an existing registration. The id need not come from the hub.
     func upsert(id: String, platform: String, handle: String, tags: [String]) throws(HubFailure) {
-        if takeFault(.upsertBusy) { throw .busy }
-        if takeFault(.upsertGone) { throw .gone }
-        if takeFault(.upsertFails) { throw .failed }
+        if consumeFault(.upsertBusy) { throw .busy }
+        if consumeFault(.upsertGone) { throw .gone }
+        if consumeFault(.upsertFails) { throw .failed }
         guard case .registration(let id) = try HubAddress(id: id), id.utf8.count <= 256, handle.utf8.count <= 4096,
             !handle.isEmpty
         else { throw .badRequest }
@@ -86,7 +86,7 @@ public final class NotificationHub: Sendable {
         )
         let isGone = state.withLock { state in
             if state.gone[id] != nil { return true }
-            state.put(registration)
+            state.store(registration)
             return false
         }
         if isGone { throw .gone }
@@ -94,7 +94,7 @@ public final class NotificationHub: Sendable {
 
     /// Deletes the resource that an id addresses: a registration, or with `..` the contents of the hub.
     func delete(id: String) throws(HubFailure) {
-        if takeFault(.deleteFails) { throw .failed }
+        if consumeFault(.deleteFails) { throw .failed }
         let address = try HubAddress(id: id)
         let found = state.withLock { state in
             switch address {
@@ -112,7 +112,7 @@ public final class NotificationHub: Sendable {
     /// A payload over the service's limit is accepted and reaches nobody; the result is 0.
     @discardableResult
     func send(_ payload: String, pns: String, to expression: String) throws(HubFailure) -> Int {
-        if takeFault(.sendFails) { throw .failed }
+        if consumeFault(.sendFails) { throw .failed }
         guard let service = PushService(word: pns), payload.utf8.count <= 64 << 10 else { throw .badRequest }
         let expression = try TagExpression(parsing: expression)
         guard payload.utf8.count <= service.payloadLimit else { return 0 }
@@ -125,8 +125,8 @@ public final class NotificationHub: Sendable {
         return count
     }
 
-    private func takeFault(_ fault: HubFault) -> Bool {
-        state.withLock { $0.takeFault(fault) }
+    private func consumeFault(_ fault: HubFault) -> Bool {
+        state.withLock { $0.consumeFault(fault) }
     }
 }
 
@@ -148,7 +148,7 @@ extension NotificationHub {
 
     /// Sends a heartbeat to every live inbox, so that closed connections are detected.
     func sendHeartbeats() {
-        let overrun = state.withLock { $0.beat() }
+        let overrun = state.withLock { $0.sendHeartbeats() }
         for stream in overrun { stream.finish() }
     }
 
@@ -157,4 +157,39 @@ extension NotificationHub {
         let removed = state.withLock { $0.unsubscribe(id) }
         _ = removed
     }
+}
+
+/// The reason why a hub operation failed. Backends report little of it to their clients.
+enum HubFailure: Error, Equatable {
+    /// A malformed id, tag, filter or expression, or too many tags: the hub's 400.
+    case badRequest
+    /// The id is not registered: the hub's 404.
+    case notFound
+    /// The registration existed and is lost: the hub's 410.
+    case gone
+    /// The hub is throttling or restarting; a retry may succeed.
+    case busy
+    /// Any other permanent failure.
+    case failed
+}
+
+/// A failure that can be injected into the hub. Each injection affects one operation.
+///
+/// The raw value is the name in options and logs.
+public enum HubFault: String, CaseIterable, Sendable {
+    /// The next upsert fails permanently. `net6` responds with 200 although nothing is registered, the others with 500.
+    case upsertFails = "upsert-fails"
+    /// The next upsert fails because the hub is busy. `net6` responds with 503, the others with 500.
+    case upsertBusy = "upsert-busy"
+    /// The next upsert finds its registration lost. No backend responds with 410; it responds as to a permanent
+    /// failure.
+    case upsertGone = "upsert-gone"
+    /// The next reservation of an id fails: 500.
+    case reserveFails = "reserve-fails"
+    /// The next lookup of a handle fails: 500.
+    case lookUpFails = "look-up-fails"
+    /// The next delete fails and the registration stays: 500.
+    case deleteFails = "delete-fails"
+    /// The next send fails and delivers nothing: 500.
+    case sendFails = "send-fails"
 }

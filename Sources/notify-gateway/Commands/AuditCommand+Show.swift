@@ -26,7 +26,7 @@ extension AuditCommand {
             .init("count", "COUNT", absent: "1"),
         ]
         /// The members that the columns contain, and those that concern only the chain or the call.
-        private static let apart = columns.map(\.member) + ["prev", "hash", "call"]
+        private static let omittedMembers = columns.map(\.member) + ["prev", "hash", "call"]
 
         func run() async throws {
             let configuration = try file.load()
@@ -51,7 +51,7 @@ extension AuditCommand {
             var names: [String] = []
             var values: [String: [String]] = [:]
             for case .object(let members) in records {
-                for member in members where !apart.contains(member.name) {
+                for member in members where !omittedMembers.contains(member.name) {
                     let text = AuditPrinter.plain(member.value).printable
                     if values[member.name] == nil { names.append(member.name) }
                     if values[member.name]?.contains(text) != true { values[member.name, default: []].append(text) }

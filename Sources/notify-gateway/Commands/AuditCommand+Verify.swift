@@ -61,7 +61,8 @@ extension AuditCommand {
                 // There is no valid journal to compare the index with if the verification failed.
                 var index: IndexComparison?
                 if report.finding == nil {
-                    // While a gateway uses the index, SQLite shares memory with it through a file of the gateway's user.
+                    // While a gateway uses the index, SQLite shares memory with it through a file of the gateway's
+                    // user.
                     try StoresOwner(of: configuration).assumeForCommand()
                     index = Self.compareIndex(journal)
                 }

@@ -14,6 +14,7 @@ struct BansCommand: AsyncParsableCommand {
             """,
         subcommands: [List.self, Lift.self])
 
+    /// `bans list`: lists the login bans.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the login bans with their remaining seconds.",
@@ -36,6 +37,7 @@ struct BansCommand: AsyncParsableCommand {
         }
     }
 
+    /// `bans lift`: lifts login bans.
     struct Lift: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Lift the login bans of a user, of an address, or all.",

@@ -10,6 +10,7 @@ struct LedgerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ledger", abstract: "Back up the ledger.", subcommands: [Backup.self])
 
+    /// `ledger backup`: copies the ledger and its keys.
     struct Backup: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copy the ledger and its keys, with or without a running gateway.",

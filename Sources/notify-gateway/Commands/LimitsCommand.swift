@@ -32,6 +32,7 @@ struct LimitsCommand: AsyncParsableCommand {
         }
     }
 
+    /// `limits show`: lists the callers that limits slow down, or the status of selected keys.
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the callers that are slowed down, or the limits of a selection.",
@@ -58,6 +59,7 @@ struct LimitsCommand: AsyncParsableCommand {
         }
     }
 
+    /// `limits reset`: resets the counts of limits.
     struct Reset: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Reset the counts of limits.",

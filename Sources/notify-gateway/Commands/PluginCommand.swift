@@ -6,6 +6,7 @@ struct PluginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plugin", abstract: "Test your own authenticator.", subcommands: [Test.self])
 
+    /// `plugin test`: tests a process against the protocol of `external-process`.
     struct Test: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Test whether a process follows the protocol of external-process.",
@@ -20,11 +21,11 @@ struct PluginCommand: AsyncParsableCommand {
         @Argument(help: "The Unix socket that the process listens on.") var socket: String
 
         func run() async throws {
-            var unwritten: (any Error)?
+            var writeError: (any Error)?
             let isGood = await ExternalProcessConformance(socket: socket).run { result in
-                do { try Console.printResult(result.description) } catch { unwritten = error }
+                do { try Console.printResult(result.description) } catch { writeError = error }
             }
-            if let unwritten { throw unwritten }
+            if let writeError { throw writeError }
             if !isGood { throw CommandFailure.refused("The process does not follow the protocol.") }
         }
     }

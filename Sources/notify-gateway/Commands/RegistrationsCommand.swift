@@ -12,6 +12,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
         discussion: "Queries the running gateway. If none runs, uses its ledger.",
         subcommands: [List.self, Revoke.self, Import.self])
 
+    /// `registrations list`: lists the device registrations.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List registrations.",
@@ -36,6 +37,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
         }
     }
 
+    /// `registrations revoke`: deletes a registration at the backend.
     struct Revoke: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Delete a registration at the backend.",
@@ -57,6 +59,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
         }
     }
 
+    /// `registrations import`: imports the registrations from before the gateway.
     struct Import: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Import the hub's registrations from before the gateway.",

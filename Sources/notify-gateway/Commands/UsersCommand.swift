@@ -25,22 +25,25 @@ struct UsersCommand: AsyncParsableCommand {
         )
         var file: String?
 
+        /// Reads the users file. A problem of the file ends the command.
         func load() throws -> UsersFile {
             let path = try path()
-            return try refusing { () throws(ConfigurationError) in try UsersFile.load(path, names: names) }
+            return try reportingProblems { () throws(ConfigurationError) in try UsersFile.load(path, names: names) }
         }
 
         /// Changes the current file, including changes that other commands have made since it was loaded.
         func edit(_ path: String, _ change: (inout UsersFile) throws(ConfigurationError) -> Void) throws {
-            try refusing { () throws(ConfigurationError) in try UsersFile.edit(path, names: names, change) }
+            try reportingProblems { () throws(ConfigurationError) in try UsersFile.edit(path, names: names, change) }
         }
 
+        /// Returns the path of the option or, without it, of the configuration.
         func path() throws -> String { try file ?? configuration.settings(of: StaticUsersPlugin.self).file }
 
         /// The rules that make user names canonical.
         var names: NameRules { ConfigurationFile.names(in: configuration.config) }
     }
 
+    /// `users add`: adds a user, with a password from the terminal or a pipe.
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Add a user.", discussion: "Example: notify-gateway users add alice --group dispatch")
@@ -66,6 +69,7 @@ struct UsersCommand: AsyncParsableCommand {
         }
     }
 
+    /// `users list`: lists the users.
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "List the users, their groups, and whether they are disabled or expire.",
@@ -101,6 +105,7 @@ struct UsersCommand: AsyncParsableCommand {
         }
     }
 
+    /// `users remove`: removes a user.
     struct Remove: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Remove a user.", discussion: "Example: notify-gateway users remove alice")
@@ -126,6 +131,7 @@ struct UsersCommand: AsyncParsableCommand {
         }
     }
 
+    /// `users passwd`: changes the password of a user.
     struct Passwd: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Change the password of a user.", discussion: "Example: notify-gateway users passwd alice")
@@ -145,8 +151,8 @@ struct UsersCommand: AsyncParsableCommand {
     }
 }
 
-/// Runs `work` and converts its error to a failure of the command.
-private func refusing<Result>(_ work: () throws(ConfigurationError) -> Result) throws -> Result {
+/// Runs the work. Its problems become the message of the failed command.
+private func reportingProblems<Result>(_ work: () throws(ConfigurationError) -> Result) throws -> Result {
     do { return try work() } catch { throw CommandFailure.refused(error.description) }
 }
 

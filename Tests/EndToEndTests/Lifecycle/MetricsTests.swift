@@ -113,7 +113,7 @@ struct MetricsTests {
                     .replacing(/url: "[^"]*"/, with: "url: \"http://127.0.0.1:\(other)\"")
                 try gateway.directory.write(text, to: "gateway.yaml")
                 let control = ControlClient(path: "\(gateway.directory.path)/control.sock")
-                #expect(try await control.ask(ControlRequest("reload")) { _ in } == nil)
+                #expect(try await control.perform(ControlRequest("reload")) { _ in } == nil)
                 #expect(try await made() >= before)
                 try await send()
                 #expect(try await made() > before)

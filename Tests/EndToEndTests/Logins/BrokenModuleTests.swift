@@ -96,7 +96,7 @@ struct BrokenModuleTests {
             #expect(!areLeft())
         }
         #expect(status == 0)
-        #expect(stack.lastingProcesses() == 0)
+        #expect(stack.remainingProcesses() == 0)
     }
 
     /// Returns the open descriptors without the socket of each idle worker.

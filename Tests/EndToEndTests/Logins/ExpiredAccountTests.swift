@@ -46,7 +46,7 @@ struct ExpiredAccountTests {
                 // The gateway rechecks accounts each ten minutes and after a reload. Two rechecks must agree.
                 while hub.registrations().count > 1 {
                     let fault = try await ControlClient(path: directory.path + "/control.sock")
-                        .ask(ControlRequest("reload")) { _ in }
+                        .perform(ControlRequest("reload")) { _ in }
                     #expect(fault == nil)
                 }
                 #expect(hub.registrations().map(\.handle) == [handles[1]])

@@ -57,7 +57,7 @@ final class ScriptedAccountList: AccountList {
     private let state = Mutex<(hashes: [UserName: String], expiries: [UserName: WallTime])>(([:], [:]))
     private let groups = Mutex<[UserName: Set<GroupName>]>([:])
     private let closed = Mutex<Set<UserName>>([])
-    let timesAsked = Atomic(0)
+    let verificationCount = Atomic(0)
 
     func list(_ hashes: [UserName: String], expiries: [UserName: WallTime] = [:]) {
         state.withLock { $0 = (hashes, expiries) }
@@ -76,7 +76,7 @@ final class ScriptedAccountList: AccountList {
     }
 
     func accounts(at now: WallTime) -> AccountSnapshot {
-        timesAsked.add(1, ordering: .relaxed)
+        verificationCount.add(1, ordering: .relaxed)
         return state.withLock { state in
             let open = state.hashes.filter { state.expiries[$0.key].map { $0 > now } ?? true }
             return AccountSnapshot(

@@ -22,7 +22,7 @@ struct AccountMonitorTests {
         let (first, second) = (try await bench.login(AccountFixture.alice), try await bench.login(AccountFixture.bob))
         // Nothing has changed, so the monitor does not read the list.
         await bench.watch.compare()
-        #expect(bench.accounts.timesAsked.load(ordering: .relaxed) == 1)
+        #expect(bench.accounts.verificationCount.load(ordering: .relaxed) == 1)
         #expect(bench.journal.records.isEmpty)
 
         bench.accounts.list(
@@ -143,9 +143,9 @@ struct AccountMonitorTests {
         await bench.watch.compare()
         // The revocation is already effective in memory.
         #expect(bench.sessions.session(session) == nil)
-        let asked = bench.accounts.timesAsked.load(ordering: .relaxed)
+        let asked = bench.accounts.verificationCount.load(ordering: .relaxed)
         await bench.watch.compare()
-        #expect(bench.accounts.timesAsked.load(ordering: .relaxed) == asked + 1)
+        #expect(bench.accounts.verificationCount.load(ordering: .relaxed) == asked + 1)
     }
 
     @Test("The sweeper retries a failed deletion at growing intervals and sweeps a new one immediately")
@@ -160,7 +160,7 @@ struct AccountMonitorTests {
         func dueIDs(after seconds: Int) async -> [RegistrationID] {
             let now = start + .seconds(seconds)
             let due = await sweeper.due(by: &waits, now)
-            for id in due { waits.ended(id, isDone: id == ids[1], isClaimed: false, now) }
+            for id in due { waits.finish(id, isDone: id == ids[1], isClaimed: false, now) }
             return due
         }
         #expect(await dueIDs(after: 0) == ids)
@@ -197,10 +197,10 @@ struct AccountMonitorTests {
         // A call holds the first registration.
         let claim = try await ledger.begin(
             .delete(user: AccountFixture.alice, label: ids[0]), now: WallTime(seconds: 0))
-        waits.ended(ids[0], isDone: false, isClaimed: ledger.isClaimed(ids[0]), now)
-        waits.ended(ids[1], isDone: true, isClaimed: false, now)
+        waits.finish(ids[0], isDone: false, isClaimed: ledger.isClaimed(ids[0]), now)
+        waits.finish(ids[1], isDone: true, isClaimed: false, now)
         #expect(await sweeper.due(by: &waits, now) == [ids[1], ids[16]])
-        waits.ended(ids[1], isDone: true, isClaimed: false, now)
+        waits.finish(ids[1], isDone: true, isClaimed: false, now)
         Self.drop(claim)
         #expect(await sweeper.due(by: &waits, now) == [ids[0]])
     }

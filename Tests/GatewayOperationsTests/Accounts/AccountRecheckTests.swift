@@ -80,14 +80,14 @@ struct AccountRecheckTests {
             (.good(groups: [sales]), [sales]), (.unknown(.busy), [sales]), (.good(groups: [dispatch]), [dispatch]),
         ] {
             keeper.answer(status, for: "alice")
-            await review.review(&suspects)
+            await review.recheckAccounts(&suspects)
             #expect(bench.sessions.groups(behind: token, of: Bench.alice) == groups)
         }
         #expect(bench.journal.records.map(\.result) == ["groups-lost", "groups-lost"])
         #expect(bench.sessions.session(session) != nil)
         // Without a session and a device, no groups of the user are stored.
         _ = try await bench.sessions.end(session, of: Bench.alice)
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         #expect(
             bench.sessions.groups(
                 behind: TokenReference(id: "o", session: nil, issued: now, expires: now), of: Bench.alice) == nil)
@@ -145,11 +145,11 @@ struct AccountRecheckTests {
         let (status, gone) = (try await bench.login(Bench.alice), try await bench.login(Bench.bob))
         var suspects: Set<Account> = []
         keeper.answer(.unknown(.busy), for: "alice", "bob")
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         #expect(bench.sessions.allSessions.count == 2)
         keeper.answer(.good(groups: []), for: "alice")
         keeper.answer(.ended(.disabled), for: "bob")
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         #expect(bench.sessions.session(status) != nil)
         #expect(bench.sessions.session(gone) == nil)
         #expect(revoked == [Bench.bob])
@@ -164,7 +164,7 @@ struct AccountRecheckTests {
         let device = try await register(1, Bench.alice)
         chain.value = AuthenticatorChain([])
         var suspects: Set<Account> = []
-        for _ in 0..<2 { await review.review(&suspects) }
+        for _ in 0..<2 { await review.recheckAccounts(&suspects) }
         #expect(bench.sessions.allSessions.isEmpty)
         #expect(revoked.count == 31)
         #expect(try await bench.ledger.registrations(of: Bench.alice).map(\.id) == [device])
@@ -177,17 +177,17 @@ struct AccountRecheckTests {
         let bobs = try await register(2, Bench.bob)
         var suspects: Set<Account> = []
         keeper.answer(.ended(.expired), for: "bob")
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         keeper.answer(.unknown(.timedOut), for: "bob")
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         keeper.answer(.ended(.expired), for: "bob")
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         #expect(try await pendingDeletion().isEmpty)
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         #expect(try await pendingDeletion() == [bobs])
         #expect(revoked == [Bench.bob])
         #expect(bench.journal.records.map(\.result) == ["account-ended"])
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         #expect(revoked.count == 1)
     }
 
@@ -200,7 +200,7 @@ struct AccountRecheckTests {
         keeper.answer(.ended(.disabled), for: "alice")
         keeper.answer(.ended(.expired), for: "bob")
         var suspects: Set<Account> = []
-        for _ in 0..<3 { await review.review(&suspects) }
+        for _ in 0..<3 { await review.recheckAccounts(&suspects) }
         #expect(try await pendingDeletion().isEmpty)
         #expect(bench.sessions.allSessions.isEmpty)
     }
@@ -211,7 +211,7 @@ struct AccountRecheckTests {
         for last in [AccountStatus.ended(.disabled), .unknown(.busy), .good(groups: [])] {
             keeper.answer([.ended(.expired), .ended(.expired), last], for: "bob")
             var suspects: Set<Account> = []
-            for _ in 0..<2 { await review.review(&suspects) }
+            for _ in 0..<2 { await review.recheckAccounts(&suspects) }
         }
         #expect(try await pendingDeletion().isEmpty)
         #expect(revoked.isEmpty)
@@ -223,7 +223,7 @@ struct AccountRecheckTests {
         keeper.answer(.ended(.expired), for: "bob")
         try bench.ledger.close()
         var suspects: Set<Account> = []
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         #expect(bench.sessions.session(session) == nil)
         #expect(bench.journal.records.map(\.facts?.session) == [session])
     }
@@ -236,10 +236,10 @@ struct AccountRecheckTests {
         let device = try await register(1, Bench.bob, login: nil)
         keeper.answer(.ended(.wrong), for: "bob")
         var suspects: Set<Account> = []
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         #expect(bench.sessions.allSessions.isEmpty)
         #expect(try await pendingDeletion().isEmpty)
-        await review.review(&suspects)
+        await review.recheckAccounts(&suspects)
         #expect(try await pendingDeletion() == [device])
     }
 
@@ -251,13 +251,13 @@ struct AccountRecheckTests {
             keeper.answer(.ended(.wrong), for: user.text)
         }
         var suspects: Set<Account> = []
-        for _ in 0..<3 { await review.review(&suspects) }
+        for _ in 0..<3 { await review.recheckAccounts(&suspects) }
         #expect(revoked.isEmpty)
         #expect(bench.sessions.allSessions.count == 6)
         // The directory has recovered, and two accounts have ended.
         for user in users { keeper.answer(.good(groups: []), for: user.text) }
         keeper.answer(.ended(.wrong), for: "user-0", "user-1")
-        for _ in 0..<2 { await review.review(&suspects) }
+        for _ in 0..<2 { await review.recheckAccounts(&suspects) }
         #expect(Set(revoked) == [users[0], users[1]])
     }
 
@@ -271,7 +271,7 @@ struct AccountRecheckTests {
         let device = try await register(20, Bench.bob)
         keeper.answer(.ended(.expired), for: "bob")
         var suspects: Set<Account> = []
-        for _ in 0..<2 { await review.review(&suspects) }
+        for _ in 0..<2 { await review.recheckAccounts(&suspects) }
         #expect(try await pendingDeletion() == [device])
         #expect(revoked == [Bench.bob])
     }

@@ -89,7 +89,7 @@ struct BanOperationsTests {
     @Test("A lift that cannot be recorded is not carried out")
     func unrecorded() async throws {
         try ban("alice", from: .v4(0xC000_0201))
-        journal.reject(JournalUnavailable("the disk is full"))
+        journal.fail(JournalUnavailable("the disk is full"))
         for arguments: [JSONValue.Member] in [
             [.init("user", .string("alice"))], [.init("address", .string("192.0.2.1"))], [.init("all", .bool(true))],
         ] {

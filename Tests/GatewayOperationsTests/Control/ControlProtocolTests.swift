@@ -56,7 +56,7 @@ struct ControlProtocolTests {
     func splits() {
         let bytes = Array("one\n\ntwo\r\nthree\nrest".utf8)
         for size in 1...bytes.count {
-            var reader = LineReader(longest: 5)
+            var reader = LineReader(maximumLength: 5)
             var lines: [LineReader.Line] = []
             for start in stride(from: 0, to: bytes.count, by: size) {
                 reader.append(bytes[start..<min(start + size, bytes.count)])
@@ -71,7 +71,7 @@ struct ControlProtocolTests {
         for text in ["123456", "123456\n", "1\n123456"] {
             let bytes = Array(text.utf8)
             for size in 1...bytes.count {
-                var reader = LineReader(longest: 5)
+                var reader = LineReader(maximumLength: 5)
                 var last: LineReader.Line?
                 for start in stride(from: 0, to: bytes.count, by: size) where last != .tooLong {
                     reader.append(bytes[start..<min(start + size, bytes.count)])

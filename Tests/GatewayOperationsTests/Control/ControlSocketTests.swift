@@ -45,7 +45,7 @@ struct ControlSocketTests {
 
     private func items(_ request: ControlRequest) async throws -> [JSONValue] {
         var items: [JSONValue] = []
-        let fault = try await ControlClient(path: path).ask(request) { items.append($0) }
+        let fault = try await ControlClient(path: path).perform(request) { items.append($0) }
         #expect(fault == nil)
         return items
     }
@@ -112,16 +112,16 @@ struct ControlSocketTests {
         var settings = ControlSettings()
         settings.connections = 1
         try await serving([held, Echo()], settings: settings) { () async throws in
-            async let first = ControlClient(path: path).ask(ControlRequest("held")) { _ in }
+            async let first = ControlClient(path: path).perform(ControlRequest("held")) { _ in }
             await held.begun.wait()
             let busy = ControlError.unavailable("Too many commands are in progress.")
             for _ in 0..<20 {
-                #expect(try await ControlClient(path: path).ask(ControlRequest("echo")) { _ in } == busy)
+                #expect(try await ControlClient(path: path).perform(ControlRequest("echo")) { _ in } == busy)
             }
             held.release.raise()
             #expect(try await first == nil)
-            var fault = try await ControlClient(path: path).ask(ControlRequest("echo")) { _ in }
-            while fault == busy { fault = try await ControlClient(path: path).ask(ControlRequest("echo")) { _ in } }
+            var fault = try await ControlClient(path: path).perform(ControlRequest("echo")) { _ in }
+            while fault == busy { fault = try await ControlClient(path: path).perform(ControlRequest("echo")) { _ in } }
             #expect(fault == nil)
         }
     }
@@ -173,7 +173,9 @@ struct ControlSocketTests {
         try await serving([ticks, Echo()]) { () async throws in
             struct Enough: Error {}
             await #expect(throws: Enough.self) {
-                try await ControlClient(path: path).ask(ControlRequest("ticks"), isStream: true) { _ in throw Enough() }
+                try await ControlClient(path: path).perform(ControlRequest("ticks"), isStream: true) { _ in
+                    throw Enough()
+                }
             }
             await ticks.cancelled.wait()
             #expect(try await items(ControlRequest("echo")).count == 1)
@@ -185,8 +187,10 @@ struct ControlSocketTests {
         let (ticks, held) = (Ticks(), Held())
         let server = try await open([ticks, held])
         let began = Signal()
-        async let stream = ControlClient(path: path).ask(ControlRequest("ticks"), isStream: true) { _ in began.raise() }
-        async let answer = ControlClient(path: path).ask(ControlRequest("held")) { _ in }
+        async let stream = ControlClient(path: path).perform(ControlRequest("ticks"), isStream: true) { _ in
+            began.raise()
+        }
+        async let answer = ControlClient(path: path).perform(ControlRequest("held")) { _ in }
         await began.wait()
         await held.begun.wait()
         async let stopped: Void = server.stop()
@@ -202,10 +206,10 @@ struct ControlSocketTests {
         var settings = ControlSettings()
         settings.stop = .milliseconds(20)
         let server = try await open([held], settings: settings)
-        let answer = Task { [path] in try await ControlClient(path: path).ask(ControlRequest("held")) { _ in } }
+        let answer = Task { [path] in try await ControlClient(path: path).perform(ControlRequest("held")) { _ in } }
         await held.begun.wait()
         await server.stop()
-        await #expect(throws: ControlClientError.brokenOff) { try await answer.value }
+        await #expect(throws: ControlClientError.incompleteResponse) { try await answer.value }
         held.release.raise()
     }
 
@@ -213,7 +217,7 @@ struct ControlSocketTests {
     func clientFaults() async throws {
         let request = ControlRequest("held")
         func ask(_ path: String, patience: TimeAmount = .seconds(60)) async throws {
-            _ = try await ControlClient(path: path, patience: patience).ask(request) { _ in }
+            _ = try await ControlClient(path: path, patience: patience).perform(request) { _ in }
         }
         await #expect(throws: ControlClientError.noGateway(path: path)) { try await ask(path) }
         try files.write("", to: "file")
@@ -222,11 +226,11 @@ struct ControlSocketTests {
         }
         let held = Held()
         try await serving([held]) { () async throws in
-            await #expect(throws: ControlClientError.silent) { try await ask(path, patience: .milliseconds(20)) }
+            await #expect(throws: ControlClientError.timedOut) { try await ask(path, patience: .milliseconds(20)) }
             held.release.raise()
             let long = ControlRequest("held", [.init("x", .string(String(repeating: "x", count: 20_000)))])
             await #expect(throws: ControlClientError.tooLong) {
-                try await ControlClient(path: path).ask(long) { _ in }
+                try await ControlClient(path: path).perform(long) { _ in }
             }
         }
         for nonsense in ["", "{}\n", "{\"end\":\"perhaps\"}\n", "{\"item\":1}\n", "{\"end\":\"done\"}"] {
@@ -236,7 +240,7 @@ struct ControlSocketTests {
                     return child.eventLoop.makeSucceededVoidFuture()
                 }
                 .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
-            await #expect(throws: ControlClientError.brokenOff, "\(nonsense)") { try await ask(path) }
+            await #expect(throws: ControlClientError.incompleteResponse, "\(nonsense)") { try await ask(path) }
             try await channel.close()
         }
     }

@@ -115,7 +115,7 @@ struct LimitOperationsTests {
             return
         }
         #expect(journal.records.isEmpty)
-        journal.reject(JournalUnavailable("disk full"))
+        journal.fail(JournalUnavailable("disk full"))
         guard case .failed(let fault) = await ask("limits reset", all: true).end else {
             Issue.record("the reset succeeded without a record")
             return

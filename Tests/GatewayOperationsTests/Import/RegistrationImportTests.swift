@@ -6,10 +6,10 @@ import Testing
 @testable import GatewayOperations
 
 @Suite("Validation of an export") struct RegistrationImportTests {
-    private let judge = ExportValidator(names: NameRules(suffixes: ["@example.com"]), handles: HandleRules())
+    private let validator = ExportValidator(names: NameRules(suffixes: ["@example.com"]), handles: HandleRules())
 
     private func judged(_ lines: [String]) -> [RegistrationImport.Line] {
-        RegistrationImport(Data(lines.joined(separator: "\n").utf8), judge: judge).lines
+        RegistrationImport(Data(lines.joined(separator: "\n").utf8), validator: validator).lines
     }
 
     private static func token(_ number: Int) -> String {
@@ -32,7 +32,7 @@ import Testing
     func tags(tags: String, reason: String?) throws {
         let line = try #require(judged([ExportLine.apple("1-2-3", Self.token(1), tags: tags)]).first)
         #expect(line.reason == reason)
-        if reason == nil { #expect(line.assessment == .sound(try #require(UserName(canonical: "alice")))) }
+        if reason == nil { #expect(line.assessment == .valid(try #require(UserName(canonical: "alice")))) }
         // The gateway can delete each of these registrations.
         #expect(line.entry?.id.text == "1-2-3")
     }
@@ -70,7 +70,7 @@ import Testing
     @Test("The import accepts both kinds of line ends")
     func lineEnds() {
         let text = ExportLine.apple("1-2-3", Self.token(1), tags: "username:alice") + "\r\n\r\n"
-        let lines = RegistrationImport(Data(text.utf8), judge: judge).lines
+        let lines = RegistrationImport(Data(text.utf8), validator: validator).lines
         #expect(lines.count == 1 && lines.first?.reason == nil)
     }
 }

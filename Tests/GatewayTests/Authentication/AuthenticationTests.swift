@@ -101,7 +101,7 @@ import Testing
                 .insecureTransport,
                 for: ReceivedRequest("GET /auth/whoami", authorization: field, allowsCredentials: false))
         }
-        #expect(authenticator.timesAsked == 0)
+        #expect(authenticator.verificationCount == 0)
     }
 
     @Test("The first authenticator that recognizes a credential decides")
@@ -111,12 +111,12 @@ import Testing
             TestGateway { $0.authenticators = chain(ScriptedAuthenticator(always: first), last) }
         }
         #expect(await gateway(.notMine).serve(Sample.whoami).status == 200)
-        #expect(last.timesAsked == 1)
+        #expect(last.verificationCount == 1)
         await gateway(.rejected(.disabled)).expect(.credentialsRejected, for: Sample.whoami)
         await gateway(.rejected(.unmapped)).expect(.identityUnmapped, for: Sample.whoami)
         let response = await gateway(.unavailable(.failed)).expect(.authenticatorUnavailable, for: Sample.whoami)
         #expect(response.values("Retry-After") == ["5"])
-        #expect(last.timesAsked == 1)
+        #expect(last.verificationCount == 1)
         let nobodys = TestGateway { $0.authenticators = chain(ScriptedAuthenticator(always: .notMine)) }
         await nobodys.expect(.credentialsRejected, for: Sample.whoami)
         // The challenges list only schemes that an authenticator takes, and only its authenticators are queried.

@@ -102,7 +102,7 @@ struct ClientDisconnectTests {
         let clientDisconnect = ClientDisconnect()
         clientDisconnect.announce()
         #expect(await gateway.serve(request(clientDisconnect, .login("alice", "good"))).code == .requestTimeout)
-        #expect(counting.timesAsked == 0)
+        #expect(counting.verificationCount == 0)
     }
 
     @Test("A recorded call completes after a disconnect, with its outcome")

@@ -13,8 +13,10 @@ final class CountingAuthenticator: Authenticator {
     init(_ good: [String: String]) { self.good = Mutex(good) }
 
     /// The number of queries for this user with this password.
-    func timesAsked(_ user: String, _ password: String) -> Int { asked.withLock { $0["\(user):\(password)"] ?? 0 } }
-    var timesAsked: Int { asked.withLock { $0.values.reduce(0, +) } }
+    func verificationCount(_ user: String, _ password: String) -> Int {
+        asked.withLock { $0["\(user):\(password)"] ?? 0 }
+    }
+    var verificationCount: Int { asked.withLock { $0.values.reduce(0, +) } }
     /// The highest number of queries for one pair of user and password.
     var mostOften: Int { asked.withLock { $0.values.max() ?? 0 } }
 

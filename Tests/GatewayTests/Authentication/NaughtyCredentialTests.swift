@@ -70,7 +70,7 @@ struct NaughtyCredentialTests {
             let response = await gateway.serve(whoami(field))
             #expect([400, 401].contains(response.status), "\(field)")
         }
-        #expect(authenticator.timesAsked == 0)
+        #expect(authenticator.verificationCount == 0)
         // This user name is short enough to be processed, and longer than any canonical name.
         #expect(await gateway.login(String(repeating: "a", count: 8000), "x") == 401)
     }

@@ -135,7 +135,7 @@ private struct World {
         self.isLossy = isLossy
         ledger = ScriptedLedger(timeline: timeline) { Self.decision(on: $0, seed: seed) }
         backend = ScriptedBackend(timeline: timeline) { request in
-            isLossy && request.method != "POST" ? .status(500) : await ScriptedBackend.isContent(request)
+            isLossy && request.method != "POST" ? .status(500) : await ScriptedBackend.alwaysSucceeds(request)
         }
         var rules = TestGateway.rules(profile, clock: clock)
         rules.policy.send = [

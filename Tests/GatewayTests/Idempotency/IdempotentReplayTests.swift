@@ -60,7 +60,7 @@ struct IdempotentReplayTests {
         let gate = Gate()
         let gateway = TestGateway(answering: { request in
             await gate.wait()
-            return await ScriptedBackend.isContent(request)
+            return await ScriptedBackend.alwaysSucceeds(request)
         })
         async let first = gateway.serve(send())
         await gate.arrived()
@@ -124,9 +124,9 @@ struct IdempotentReplayTests {
     @Test("A send that was rejected before it was forwarded is new the next time")
     func refused() async {
         let gateway = TestGateway()
-        gateway.journal.reject(JournalUnavailable("full"))
+        gateway.journal.fail(JournalUnavailable("full"))
         #expect(await gateway.serve(send()).code == .journalUnavailable)
-        gateway.journal.reject(nil)
+        gateway.journal.fail(nil)
         #expect(await gateway.serve(send(String(repeating: "x", count: 5000))).code == .payloadTooLarge)
         #expect(await gateway.serve(send()).status == 200)
         #expect(gateway.backend.requests.count == 1)

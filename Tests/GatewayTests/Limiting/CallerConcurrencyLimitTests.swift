@@ -62,7 +62,7 @@ struct CallerConcurrencyLimitTests {
             },
             answering: { request in
                 await held.wait()
-                return await ScriptedBackend.isContent(request)
+                return await ScriptedBackend.alwaysSucceeds(request)
             })
     }
 
@@ -126,9 +126,9 @@ struct CallerConcurrencyLimitTests {
             var wrong = send(as: "alice")
             wrong.authorization = .text("Bearer nobodys-token")
             #expect(await gateway.serve(wrong).code == .credentialsRejected)
-            gateway.journal.reject(JournalUnavailable("full"))
+            gateway.journal.fail(JournalUnavailable("full"))
             #expect(await gateway.serve(send(as: "alice")).code == .journalUnavailable)
-            gateway.journal.reject(nil)
+            gateway.journal.fail(nil)
             gateway.backend.queue(.status(500))
             #expect(await gateway.serve(send(as: "alice")).code == .backendFailed)
             var keyed = send(as: "alice")
@@ -149,7 +149,7 @@ struct CallerConcurrencyLimitTests {
             },
             answering: { request in
                 await held.wait()
-                return await ScriptedBackend.isContent(request)
+                return await ScriptedBackend.alwaysSucceeds(request)
             })
         async let first = gateway.serve(send(as: "alice"))
         await held.arrived(1)

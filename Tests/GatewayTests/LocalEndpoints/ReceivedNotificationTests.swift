@@ -22,7 +22,7 @@ struct ReceivedNotificationTests {
         "The caller's notifications are returned with sender, time and platform, without a backend request or a record")
     func answers() async throws {
         let gateway = TestGateway()
-        gateway.history.tell(try #require(UserName(canonical: "bob")), Self.notifications)
+        gateway.history.setNotifications(try #require(UserName(canonical: "bob")), Self.notifications)
         let response = await gateway.serve(Self.ask())
         #expect(response.status == 200)
         #expect(
@@ -32,15 +32,15 @@ struct ReceivedNotificationTests {
         #expect(response.values("Cache-Control") == ["no-store"])
         #expect(gateway.timeline.words.isEmpty)
         #expect(await gateway.serve(Self.ask(as: "eve")).text == #"{"notifications":[]}"#)
-        #expect(gateway.history.questions.map(\.user.text) == ["bob", "eve"])
-        #expect(gateway.history.questions.map(\.limit) == [100, 100])
+        #expect(gateway.history.queries.map(\.user.text) == ["bob", "eve"])
+        #expect(gateway.history.queries.map(\.limit) == [100, 100])
     }
 
     @Test("An invalid since or limit is rejected")
     func query() async throws {
         let gateway = TestGateway()
         #expect(await gateway.serve(Self.ask("?since=2026-11-18T11:06:40Z&limit=7")).status == 200)
-        let question = try #require(gateway.history.questions.first)
+        let question = try #require(gateway.history.queries.first)
         #expect(question.since == WallTime(seconds: 1_795_000_000))
         #expect(question.limit == 7)
         for bad in [
@@ -50,7 +50,7 @@ struct ReceivedNotificationTests {
         ] {
             #expect(await gateway.serve(Self.ask(bad)).code == .malformedRequest, "\(bad)")
         }
-        #expect(gateway.history.questions.count == 1)
+        #expect(gateway.history.queries.count == 1)
         #expect(await gateway.serve(ReceivedRequest("GET /auth/notifications-received")).code == .credentialsMissing)
     }
 
@@ -63,7 +63,7 @@ struct ReceivedNotificationTests {
         #expect(refused.values("Retry-After") == ["6"])
         #expect(await gateway.serve(Self.ask(as: "carol")).status == 200)
         gateway.clock.advance(by: .seconds(6))
-        gateway.history.reject(HistoryUnavailable("being read, s3ntinel"))
+        gateway.history.fail(HistoryUnavailable("being read, s3ntinel"))
         let unavailable = await gateway.serve(Self.ask())
         #expect(unavailable.code == .journalUnavailable)
         #expect(unavailable.values("Retry-After") == ["5"])

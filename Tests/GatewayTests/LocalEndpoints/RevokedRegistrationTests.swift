@@ -16,7 +16,7 @@ struct RevokedRegistrationTests {
             deciding: { _ in .own(Sample.other) },
             answering: { request in
                 sessions.withLock { $0 }?.revoke(alice)
-                return await ScriptedBackend.isContent(request)
+                return await ScriptedBackend.alwaysSucceeds(request)
             })
         sessions.withLock { $0 = bench.sessions }
         let response = await bench.gateway.serve(Sample.put())
@@ -41,7 +41,7 @@ struct RevokedRegistrationTests {
             deciding: { decide($0, end) },
             answering: { request in
                 response(request, end)
-                return await ScriptedBackend.isContent(request)
+                return await ScriptedBackend.alwaysSucceeds(request)
             })
         let login = await bench.call("POST /auth/token", as: "alice")
         let token = try #require(login.json?["access_token"]?.string)
@@ -116,7 +116,7 @@ struct RevokedRegistrationTests {
         #expect(await !broken.gateway.sweep(Sample.other, as: call))
         #expect(broken.ledger.changes == [.deleting(Sample.other)])
         let unrecorded = TokenFixture(deciding: { _ in .pendingDeletion(Sample.other, owner: bob, because: .givenUp) })
-        unrecorded.journal.reject(JournalUnavailable("full"))
+        unrecorded.journal.fail(JournalUnavailable("full"))
         #expect(await !unrecorded.gateway.sweep(Sample.other, as: call))
         #expect(unrecorded.backend.requests.isEmpty)
     }

@@ -51,7 +51,7 @@ struct SessionCallTests {
                 id: id, owner: owner, service: .apns, state: state, created: WallTime(seconds: 1_795_000_000),
                 lastSeen: WallTime(seconds: 1_795_000_060), ownershipTransfers: 2)
         }
-        bench.ledger.own([
+        bench.ledger.setOwned([
             registration(Sample.label, alice, .live), registration(Sample.other, alice, .deleting),
             registration(Sample.fresh, bob, .live),
         ])

@@ -108,17 +108,17 @@ struct TokenCallTests {
                 backend: ScriptedBackend()))
         #expect(await gateway.serve(ReceivedRequest("POST /auth/token", as: "alice")).status == 200)
         let renew = ReceivedRequest("POST /auth/token", authorization: .text("Bearer token-1"))
-        issuer.stand(.good(groups: [GroupName("sales")!]))
+        issuer.setStatus(.good(groups: [GroupName("sales")!]))
         #expect(await gateway.serve(renew).status == 200)
         let who = await gateway.serve(ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer token-2")))
         #expect(who.json?["groups"] == .array([.string("sales")]))
-        issuer.stand(.unknown(.busy))
+        issuer.setStatus(.unknown(.busy))
         #expect(await gateway.serve(renew).code == .authenticatorUnavailable)
-        issuer.stand(.ended(.disabled))
+        issuer.setStatus(.ended(.disabled))
         let refused = await gateway.serve(renew)
         #expect(refused.code == .credentialsRejected)
         #expect(!refused.values("WWW-Authenticate").isEmpty)
-        #expect(issuer.asked == Array(repeating: LoginName("alice"), count: 3))
+        #expect(issuer.queriedLogins == Array(repeating: LoginName("alice"), count: 3))
     }
 
     /// An issuer that also accepts the passwords of `TestGateway`.
@@ -196,9 +196,9 @@ struct TokenCallTests {
     @Test("A token that cannot be recorded or signed is not issued")
     func failures() async throws {
         let bench = TokenFixture()
-        bench.journal.reject(JournalUnavailable("full"))
+        bench.journal.fail(JournalUnavailable("full"))
         #expect(await bench.call("POST /auth/token", as: "alice").code == .journalUnavailable)
-        bench.journal.reject(nil)
+        bench.journal.fail(nil)
         bench.issuer.fail(TokenIssueError("no key", isTemporary: true))
         #expect(await bench.call("POST /auth/token", as: "alice").code == .internalError)
         #expect(bench.journal.records(.outcome).map(\.result) == ["not-issued"])

@@ -18,8 +18,9 @@ final class TokenFixture: Sendable {
     let gateway: Gateway
 
     init(
-        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.knowsNothing,
-        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend.isContent,
+        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.emptyLedgerDecision,
+        answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend
+            .alwaysSucceeds,
         adjust: (inout CompiledConfiguration) -> Void = { _ in }
     ) {
         journal = MemoryJournal(timeline: timeline)

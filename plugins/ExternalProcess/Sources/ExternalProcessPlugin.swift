@@ -41,7 +41,7 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
         let location = reader.node("socket")?.location ?? reader.location
         let socket = reader.required("socket").map(reader.absolute)
         if let socket, !SocketFile.isAddress(socket) {
-            reader.report("socket", "is longer than \(SocketFile.longestPath) bytes, or contains a NUL")
+            reader.report("socket", "is longer than \(SocketFile.maximumPathLength) bytes, or contains a NUL")
         }
         let delegation = DelegationSettings(reader)
         guard let socket, SocketFile.isAddress(socket) else { return nil }

@@ -27,11 +27,11 @@ enum SocketFile {
     }
 
     /// The size of `sun_path` in unix(7), less its terminating NUL.
-    static let longestPath = 107
+    static let maximumPathLength = 107
 
     /// Whether the path fits into a socket address.
     static func isAddress(_ path: String) -> Bool {
-        (1...longestPath).contains(path.utf8.count) && !path.utf8.contains(0)
+        (1...maximumPathLength).contains(path.utf8.count) && !path.utf8.contains(0)
     }
 
     /// Returns the problem of the socket at the path, if any. Reads the file system, so never call it on an event
@@ -44,6 +44,7 @@ enum SocketFile {
         return fault(mode: status.st_mode, owner: status.st_uid, ownUser: geteuid())
     }
 
+    /// Returns the problem of a socket with this mode and owner, if any.
     static func fault(mode: UInt32, owner: UInt32, ownUser: UInt32) -> Fault? {
         guard mode & S_IFMT == S_IFSOCK else { return .notASocket }
         guard owner == 0 || owner == ownUser else { return .foreign(owner: owner) }

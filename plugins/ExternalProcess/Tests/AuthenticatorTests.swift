@@ -137,7 +137,7 @@ struct AuthenticatorTests {
         let settings = ExternalProcessPlugin.Settings(
             socket: directory.socket, delegation: .init(timeout: .seconds(60)))
         let authenticator = try await ExternalProcessAuthenticator(
-            settings, context: .test(), backOff: Backoff(shortest: .nanoseconds(1), longest: .nanoseconds(1)))
+            settings, context: .test(), backOff: Backoff(initialDelay: .nanoseconds(1), maximumDelay: .nanoseconds(1)))
         #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
         for _ in 0..<3 {
             let process = try await ScriptedProcess.start(at: directory.socket, verdicts)

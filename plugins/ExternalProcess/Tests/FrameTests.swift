@@ -12,7 +12,7 @@ struct FrameTests {
     @Test("A frame is decoded wherever the bytes are split")
     func everyCut() throws {
         let texts = [#"{"a":1}"#, "{}", String(repeating: "x", count: 300)]
-        let bytes = texts.flatMap { Frame.around(Array($0.utf8)).readableBytesView }
+        let bytes = texts.flatMap { Frame.encode(Array($0.utf8)).readableBytesView }
         for cut in 0...bytes.count {
             let channel = EmbeddedChannel(handler: ByteToMessageHandler(FrameDecoder()))
             try channel.writeInbound(ByteBuffer(bytes: bytes[..<cut]))
@@ -27,8 +27,8 @@ struct FrameTests {
     @Test("The largest frame is accepted and one byte more is rejected")
     func bound() throws {
         let channel = EmbeddedChannel(handler: ByteToMessageHandler(FrameDecoder()))
-        try channel.writeInbound(Frame.around([UInt8](repeating: 0x20, count: Frame.longest)))
-        #expect(try channel.readInbound(as: ByteBuffer.self)?.readableBytes == Frame.longest)
+        try channel.writeInbound(Frame.encode([UInt8](repeating: 0x20, count: Frame.maximumLength)))
+        #expect(try channel.readInbound(as: ByteBuffer.self)?.readableBytes == Frame.maximumLength)
         #expect(throws: ProtocolError.frameLength(65_537)) {
             try channel.writeInbound(ByteBuffer(bytes: [0, 1, 0, 1]))
         }
@@ -60,7 +60,7 @@ struct FrameTests {
             return
         }
         let frame = request.frame(timeLeft: .seconds(5))
-        let object = try Frame.object(ByteBuffer(bytes: frame.readableBytesView.dropFirst(4)))
+        let object = try Frame.decodeObject(ByteBuffer(bytes: frame.readableBytesView.dropFirst(4)))
         #expect(object["user"]?.string?.unicodeScalars.elementsEqual(text.unicodeScalars) == true)
         #expect(object["password"]?.string?.unicodeScalars.elementsEqual(text.unicodeScalars) == true)
         #expect(object["id"]?.string == request.id)
@@ -71,10 +71,10 @@ struct FrameTests {
         let worst = String(repeating: "\u{1}", count: 1024)
         let password = try #require(
             Request(.password(user: LoginName(worst), password: Secret(worst.utf8)), peer: .documentation))
-        #expect(password.frame(timeLeft: .seconds(60)).readableBytes <= 4 + Frame.longest)
-        let token = [UInt8](repeating: 0x61, count: Request.longestToken)
+        #expect(password.frame(timeLeft: .seconds(60)).readableBytes <= 4 + Frame.maximumLength)
+        let token = [UInt8](repeating: 0x61, count: Request.maximumTokenLength)
         let bearer = try #require(Request(.bearer(token: Secret(token)), peer: .documentation))
-        #expect(bearer.frame(timeLeft: .seconds(60)).readableBytes <= 4 + Frame.longest)
+        #expect(bearer.frame(timeLeft: .seconds(60)).readableBytes <= 4 + Frame.maximumLength)
     }
 
     @Test("Request ids have one length and differ")

@@ -39,7 +39,7 @@ struct PythonExampleTests {
                 login: .init(user: "alice", password: Secret("correct horse".utf8)))
             var results: [ConformanceResult] = []
             let isGood = await run.run { results.append($0) }
-            #expect(results.filter { !$0.isGood }.map(\.description) == [])
+            #expect(results.filter { !$0.hasPassed }.map(\.description) == [])
             #expect(isGood)
             #expect(results.count > 30)
         }

@@ -28,7 +28,7 @@ struct ReadmeTests {
         let hello = try Hello(ByteBuffer(string: examples[2]))
         #expect(hello.name == "example")
         #expect(hello.takes == [.password])
-        let documented = try Frame.object(ByteBuffer(string: examples[3]))
+        let documented = try Frame.decodeObject(ByteBuffer(string: examples[3]))
         let id = try #require(documented["id"]?.string)
         let request = try #require(
             Request(

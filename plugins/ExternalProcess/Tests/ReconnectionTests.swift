@@ -11,7 +11,7 @@ struct ReconnectionTests {
 
     @Test("The delay doubles with each failure, up to a bound")
     func schedule() {
-        var backOff = Backoff(shortest: .milliseconds(100), longest: .milliseconds(500))
+        var backOff = Backoff(initialDelay: .milliseconds(100), maximumDelay: .milliseconds(500))
         #expect((0..<5).map { _ in backOff.next().nanoseconds / 1_000_000 } == [100, 200, 400, 500, 500])
         backOff.reset()
         #expect(backOff.next() == .milliseconds(100))

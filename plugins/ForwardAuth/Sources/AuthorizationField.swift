@@ -3,11 +3,11 @@ internal import GatewaySupport
 
 /// The value of the `Authorization` field, built from the credential. The client's own field is never forwarded.
 struct AuthorizationField {
-    /// The greatest length of a user name and of a password in bytes.
-    static let longestText = 1024
-    /// The greatest length of a token in bytes. It leaves room in the 16 KiB of header fields that most servers
+    /// The maximum length of a user name and of a password in bytes.
+    static let maximumTextLength = 1024
+    /// The maximum length of a token in bytes. It leaves room in the 16 KiB of header fields that most servers
     /// accept.
-    static let longestToken = 8192
+    static let maximumTokenLength = 8192
 
     /// `Basic …` (RFC 7617) or `Bearer …` (RFC 6750).
     let text: String
@@ -19,13 +19,14 @@ struct AuthorizationField {
         case .password(let login, let password):
             let user = Array(login.text.utf8)
             // The first colon ends the user name (RFC 7617, section 2).
-            guard (1...Self.longestText).contains(user.count), !user.contains(UInt8(ascii: ":")), !user.contains(0),
-                (1...Self.longestText).contains(password.count), password.withUnsafeBytes({ !$0.contains(0) })
+            guard (1...Self.maximumTextLength).contains(user.count), !user.contains(UInt8(ascii: ":")),
+                !user.contains(0),
+                (1...Self.maximumTextLength).contains(password.count), password.withUnsafeBytes({ !$0.contains(0) })
             else { return nil }
             let pair = password.withUnsafeBytes { Base64.encode(user + [UInt8(ascii: ":")] + $0, .standard) }
             text = "Basic " + String(decoding: pair, as: UTF8.self)
         case .bearer(let token):
-            guard (1...Self.longestToken).contains(token.count),
+            guard (1...Self.maximumTokenLength).contains(token.count),
                 token.withUnsafeBytes({ $0.allSatisfy(Self.isTokenByte) })
             else { return nil }
             text = "Bearer " + token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }

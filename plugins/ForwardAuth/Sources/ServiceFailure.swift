@@ -10,7 +10,7 @@ enum ServiceFailure {
     /// Returns the reason as a sentence without a full stop.
     static func reason(of error: any Error) -> String {
         switch error {
-        case is ResponseDelegate.BodyTooLong: "the response body exceeds \(ServiceResponse.longestBody) bytes"
+        case is ResponseDelegate.BodyTooLong: "the response body exceeds \(ServiceResponse.maximumBodySize) bytes"
         case is HTTPParserError: "the response is not valid HTTP"
         case let error as HTTPClientError: reason(of: error)
         case let error as IOError: reason(ofSystemCall: error.errnoCode)

@@ -86,7 +86,8 @@ extension HMACTokenAuthenticator: TokenIssuer {
         } catch {
             switch error {
             case .noKey, .failed: throw TokenIssueError("\(error)", isTemporary: true)
-            case .sessionOver, .lifetime, .outOfBounds, .tooLong: throw TokenIssueError("\(error)", isTemporary: false)
+            case .sessionOver, .lifetime, .keyNotAuthorized, .tooLong:
+                throw TokenIssueError("\(error)", isTemporary: false)
             }
         }
     }

@@ -7,13 +7,13 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
     public static let name: PluginName = "hmac-token"
     /// Bearer tokens.
     public static let takes: Set<CredentialKind> = [.bearer]
-    /// A token vouches for an account of another authenticator, which it was issued for.
+    /// A token is issued for an account of another authenticator, so this plug-in has no accounts of its own.
     public static let accountKnowledge = AccountStatusSupport.ofOthers
     /// The result depends on the token, the keys and the clock alone.
     public static let outcomeDependsOnPeer = false
 
-    /// The longest accepted lifetime of a token, whoever issued it.
-    public static let longestLifetime: Duration = .seconds(7 * 86_400)
+    /// The maximum accepted lifetime of a token, from any issuer.
+    public static let maximumLifetime: Duration = .seconds(7 * 86_400)
     /// The accepted difference between the issuer's clock and this one.
     public static let skew: Duration = .seconds(60)
 
@@ -53,7 +53,7 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
         let keys = reader.required("keys").map(reader.absolute)
         let issuer = text("issuer", in: reader)
         let audience = text("audience", in: reader)
-        let lifetime = reader.duration("lifetime", in: .seconds(1)...longestLifetime)
+        let lifetime = reader.duration("lifetime", in: .seconds(1)...maximumLifetime)
         let session = reader.duration("session", in: .seconds(60) ... .seconds(365 * 86_400))
         guard var settings = keys.map({ Settings(keys: $0) }) else { return nil }
         if let issuer { settings.issuer = issuer }

@@ -41,7 +41,7 @@ struct SessionTokenTests {
             for: Self.alice, groups: [GroupName("dispatch")!], in: Self.session, now: .test)
         #expect(issued.expires == Self.session.ends)
         let text = issued.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-        let (outcome, token) = await authenticator.judge(text)
+        let (outcome, token) = await authenticator.presentWithReference(text)
         #expect(outcome == identity("alice", groups: ["dispatch"]))
         #expect(
             token == TokenReference(id: issued.id, session: Self.session.id, issued: .test, expires: issued.expires))
@@ -68,7 +68,7 @@ struct SessionTokenTests {
         let revocations = Revocations()
         let authenticator = try await testAuthenticator(context(revocations))
         let token = Forge.token()
-        let (outcome, reference) = await authenticator.judge(token)
+        let (outcome, reference) = await authenticator.presentWithReference(token)
         #expect(outcome == identity("alice"))
         let known = try #require(reference)
         #expect(known.session == nil)
@@ -90,7 +90,7 @@ struct SessionTokenTests {
         let token = Forge.token(
             header: #"{"alg":"HS256","kid":"partner"}"#,
             claims: Forge.claims(["sub": "\"svc-1\"", "sid": "\"\(Self.session.id)\""]), key: bytes[3..<35])
-        let (outcome, reference) = await (try testAuthenticator()).judge(token)
+        let (outcome, reference) = await (try testAuthenticator()).presentWithReference(token)
         #expect(outcome == identity("svc-1"))
         #expect(reference?.session == nil)
         #expect(reference?.issued == WallTime(seconds: 1_795_244_400 - 60))

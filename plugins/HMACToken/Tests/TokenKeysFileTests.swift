@@ -98,7 +98,7 @@ struct TokenKeysFileTests {
         #expect(fresh.groups == [])
         #expect(again.keys[0].subjects == fresh.subjects)
         #expect(again.keys[0].secret.isEqual(to: fresh.secret))
-        #expect(again.keys[3].issues == false)
+        #expect(again.keys[3].mayIssueTokens == false)
         #expect(again.keys[3].notAfter == nil)
         #expect(again.keys[3].groups?.map(\.text).sorted() == ["x", "y"])
     }

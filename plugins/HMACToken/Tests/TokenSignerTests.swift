@@ -73,7 +73,9 @@ struct TokenSignerTests {
         let none = try signer("keys:\n" + key("a", ", issue: false") + key("b", ", not-after: 2026-11-21T07:00:00Z"))
         #expect(throws: TokenSigner.Fault.noKey) { try none.issue(subject: alice, now: WallTime.test) }
         let bound = try signer("keys:\n" + key("a", ", subjects: [\"svc-*\"]"))
-        #expect(throws: TokenSigner.Fault.outOfBounds(key: "a")) { try bound.issue(subject: alice, now: WallTime.test) }
+        #expect(throws: TokenSigner.Fault.keyNotAuthorized(key: "a")) {
+            try bound.issue(subject: alice, now: WallTime.test)
+        }
         let free = try signer("keys:\n" + key("a"))
         for lifetime: Duration in [.zero, .seconds(-1), .milliseconds(999), .seconds(7 * 86_400 + 1)] {
             #expect(throws: TokenSigner.Fault.lifetime) {

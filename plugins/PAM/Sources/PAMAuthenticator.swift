@@ -82,15 +82,15 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     private func outcome(
         of answer: WorkerResponse, to request: WorkerRequest, from user: UserName
     ) -> AuthenticationOutcome {
-        guard case .findings(let findings) = answer else {
+        guard case .workerResult(let workerResult) = answer else {
             if case .rejection(let rejection) = answer {
                 context.logger.error("PAM worker could not run the modules", metadata: ["reason": "\(rejection)"])
             }
             return .unavailable(.failed)
         }
-        switch PAMResult(findings, of: request.operation, minimumUID: settings.minimumUID) {
+        switch PAMResult(workerResult, of: request.operation, minimumUID: settings.minimumUID) {
         case .undecided:
-            let codes = [findings.authentication, findings.account].map { $0.map(\.description) ?? "-" }
+            let codes = [workerResult.authentication, workerResult.account].map { $0.map(\.description) ?? "-" }
             // Account checks come in large numbers and their caller counts the failures, so each one is logged at
             // debug level only.
             context.logger.log(

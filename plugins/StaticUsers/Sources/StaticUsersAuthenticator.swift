@@ -57,7 +57,7 @@ public final class StaticUsersAuthenticator: AccountList {
     /// Reads the users file again. If the file is valid, later logins use it. If not, the current users stay in force
     /// and the problems are returned.
     ///
-    /// A file that says that it has no users takes effect, and ends all sessions and devices. One that is merely empty
+    /// A file that says that it has no users takes effect, and ends all sessions and devices. One that is only empty
     /// takes effect at the second reload in a row that finds it. The first one returns a problem, so the caller tries
     /// again: another program may have truncated the file to write it.
     public func reload() async -> [ConfigurationProblem] {

@@ -16,7 +16,9 @@ package struct ControlContext: Sendable {
     /// Throws if the peer has disconnected. Changes made until then remain.
     func send(_ item: JSONValue) async throws(ControlError) {
         let line = ControlResponse.item(item).line
-        guard line.count <= ControlProtocol.longestAnswer else { throw .refused("A result is too long to send.") }
+        guard line.count <= ControlProtocol.maximumResponseLineLength else {
+            throw .refused("A result is too long to send.")
+        }
         try await write(line)
     }
 
@@ -42,5 +44,31 @@ package struct ControlContext: Sendable {
             throw .unavailable("Nothing was changed, because the change could not be recorded: \(error.detail)")
         }
         return OperatorRecord(record: record, journal: journal)
+    }
+}
+
+/// A change by an operator that is durably recorded and may now be made.
+struct OperatorRecord: Sendable {
+    /// The state of an operator's change, as the journal names it.
+    enum Result: String, Sendable {
+        /// The change is about to be made. Without a later record of the same call, it was made.
+        case accepted
+        /// The change failed, or only a part of it was made.
+        case failed
+    }
+
+    fileprivate let record: JournalRecord
+    fileprivate let journal: any Journal
+
+    init(record: JournalRecord, journal: any Journal) {
+        self.record = record
+        self.journal = journal
+    }
+
+    /// Records that the change failed after all.
+    func failed() {
+        var end = record
+        end.result = Result.failed.rawValue
+        journal.note(end)
     }
 }

@@ -1,3 +1,6 @@
+internal import GatewayCore
+internal import GatewaySupport
+
 /// An operation of the running gateway that operators request over the control socket.
 ///
 /// A new operation is a type in this folder and a line in `ControlOperations.all`. It sends each result through the
@@ -24,4 +27,60 @@ extension ControlOperation {
     static var arguments: Set<String> { [] }
     /// The default: the operation returns by itself.
     static var isStream: Bool { false }
+}
+
+/// The arguments of a request, with typed accessors.
+package struct ControlArguments: Sendable {
+    private let members: [JSONValue.Member]
+
+    /// Creates the arguments. Throws if one of them has none of the names.
+    init(_ members: [JSONValue.Member], named names: Set<String>) throws(ControlError) {
+        for member in members where !names.contains(member.name) {
+            let known = names.sorted().joined(separator: ", ")
+            throw .malformed("Unknown argument. The operation takes: \(known.isEmpty ? "none" : known).")
+        }
+        self.members = members
+    }
+
+    /// Returns a text; nil if it is absent or null.
+    func text(_ name: String) throws(ControlError) -> String? {
+        guard let value = value(name) else { return nil }
+        guard let text = value.string else { throw .malformed("\(name) must be text.") }
+        return text
+    }
+
+    /// Returns a list of texts; empty if it is absent or null.
+    func texts(_ name: String) throws(ControlError) -> [String] {
+        guard let value = value(name) else { return [] }
+        guard case .array(let values) = value else { throw .malformed("\(name) must be a list of texts.") }
+        let texts = values.compactMap(\.string)
+        guard texts.count == values.count else { throw .malformed("\(name) must be a list of texts.") }
+        return texts
+    }
+
+    /// Returns a whole number that is not negative; nil if it is absent or null.
+    func number(_ name: String) throws(ControlError) -> Int64? {
+        guard let value = value(name) else { return nil }
+        guard let number = value.integer, number >= 0 else { throw .malformed("\(name) must be a whole number.") }
+        return number
+    }
+
+    /// Returns a Boolean; false if it is absent or null.
+    func flag(_ name: String) throws(ControlError) -> Bool {
+        guard let value = value(name) else { return false }
+        guard case .bool(let flag) = value else { throw .malformed("\(name) must be true or false.") }
+        return flag
+    }
+
+    /// Returns the canonical form of a user name in any spelling; nil if it is absent or null.
+    func user(_ name: String, by rules: NameRules) throws(ControlError) -> UserName? {
+        guard let text = try text(name) else { return nil }
+        guard let user = rules.canonical(text) else { throw .refused("\(name) is not a valid user name.") }
+        return user
+    }
+
+    private func value(_ name: String) -> JSONValue? {
+        let value = members.first { $0.name == name }?.value
+        return value == .null ? nil : value
+    }
 }

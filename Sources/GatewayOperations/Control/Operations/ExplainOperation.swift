@@ -37,7 +37,7 @@ struct ExplainOperation: ControlOperation {
         return groups
     }
 
-    /// Returns the request that a listener would parse from the line. Throws if it would parse none.
+    /// Returns the request that a listener would parse from the line. Throws if a listener would reject the line.
     private static func request(
         _ line: String, body: String, id: CallID
     ) throws(ControlError) -> ReceivedRequest {

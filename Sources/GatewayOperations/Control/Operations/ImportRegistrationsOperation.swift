@@ -18,7 +18,7 @@ struct ImportRegistrationsOperation: ControlOperation {
     /// The number of entries per transaction. No device can register during a transaction.
     private static let batch = 200
     /// The maximum size of an export in bytes, enough for at least 500,000 registrations.
-    private static let longest = 1 << 30
+    private static let maximumSize = 1 << 30
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         guard let file = try arguments.text("file"), file.hasPrefix("/") else {
@@ -27,7 +27,7 @@ struct ImportRegistrationsOperation: ControlOperation {
         let isPurging = try arguments.flag("purge")
         let isConfirming = try arguments.flag("confirm-all")
         let export = RegistrationImport(
-            try Self.read(file), judge: ExportValidator(names: names, handles: handles.value))
+            try Self.read(file), validator: ExportValidator(names: names, handles: handles.value))
         let record = try await context.record(
             .operatorImport,
             target: "\(isPurging ? "purge " : "")\(isConfirming ? "confirm-all " : "")\(file)".truncated)
@@ -93,8 +93,8 @@ struct ImportRegistrationsOperation: ControlOperation {
             let attributes = try FileManager.default.attributesOfItem(atPath: file)
             // Reading a pipe or a device could block the gateway forever.
             guard attributes[.type] as? FileAttributeType == .typeRegular,
-                let size = attributes[.size] as? Int, size <= longest
-            else { throw ControlError.refused("\(file) is not a regular file of at most \(longest >> 20) MiB.") }
+                let size = attributes[.size] as? Int, size <= maximumSize
+            else { throw ControlError.refused("\(file) is not a regular file of at most \(maximumSize >> 20) MiB.") }
             return try Data(contentsOf: URL(filePath: file), options: .mappedIfSafe)
         } catch let fault as ControlError {
             throw fault

@@ -1,5 +1,11 @@
 internal import NIOCore
 
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
 /// A connection of the control socket. It reads one request within a deadline, has it carried out, and closes if the
 /// peer does not read. Belongs to its event loop.
 final class ControlConnection: ChannelDuplexHandler {
@@ -46,7 +52,7 @@ final class ControlConnection: ChannelDuplexHandler {
         let deadline = context.eventLoop.scheduleTask(in: settings.request) {
             handler.value.end(.malformed("No request arrived in time."), on: channel)
         }
-        state = .reading(LineReader(longest: ControlProtocol.longestRequest), deadline: deadline)
+        state = .reading(LineReader(maximumLength: ControlProtocol.maximumRequestLength), deadline: deadline)
         context.fireChannelActive()
     }
 
@@ -58,7 +64,9 @@ final class ControlConnection: ChannelDuplexHandler {
         case nil:
             state = .reading(reader, deadline: deadline)
         case .tooLong:
-            end(.malformed("The request is longer than \(ControlProtocol.longestRequest) bytes."), on: context.channel)
+            end(
+                .malformed("The request is longer than \(ControlProtocol.maximumRequestLength) bytes."),
+                on: context.channel)
         case .complete(let line):
             do throws(ControlError) {
                 if let rejection { throw rejection }
@@ -138,4 +146,25 @@ extension Channel {
     func finish(_ end: ControlResponse) {
         writeAndFlush(ByteBuffer(bytes: end.line)).whenComplete { _ in self.close(promise: nil) }
     }
+}
+
+/// The credentials of the process at the other end of a Unix socket when it connected, as the kernel reports them
+/// (unix(7), `SO_PEERCRED`).
+struct PeerCredentials: Sendable {
+    // The layout of `struct ucred`, which the headers declare for GNU sources only: three 32-bit numbers.
+    private let processID: Int32
+    /// The uid.
+    let uid: UInt32
+    private let groupID: UInt32
+
+    /// Queries the credentials of a connection's peer. Fails if the channel is not a socket.
+    static func of(_ channel: any Channel) -> EventLoopFuture<PeerCredentials> {
+        guard let options = channel as? any SocketOptionProvider else {
+            return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
+        }
+        return options.unsafeGetSocketOption(level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
+    }
+
+    /// Whether this user may send commands: root and the gateway's own user.
+    var isOperator: Bool { uid == 0 || uid == geteuid() }
 }

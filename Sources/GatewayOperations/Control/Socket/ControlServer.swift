@@ -5,6 +5,7 @@ internal import GatewayHTTP
 package import Logging
 internal import NIOCore
 package import NIOPosix
+internal import ServiceLifecycle
 
 /// The listening control socket. It admits only root and the gateway's own user.
 package final class ControlServer: Sendable {
@@ -90,3 +91,33 @@ package final class ControlServer: Sendable {
 
 /// Closes an accepted connection without a response.
 private struct TooManyConnections: Error {}
+
+/// The service that stops the control socket. The socket listens before the services start.
+package struct ControlService: Service {
+    let server: ControlServer
+
+    /// Creates the service of a listening socket.
+    package init(server: ControlServer) { self.server = server }
+
+    package func run() async throws {
+        try? await gracefulShutdown()
+        await server.stop()
+    }
+}
+
+/// The limits of the control socket.
+package struct ControlSettings: Sendable {
+    /// The maximum number of connections that are served.
+    var connections = 16
+    /// The maximum number of further connections that receive a rejection. Others are closed without a response.
+    var rejectedConnections = 16
+    /// The time limit for the complete request, from the connect.
+    var request: TimeAmount = .seconds(5)
+    /// The time limit for a peer to read a line, after which the connection is closed.
+    var write: TimeAmount = .seconds(30)
+    /// The time limit for running operations when the gateway stops.
+    var stop: TimeAmount = .seconds(5)
+
+    /// Creates the usual limits.
+    package init() {}
+}

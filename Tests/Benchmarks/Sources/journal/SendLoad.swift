@@ -95,7 +95,7 @@ struct SendLoad {
         return Gateway(
             rules: rules,
             ports: GatewayDependencies(
-                ledger: ScriptedLedger(timeline: timeline, deciding: ScriptedLedger.knowsNothing),
+                ledger: ScriptedLedger(timeline: timeline, deciding: ScriptedLedger.emptyLedgerDecision),
                 sessions: MemorySessions(clock: ManualClock()), journal: journal, history: ScriptedHistory(),
                 backend: upstream, clocks: .system, scheduler: try await EventLoopScheduler.start(group: group),
                 digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
@@ -61,7 +62,7 @@ struct ConformanceConnection {
     func send(_ bytes: ByteBuffer) async { try? await outbound.write(bytes) }
 
     /// Writes a frame with the text.
-    func send(json text: String) async { await send(Frame.around(Array(text.utf8))) }
+    func send(json text: String) async { await send(Frame.encode(Array(text.utf8))) }
 
     /// Shuts down the output; the process reads an end of file.
     func closeOutput() { outbound.finish() }
@@ -82,5 +83,85 @@ struct ConformanceConnection {
             // A reset: the process closed with unread input, which counts as closing.
         }
         return flag.isRaised.load(ordering: .relaxed) ? .silence : .closed
+    }
+}
+
+extension ConformanceConnection {
+    /// Exchanges hellos as the gateway does.
+    @discardableResult
+    mutating func exchangeHellos(
+        _ hello: String = #"{"type":"hello","versions":[1],"gateway":"conformance"}"#
+    )
+        async throws(ConformanceError) -> Hello
+    {
+        await send(json: hello)
+        let frame = try await expectFrame("the hello")
+        do throws(ProtocolError) { return try Hello(frame) } catch {
+            throw ConformanceError("responded to the hello with \(Self.excerpt(frame)): \(error)")
+        }
+    }
+
+    /// Waits for a frame; fails if none arrives. `name` describes the frame in the message.
+    mutating func expectFrame(_ name: String) async throws(ConformanceError) -> ByteBuffer {
+        switch try await receive() {
+        case .frame(let frame): return frame
+        case .closed: throw ConformanceError("closed instead of sending \(name)")
+        case .silence: throw ConformanceError("did not send \(name) in time")
+        }
+    }
+
+    /// Waits for the verdict on the request with this id; fails if it is malformed or accepts the credential.
+    mutating func expectRejection(of id: String) async throws(ConformanceError) {
+        let frame = try await expectFrame("a verdict")
+        let verdict: AuthenticationReply
+        do throws(ProtocolError) { verdict = try AuthenticationReply(frame, on: id) } catch {
+            throw ConformanceError("responded to a request with \(Self.excerpt(frame)): \(error)")
+        }
+        if case .accepted = verdict { throw ConformanceError("accepted an invalid credential") }
+    }
+
+    /// Waits until the process closes; fails if it sends another frame first.
+    mutating func expectClosure() async throws(ConformanceError) {
+        switch try await receive() {
+        case .closed: return
+        case .silence: throw ConformanceError("did not close the connection")
+        case .frame(let frame): throw ConformanceError("sent \(Self.excerpt(frame)) instead of closing")
+        }
+    }
+
+    private static func excerpt(_ frame: ByteBuffer) -> String {
+        String(decoding: frame.readableBytesView.prefix(200), as: UTF8.self).debugDescription
+    }
+}
+
+/// A request that a check sends: one as the gateway sends it, with members that the check changes.
+struct ConformanceRequest {
+    let id: String
+    let json: String
+
+    /// Creates a request with a random credential.
+    ///
+    /// - Parameters:
+    ///   - kind: a kind that the process accepts, or another one for checks of unknown kinds.
+    ///   - changes: JSON by member name, which replaces or adds a member. An empty text removes the member.
+    init(_ kind: String, _ changes: [String: String] = [:]) {
+        var generator = SystemRandomNumberGenerator()
+        func randomHex() -> String { String(UInt64.random(in: .min ... .max, using: &generator), radix: 16) }
+        id = randomHex() + randomHex()
+        var members = [("type", "\"request\""), ("id", "\"\(id)\""), ("kind", Self.quoted(kind))]
+        if kind == CredentialKind.password.rawValue {
+            members += [("user", "\"conformance-\(randomHex())\""), ("password", "\"\(randomHex())\"")]
+        } else {
+            members += [("token", "\"conformance.\(randomHex())\"")]
+        }
+        members += [("peer", "\"127.0.0.1\""), ("timeout-ms", "5000")]
+        let extra = changes.filter { change in !members.contains { $0.0 == change.key } }
+        let all = members.map { ($0.0, changes[$0.0] ?? $0.1) } + extra.sorted { $0.key < $1.key }
+        json = "{" + all.filter { !$0.1.isEmpty }.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+    }
+
+    /// Returns the text as a JSON string.
+    static func quoted(_ text: String) -> String {
+        String(decoding: JSONWriter.bytes(of: .string(text)), as: UTF8.self)
     }
 }

@@ -60,7 +60,7 @@ extension ExternalProcessConformance {
             try await run.connected { connection throws(ConformanceError) in
                 try await connection.exchangeHellos()
                 let request = ConformanceRequest(kinds[0].rawValue)
-                for byte in Frame.around(Array(request.json.utf8)).readableBytesView {
+                for byte in Frame.encode(Array(request.json.utf8)).readableBytesView {
                     await connection.send(ByteBuffer(bytes: [byte]))
                 }
                 try await connection.expectRejection(of: request.id)
@@ -71,7 +71,7 @@ extension ExternalProcessConformance {
             try await run.connected { connection throws(ConformanceError) in
                 try await connection.exchangeHellos()
                 var bytes = ByteBuffer()
-                for request in requests { bytes.writeImmutableBuffer(Frame.around(Array(request.json.utf8))) }
+                for request in requests { bytes.writeImmutableBuffer(Frame.encode(Array(request.json.utf8))) }
                 await connection.send(bytes)
                 // The process may close, since no gateway pipelines requests. If it responds, the order must be
                 // right.

@@ -5,8 +5,8 @@ internal import NIOCore
 /// A conformance test for implementations of the protocol: it acts as a gateway, then sends input that no gateway
 /// sends, and checks that the process follows the protocol and keeps running.
 ///
-/// The test logs nobody in: its credentials are random, and a process that accepts one fails. It causes some dozens
-/// of failed logins, with user names that begin with `conformance-` or are invalid.
+/// No login of the test succeeds: its credentials are random, and a process that accepts one fails. It causes some
+/// dozens of failed logins, with user names that begin with `conformance-` or are invalid.
 public struct ExternalProcessConformance: Sendable {
     /// A login that the process should accept.
     public struct Login: Sendable {
@@ -103,4 +103,25 @@ extension ExternalProcessConformance {
             try await connection.expectRejection(of: request.id)
         }
     }
+}
+
+/// The result of one check of a conformance run.
+public struct ConformanceResult: Sendable, Hashable, CustomStringConvertible {
+    /// The name of the check.
+    public let check: String
+    /// How the process violates the protocol; nil if the check passed.
+    public let fault: String?
+
+    /// Whether the check passed. For tests of a process.
+    public var hasPassed: Bool { fault == nil }
+
+    /// `ok      hello`, or `FAILED  hello: why`.
+    public var description: String { fault.map { "FAILED  \(check): \($0)" } ?? "ok      \(check)" }
+}
+
+/// The reason why a check failed. Checks throw it and the run reports it.
+struct ConformanceError: Error {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
 }

@@ -1,4 +1,7 @@
+internal import GatewayCore
+internal import GatewaySupport
 internal import NIOCore
+internal import NIOPosix
 
 /// The channel handler of one connection to the process. It translates frames into events, and closes the connection
 /// at the first protocol fault.
@@ -8,6 +11,7 @@ final class ProcessConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
+    /// An event of the connection, for its owner.
     enum Event {
         case hello(Hello)
         case reply(AuthenticationReply)
@@ -76,5 +80,29 @@ final class ProcessConnectionHandler: ChannelInboundHandler {
         // The owner may have closed the connection while it was being established.
         if isClosed { return context.close(promise: nil) }
         context.writeAndFlush(wrapOutboundOut(Hello.frame), promise: nil)
+    }
+}
+
+/// Connects to the process. It checks the socket's file before each connection, because the file may have been
+/// replaced since the start.
+struct SocketConnector: Sendable {
+    let path: String
+    let loop: any EventLoop
+    let blockingPool: BlockingPool
+
+    /// Connects with the handler. Called on the loop, where the future completes too.
+    func connect(_ handler: ProcessConnectionHandler) -> EventLoopFuture<Void> {
+        let handler = NIOLoopBound(handler, eventLoop: loop)
+        let (path, loop, blockingPool) = (path, loop, blockingPool)
+        return loop.makeFutureWithTask {
+            if let fault = try await blockingPool.run({ SocketFile.fault(at: path) }) { throw fault }
+        }.flatMap {
+            ClientBootstrap(group: loop).channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let decoder = ByteToMessageHandler(FrameDecoder(), maximumBufferSize: 4 + Frame.maximumLength)
+                    try channel.pipeline.syncOperations.addHandlers(decoder, handler.value)
+                }
+            }.connect(unixDomainSocketPath: path)
+        }.map { _ in }
     }
 }

@@ -7,6 +7,7 @@ internal import NIOCore
 /// A connection carries one request at a time. At a fault the connection is closed, its login completes as
 /// `unavailable`, and no new connection is attempted before the back-off delay has passed.
 final class ProcessConnectionPool {
+    /// The limits of the pool.
     struct Bounds: Sendable {
         var connections: Int
         var queue: Int
@@ -96,7 +97,7 @@ final class ProcessConnectionPool {
         // The hello has the same timeout as a verdict, because no login waits longer.
         loop.assumeIsolated().scheduleTask(in: bounds.timeout) { [weak self, weak connection] in
             guard let self, let connection, self.opening.contains(where: { $0 === connection }) else { return }
-            connection.close(.silent)
+            connection.close(.helloTimeout)
         }
         connect(connection).assumeIsolated().whenFailure { connection.close(.unreachable("\($0)")) }
     }
@@ -124,12 +125,12 @@ final class ProcessConnectionPool {
         free.removeAll { $0 === connection }
         let logins = busy.filter { $0.connection === connection }.map(\.login)
         busy.removeAll { $0.connection === connection }
-        for login in logins { finish(login, .unavailable(fault == .late ? .timedOut : .failed)) }
+        for login in logins { finish(login, .unavailable(fault == .verdictTimeout ? .timedOut : .failed)) }
         guard let fault, !isClosed else { return }
         logger.warning("Connection to the process closed after a fault", metadata: ["fault": "\(fault)"])
         // A late response does not suggest that a new connection would fail, so it causes no delay.
-        if fault != .late { pauseConnecting() }
-        if opening.isEmpty, free.isEmpty, busy.isEmpty, fault != .late { failAllWaiting() }
+        if fault != .verdictTimeout { pauseConnecting() }
+        if opening.isEmpty, free.isEmpty, busy.isEmpty, fault != .verdictTimeout { failAllWaiting() }
     }
 
     private func pauseConnecting() {
@@ -145,7 +146,7 @@ final class ProcessConnectionPool {
             waiting.remove(at: index)
             finish(login, .unavailable(.timedOut))
         } else if let entry = busy.first(where: { $0.login === login }) {
-            entry.connection.close(.late)
+            entry.connection.close(.verdictTimeout)
         }
     }
 
@@ -159,4 +160,28 @@ final class ProcessConnectionPool {
         waiting = []
         for login in logins { finish(login, .unavailable(.failed)) }
     }
+}
+
+/// The delay before the next connection attempt. It doubles with each failure, up to a bound.
+struct Backoff: Sendable {
+    /// The delay after the first failure.
+    let initialDelay: TimeAmount
+    /// The maximum delay.
+    let maximumDelay: TimeAmount
+    private var upcoming: TimeAmount
+
+    init(initialDelay: TimeAmount = .milliseconds(100), maximumDelay: TimeAmount = .seconds(2)) {
+        self.initialDelay = initialDelay
+        self.maximumDelay = maximumDelay
+        upcoming = initialDelay
+    }
+
+    /// Records a failure and returns the delay before the next attempt.
+    mutating func next() -> TimeAmount {
+        defer { upcoming = min(.nanoseconds(upcoming.nanoseconds * 2), maximumDelay) }
+        return upcoming
+    }
+
+    /// Records a success.
+    mutating func reset() { upcoming = initialDelay }
 }

@@ -43,7 +43,7 @@ final class PoolFixture {
 
     /// Sends a frame as the process.
     func say(_ text: String, on connection: Int = 0) throws {
-        try send(Frame.around(Array(text.utf8)), on: connection)
+        try send(Frame.encode(Array(text.utf8)), on: connection)
     }
 
     func send(_ bytes: ByteBuffer, on connection: Int = 0) throws { try channels[connection].writeInbound(bytes) }

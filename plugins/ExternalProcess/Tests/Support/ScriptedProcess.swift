@@ -26,7 +26,7 @@ final class ScriptedProcess: Sendable {
         var json: String
 
         /// Returns the value of a string member.
-        func text(_ name: String) -> String? { (try? Frame.object(ByteBuffer(string: json)))?[name]?.string }
+        func text(_ name: String) -> String? { (try? Frame.decodeObject(ByteBuffer(string: json)))?[name]?.string }
         var id: String { text("id") ?? "" }
     }
 
@@ -112,7 +112,7 @@ final class ScriptedProcess: Sendable {
             for move in process.script(seen) {
                 switch move {
                 case .say(let text):
-                    context.writeAndFlush(wrapOutboundOut(Frame.around(Array(text.utf8))), promise: nil)
+                    context.writeAndFlush(wrapOutboundOut(Frame.encode(Array(text.utf8))), promise: nil)
                 case .bytes(let bytes): context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
                 case .close: context.close(promise: nil)
                 }

@@ -14,7 +14,7 @@ struct JoseHeader {
 
     /// Whether the header has this algorithm, the type JWT or none, and no parameter that changes the verification
     /// (RFC 8725, sections 3.1, 3.2, 3.10, 3.11).
-    func fits(_ algorithm: TokenAlgorithm) -> Bool {
+    func isAcceptable(for algorithm: TokenAlgorithm) -> Bool {
         guard members["alg"]?.string == algorithm.rawValue else { return false }
         if members.member(anyCase: "typ") != nil, members["typ"]?.string?.asciiLowercased != "jwt" { return false }
         return Self.forbidden.allSatisfy { members.member(anyCase: $0) == nil }

@@ -7,14 +7,15 @@ internal import GatewayCore
 ///
 /// 1. The bytes must not be text. A made-up key is text, and so is base64 or hex that was encoded twice.
 /// 2. The bytes must have enough estimated entropy (``estimatedBits(of:)``).
-/// 3. The base64 text must not consist of words (`PassphraseDetector`): letters and digits without blanks are valid base64.
+/// 3. The base64 text must not consist of words (`PassphraseDetector`): letters and digits without blanks are valid
+///    base64.
 enum KeyStrength {
-    /// The fewest distinct bytes. 32 random bytes have fewer in less than one of 10^14 keys.
+    /// The minimum number of distinct bytes. 32 random bytes have fewer in less than one of 10^14 keys.
     static let minimumDistinctBytes = 12
-    /// The greatest length in bytes of a repeated block that is detected.
+    /// The maximum length in bytes of a repeated block that is detected.
     static let maximumBlockLength = 16
-    /// The fewest estimated bits. 32 random bytes have about 245, and fewer than 200 in less than one of a million
-    /// keys.
+    /// The minimum number of estimated bits. 32 random bytes have about 245, and fewer than 200 in less than one of a
+    /// million keys.
     static let minimumBits = 200
 
     /// The advice at the end of messages about weak secrets.
@@ -79,5 +80,63 @@ enum KeyStrength {
             if index >= 1 { pairs.insert([bytes[index - 1], byte]) }
         }
         return bits
+    }
+}
+
+/// Detects base64 text that was typed as words. `MySuperSecretKeyForTheApplication12345678901` decodes to bytes that
+/// look random.
+///
+/// Compares the likelihood of the text under two models. In the first the characters are random base64, each one of
+/// 64. In the second somebody typed words and numbers: capitals, small letters and digits come in runs, and letters
+/// have their English frequencies. The text counts as typed if the second model is better by `certainty` bits, which
+/// happens for one of 2^`certainty` random keys.
+enum PassphraseDetector {
+    /// The number of bits by which the model of typed words must be better.
+    static let certainty = 24.0
+
+    /// Whether the text, base64 with or without padding, was typed as words.
+    static func isTyped(_ base64: some Sequence<UInt8>) -> Bool {
+        var kind = Kind.sign
+        var gain = 0.0
+        for byte in base64 where byte != UInt8(ascii: "=") {
+            let next = Kind(byte)
+            gain += 6 + log2(follow[kind.rawValue][next.rawValue] * next.share(of: byte))
+            kind = next
+        }
+        return gain >= certainty
+    }
+
+    /// The probabilities of the next character's kind after each kind in typed text. Order: small, capital, digit,
+    /// sign.
+    private static let follow = [
+        [0.82, 0.10, 0.06, 0.02], [0.50, 0.44, 0.04, 0.02], [0.12, 0.15, 0.70, 0.03], [0.45, 0.35, 0.15, 0.05],
+    ]
+
+    /// The frequencies of the letters a to z in English text, in parts per thousand.
+    private static let letters = [
+        82, 15, 28, 43, 127, 22, 20, 61, 70, 2, 8, 40, 24, 67, 75, 19, 1, 60, 63, 91, 28, 10, 24, 1, 20, 1,
+    ]
+
+    private enum Kind: Int {
+        case small, capital, digit, sign
+
+        init(_ byte: UInt8) {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"): self = .small
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"): self = .capital
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): self = .digit
+            default: self = .sign
+            }
+        }
+
+        /// The probability of the byte among the characters of its kind.
+        func share(of byte: UInt8) -> Double {
+            switch self {
+            // A tenth of the letters counts as uniformly distributed, for abbreviations and names.
+            case .small, .capital: 0.9 * Double(letters[Int((byte | 0x20) - UInt8(ascii: "a"))]) / 1002 + 0.1 / 26
+            case .digit: 0.1
+            case .sign: 0.5
+            }
+        }
     }
 }

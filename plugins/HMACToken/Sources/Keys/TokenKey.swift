@@ -16,7 +16,7 @@ public struct TokenKey: Sendable {
     /// The groups that its tokens may claim; nil for any, empty for none.
     public let groups: Set<GroupName>?
     /// Whether new tokens may be signed with the key. If false, the key only verifies.
-    public let issues: Bool
+    public let mayIssueTokens: Bool
 
     let secret: Secret
 
@@ -47,4 +47,78 @@ public struct TokenKey: Sendable {
                 }
             }
     }
+}
+
+/// The accepted signature algorithms (RFC 7518, section 3.2). Each key has exactly one.
+public enum TokenAlgorithm: String, Sendable, CaseIterable {
+    /// HMAC with SHA-256, keys of at least 32 bytes.
+    case hs256 = "HS256"
+    /// HMAC with SHA-384, keys of at least 48 bytes.
+    case hs384 = "HS384"
+    /// HMAC with SHA-512, keys of at least 64 bytes.
+    case hs512 = "HS512"
+
+    /// The hash function of the HMAC.
+    var digest: HMAC.Algorithm {
+        switch self {
+        case .hs256: .sha256
+        case .hs384: .sha384
+        case .hs512: .sha512
+        }
+    }
+
+    /// The minimum length of a secret in bytes, and the length of a generated one.
+    var keyByteCount: Int { digest.byteCount }
+}
+
+/// The state of a key at a moment.
+public enum TokenKeyStatus: String, Sendable, CaseIterable {
+    /// The key signs new tokens and verifies tokens.
+    case signs
+    /// The key verifies tokens but does not sign.
+    case verifies
+    /// The key's `not-before` is in the future.
+    case pending
+    /// The key's `not-after` has passed.
+    case expired
+}
+
+extension TokenKeysFile {
+    /// Returns the key that signs at the given time: the first in the file that is valid and allowed to issue tokens.
+    public func signingKey(at now: WallTime) -> TokenKey? { keys.signing(at: now) }
+
+    /// Returns the state of each key, in the order of the file.
+    public func statuses(at now: WallTime) -> [(key: TokenKey, status: TokenKeyStatus)] {
+        let signing = signingKey(at: now)?.id
+        return keys.map { key in
+            if key.isValid(at: now) { return (key, key.id == signing ? .signs : .verifies) }
+            return (key, key.notBefore.map { now < $0 } == true ? .pending : .expired)
+        }
+    }
+}
+
+extension Sequence<TokenKey> {
+    /// Returns the key that signs: the first that is valid and allowed to issue tokens.
+    func signing(at now: WallTime) -> TokenKey? { first { $0.mayIssueTokens && $0.isValid(at: now) } }
+}
+
+/// A pattern for the user names that a key may sign for: one canonical name, or a prefix followed by `*`.
+public struct SubjectPattern: Sendable, Hashable, CustomStringConvertible {
+    private let start: String
+    private let isOpen: Bool
+
+    /// Parses the pattern, or returns nil if the text is not one.
+    public init?(_ text: String) {
+        isOpen = text.hasSuffix("*")
+        start = isOpen ? String(text.dropLast()) : text
+        guard UserName(canonical: start) != nil || (isOpen && start.isEmpty) else { return nil }
+    }
+
+    /// Whether the pattern matches the name.
+    public func matches(_ user: UserName) -> Bool {
+        isOpen ? user.text.utf8.starts(with: start.utf8) : user.text == start
+    }
+
+    /// The pattern as written in the key file.
+    public var description: String { isOpen ? start + "*" : start }
 }

@@ -60,7 +60,7 @@ struct TokenKeysDocument {
         keys.append(
             TokenKey(
                 id: id, algorithm: algorithm, notBefore: notBefore, notAfter: notAfter, subjects: subjects,
-                groups: groups.map(Set.init), issues: issues, secret: secret))
+                groups: groups.map(Set.init), mayIssueTokens: issues, secret: secret))
     }
 
     private mutating func claim(_ id: String, _ reader: ConfigurationReader) -> String? {

@@ -59,10 +59,11 @@ public struct TokenKeysFile: Sendable {
         let id = id ?? newID(at: now)
         guard TokenKey.isID(id) else { throw fault("\"\(id)\" is not a key id: use 1 to 64 of A-Z a-z 0-9 . _ -") }
         guard !keys.contains(where: { $0.id == id }) else { throw fault("already has a key \"\(id)\"") }
-        let former = keys.firstIndex { $0.issues && $0.isValid(at: now) }
+        let former = keys.firstIndex { $0.mayIssueTokens && $0.isValid(at: now) }
         let fresh = TokenKey(
             id: id, algorithm: algorithm, notBefore: WallTime(seconds: start), notAfter: nil,
-            subjects: former.flatMap { keys[$0].subjects }, groups: former.flatMap { keys[$0].groups }, issues: true,
+            subjects: former.flatMap { keys[$0].subjects }, groups: former.flatMap { keys[$0].groups },
+            mayIssueTokens: true,
             secret: try newSecret(for: algorithm))
         if let former {
             // Rounded up, so that no token is rejected because of a fraction of a second.
@@ -133,4 +134,37 @@ public struct TokenKeysFile: Sendable {
     }
 
     private func fault(_ message: String) -> ConfigurationError { ConfigurationError(file: path, message) }
+}
+
+extension TokenKeysFile {
+    /// The file's new content.
+    var text: String {
+        "keys:\(keys.isEmpty ? " []" : "")\n" + keys.map { "  - \(Self.line(for: $0))\n" }.joined()
+    }
+
+    private static func line(for key: TokenKey) -> String {
+        let secret = key.secret.withUnsafeBytes { String(decoding: Base64.encode($0, .standard), as: UTF8.self) }
+        var settings = [
+            "id: \(quoted(key.id))", "algorithm: \(key.algorithm.rawValue)", "secret: \(quoted(secret))",
+        ]
+        if let time = key.notBefore { settings.append("not-before: \(written(time))") }
+        if let time = key.notAfter { settings.append("not-after: \(written(time))") }
+        if let subjects = key.subjects { settings.append("subjects: \(list(subjects.map(\.description)))") }
+        if let groups = key.groups { settings.append("groups: \(list(groups.map(\.text).sorted()))") }
+        if !key.mayIssueTokens { settings.append("issue: false") }
+        return "{ \(settings.joined(separator: ", ")) }"
+    }
+
+    /// Formats a time as RFC 3339, without a fraction if the fraction is zero.
+    private static func written(_ time: WallTime) -> String { time.description.replacing(".000000Z", with: "Z") }
+
+    private static func list(_ texts: [String]) -> String { "[\(texts.map(quoted).joined(separator: ", "))]" }
+
+    /// Quotes a text as a JSON string, which is a valid double-quoted YAML 1.2 scalar and is never read as a number
+    /// or a Boolean.
+    private static func quoted(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        JSONWriter.write(string: text, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
 }

@@ -3,31 +3,31 @@ internal import GatewaySupport
 
 /// The three base64url parts of an unverified token in JWS compact serialization (RFC 7515, section 3.1).
 struct CompactToken {
-    /// The greatest length of a token in bytes.
-    static let longest = 4096
+    /// The maximum length of a token in bytes.
+    static let maximumLength = 4096
 
-    /// The encoded header as received. Usual headers are recognised by it without decoding.
+    /// The encoded header as received. The verifier recognises usual headers in this form, without decoding them.
     let encodedHeader: String
     /// The signing input: the encoded header, the dot and the encoded payload, as received.
     let signingInput: [UInt8]
     private let payloadStart: Int
     /// The decoded signature.
-    let tag: [UInt8]
+    let signature: [UInt8]
 
     /// Splits the bytes, or returns nil if they are not a token in this form. The header and the claims are decoded
     /// on demand.
     init?(_ bytes: borrowing Span<UInt8>) {
-        guard bytes.count <= Self.longest else { return nil }
+        guard bytes.count <= Self.maximumLength else { return nil }
         var dots: [Int] = []
         for index in 0..<bytes.count where bytes[index] == UInt8(ascii: ".") { dots.append(index) }
-        guard dots.count == 2, let tag = Base64.decode(bytes.extracting(dots[1] + 1..<bytes.count), .url) else {
+        guard dots.count == 2, let signature = Base64.decode(bytes.extracting(dots[1] + 1..<bytes.count), .url) else {
             return nil
         }
         var signingInput: [UInt8] = []
         signingInput.reserveCapacity(dots[1])
         for index in 0..<dots[1] { signingInput.append(bytes[index]) }
         self.signingInput = signingInput
-        self.tag = tag
+        self.signature = signature
         encodedHeader = String(decoding: signingInput[..<dots[0]], as: UTF8.self)
         payloadStart = dots[0] + 1
     }

@@ -13,7 +13,7 @@ public struct TokenSigner: Sendable {
         /// The lifetime is not between 1 s and 7 d.
         case lifetime
         /// The `subjects` or `groups` of the key with this id exclude the token.
-        case outOfBounds(key: String)
+        case keyNotAuthorized(key: String)
         /// The token would be longer than 4 KiB.
         case tooLong
         /// libcrypto failed.
@@ -24,9 +24,9 @@ public struct TokenSigner: Sendable {
             switch self {
             case .noKey: "no key in the key file is valid now and allowed to issue tokens"
             case .sessionOver: "the session has expired"
-            case .lifetime: "the lifetime must be from 1s to \(HMACTokenPlugin.longestLifetime.configured)"
-            case .outOfBounds(let key): "the key \"\(key)\" may not sign for this user or these groups"
-            case .tooLong: "the token would be longer than \(CompactToken.longest) bytes"
+            case .lifetime: "the lifetime must be from 1s to \(HMACTokenPlugin.maximumLifetime.configured)"
+            case .keyNotAuthorized(let key): "the key \"\(key)\" may not sign for this user or these groups"
+            case .tooLong: "the token would be longer than \(CompactToken.maximumLength) bytes"
             case .failed: "the system's libcrypto failed"
             }
         }
@@ -60,9 +60,9 @@ public struct TokenSigner: Sendable {
         now: WallTime
     ) throws(Fault) -> IssuedToken {
         let seconds = (lifetime ?? settings.lifetime).components.seconds
-        guard (1...HMACTokenPlugin.longestLifetime.components.seconds).contains(seconds) else { throw .lifetime }
+        guard (1...HMACTokenPlugin.maximumLifetime.components.seconds).contains(seconds) else { throw .lifetime }
         guard let entry = ring.signingEntry(at: now) else { throw .noKey }
-        guard entry.key.covers(subject, in: groups) else { throw .outOfBounds(key: entry.key.id) }
+        guard entry.key.covers(subject, in: groups) else { throw .keyNotAuthorized(key: entry.key.id) }
         let keyEnd = min(now.seconds + seconds, entry.key.notAfter?.seconds ?? .max)
         guard keyEnd > now.seconds else { throw .noKey }
         let end = min(keyEnd, session?.ends.seconds ?? .max)
@@ -91,7 +91,7 @@ public struct TokenSigner: Sendable {
         guard let tag = entry.hmac.tag(over: token) else { throw .failed }
         token.append(UInt8(ascii: "."))
         token += Base64.encode(tag, .url)
-        guard token.count <= CompactToken.longest else { throw .tooLong }
+        guard token.count <= CompactToken.maximumLength else { throw .tooLong }
         return IssuedToken(token: Secret(token), expires: WallTime(seconds: end), id: id, key: entry.key.id)
     }
 

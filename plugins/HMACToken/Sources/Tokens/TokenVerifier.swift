@@ -6,9 +6,10 @@ internal import GatewaySupport
 ///
 /// Written for the gateway instead of taken from a library for two reasons. The choice of key decides the security of
 /// the format, and it is in one function here. And a send is too cheap for general decoding: a whole send takes 7.4 µs
-/// in the microbenchmark `serve-a-send`. A token that is verified up to its tag, and whose issuer is then read, takes
-/// 4.1 µs and 30 allocations (`judge-a-forged-token`), and would take about 3 µs more without the table of usual headers
-/// (`JoseHeader`). `VerifiedTokenCache` saves nearly all of it. The figures are the thresholds in
+/// in the microbenchmark `serve-a-send`. A token that is verified up to its signature, and whose issuer is then read,
+/// takes
+/// 4.1 µs and 30 allocations (`judge-a-forged-token`), and would take about 3 µs more without the table of usual
+/// headers (`JoseHeader`). `VerifiedTokenCache` saves nearly all of it. The figures are the thresholds in
 /// `Tests/Benchmarks/Micro/Thresholds`. The full verification of a valid token has no benchmark of its own, and no
 /// library was measured.
 final class TokenVerifier: Sendable {
@@ -35,9 +36,10 @@ final class TokenVerifier: Sendable {
         self.names = names
     }
 
+    /// Verifies a token for the given time, with the cache of verified tokens. Safe to call on any thread.
     func verify(_ token: Secret, at now: WallTime) -> Outcome {
         // A text too long for a token is not even hashed.
-        guard token.count <= CompactToken.longest else { return .foreign(.malformed) }
+        guard token.count <= CompactToken.maximumLength else { return .foreign(.malformed) }
         let digest = token.withUnsafeBytes { SHA256.Digest(of: $0) }
         if let digest, let known = verified.find(digest)?.identity(at: now) { return .accepted(known) }
         guard let token = token.withBytes({ CompactToken($0) }) else { return .foreign(.malformed) }
@@ -63,14 +65,14 @@ final class TokenVerifier: Sendable {
             entry = known
         } else {
             guard let header = token.header() else { throw .unreadableHeader }
-            guard let id = header.keyID else { throw .noKeyNamed }
+            guard let id = header.keyID else { throw .missingKeyID }
             guard let named = ring.entries[id] else { throw .unknownKey(id) }
-            guard header.fits(named.key.algorithm) else { throw .unfitHeader(key: id) }
+            guard header.isAcceptable(for: named.key.algorithm) else { throw .unacceptableHeader(key: id) }
             entry = named
         }
         guard entry.key.isValid(at: now) else { throw .keyNotValid(key: entry.key.id) }
-        guard let tag = entry.hmac.tag(over: token.signingInput) else { throw .failed }
-        guard ConstantTime.equal(tag, token.tag) else { throw .wrongSignature(key: entry.key.id) }
+        guard let expected = entry.hmac.tag(over: token.signingInput) else { throw .failed }
+        guard ConstantTime.equal(expected, token.signature) else { throw .wrongSignature(key: entry.key.id) }
         guard let claims = token.claims().flatMap(TokenClaims.init) else { throw .unreadableClaims }
         let identity = try identity(claimedBy: claims, under: entry.key, at: now.seconds)
         return VerifiedTokenCache.Entry(identity: identity, key: entry.key, period: Self.period(of: claims))
@@ -80,16 +82,16 @@ final class TokenVerifier: Sendable {
     private func identity(
         claimedBy claims: TokenClaims, under key: TokenKey, at now: Int64
     ) throws(TokenValidationError) -> Identity {
-        let longest = HMACTokenPlugin.longestLifetime.components.seconds
+        let longest = HMACTokenPlugin.maximumLifetime.components.seconds
         let period = Self.period(of: claims)
-        guard claims.issuer == issuer else { throw .otherIssuer(configured: issuer) }
-        guard claims.audiences.contains(audience) else { throw .otherAudience(configured: audience) }
+        guard claims.issuer == issuer else { throw .issuerMismatch(configured: issuer) }
+        guard claims.audiences.contains(audience) else { throw .audienceMismatch(configured: audience) }
         guard claims.expires > claims.issuedAt, claims.expires - claims.issuedAt <= longest else { throw .lifetime }
         guard now < period.upperBound else { throw .expired }
         guard now >= period.lowerBound else { throw .notYetValid }
         guard let user = SubjectName.user(claims.subject, names: names) else { throw .unmapped }
-        guard key.covers(user, in: claims.groups) else { throw .outOfBounds(key: key.id) }
-        guard let token = Self.reference(claims, under: key) else { throw .noSession }
+        guard key.covers(user, in: claims.groups) else { throw .keyNotAuthorized(key: key.id) }
+        guard let token = Self.reference(claims, under: key) else { throw .invalidSessionID }
         return Identity(user: user, groups: claims.groups, authenticator: HMACTokenPlugin.name, token: token)
     }
 
@@ -104,7 +106,7 @@ final class TokenVerifier: Sendable {
     /// Returns the token's reference for revocation; nil if `sid` is not a session id.
     private static func reference(_ claims: TokenClaims, under key: TokenKey) -> TokenReference? {
         let expires = WallTime(seconds: claims.expires)
-        guard key.issues else {
+        guard key.mayIssueTokens else {
             // Another issuer holds this key. Its sessions are unknown here, and its clock may be ahead of ours, so a
             // token from before a revocation must not pass as one from after it.
             let skew = HMACTokenPlugin.skew.components.seconds
@@ -122,16 +124,16 @@ final class TokenVerifier: Sendable {
         switch fault {
         case .malformed, .unreadableHeader:
             .foreign(fault.reason)
-        case .noKeyNamed, .unknownKey:
+        case .missingKeyID, .unknownKey:
             claimedIssuer(of: token) == issuer ? .rejected(fault.reason) : .foreign(fault.reason)
-        case .unfitHeader, .keyNotValid, .wrongSignature:
+        case .unacceptableHeader, .keyNotValid, .wrongSignature:
             // The token names one of our keys, but another issuer may use the same key id.
             claimedIssuer(of: token) ?? issuer == issuer ? .rejected(fault.reason) : .foreign(fault.reason)
         case .failed:
             .undecided
-        case .unreadableClaims, .otherIssuer, .otherAudience, .lifetime, .expired, .notYetValid, .unmapped,
-            .outOfBounds,
-            .noSession:
+        case .unreadableClaims, .issuerMismatch, .audienceMismatch, .lifetime, .expired, .notYetValid, .unmapped,
+            .keyNotAuthorized,
+            .invalidSessionID:
             .rejected(fault.reason)
         }
     }

@@ -42,7 +42,7 @@ final class VerifiedTokenCache: Sendable {
 
     /// Creates an empty cache.
     ///
-    /// - Parameter capacity: the greatest number of cached tokens.
+    /// - Parameter capacity: the maximum number of cached tokens.
     init(capacity: Int = 16_384) { entries = Mutex(BoundedMap(capacity: capacity)) }
 
     /// Returns the cached entry for the digest of a token.

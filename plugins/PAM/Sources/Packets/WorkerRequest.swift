@@ -8,6 +8,7 @@ internal import GatewaySupport
 /// first. The password ends with the packet's only NUL, so that the worker can pass it to C without a copy. An
 /// account check has an empty password without a NUL.
 struct WorkerRequest: Sendable {
+    /// The functions of libpam that the worker calls.
     enum Operation: UInt8, Sendable, CaseIterable {
         /// Calls `pam_authenticate`, then `pam_acct_mgmt`.
         case login = 1
@@ -17,7 +18,7 @@ struct WorkerRequest: Sendable {
 
     static let version: UInt8 = 2
     /// The size of a receive buffer in bytes: larger than any valid packet, since names and passwords are bounded.
-    static let longest = 4096
+    static let maximumLength = 4096
 
     let operation: Operation
     let service: String
@@ -74,5 +75,46 @@ struct WorkerRequest: Sendable {
             account: account,
             minimumUID: minimumUID)
         return (request, nonce)
+    }
+}
+
+/// The random number that pairs a response with its request.
+struct Nonce: Hashable, Sendable {
+    static let count = 16
+    let bytes: [UInt8]
+
+    /// Creates a random nonce.
+    init() {
+        var generator = SystemRandomNumberGenerator()
+        bytes = (0..<Self.count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    init?(_ reader: inout PacketReader) {
+        guard let bytes = reader.bytes(Self.count) else { return nil }
+        self.bytes = Array(bytes)
+    }
+}
+
+/// The grammar of names and passwords that are passed to PAM modules.
+enum LoginGrammar {
+    /// Whether a name is safe for modules, which build file names, command lines and log lines from it: 1–256 bytes
+    /// without control characters, `/` or `:`, no leading `-`, and neither `.` nor `..`.
+    static func isName(_ name: LoginName) -> Bool {
+        let text = name.text
+        // Of the bytes, because a hyphen with a combining mark is another `Character`.
+        guard (1...256).contains(text.utf8.count), text != ".", text != "..", text.utf8.first != UInt8(ascii: "-")
+        else { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: false
+            default: scalar != "/" && scalar != ":"
+            }
+        }
+    }
+
+    /// Whether a password has 1–511 bytes without NUL: libpam's `PAM_MAX_RESP_SIZE` less the terminating NUL.
+    static func isPassword(_ password: Secret) -> Bool {
+        guard (1...511).contains(password.count) else { return false }
+        return password.withUnsafeBytes { !$0.contains(0) }
     }
 }

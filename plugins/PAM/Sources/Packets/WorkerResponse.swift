@@ -3,18 +3,18 @@ internal import GatewayCore
 /// A worker's response, sent as one packet.
 ///
 /// The packet has, in this order: version (1 byte), kind (1), the request's nonce (16), the changes that modules made
-/// to the worker process (1). A refusal then has its number (1). Findings then have the two codes (1 each, 255 for a
+/// to the worker process (1). An error then has its number (1). Results then have the two codes (1 each, 255 for a
 /// function that was not called), the user (text), and the kind of the account entry (1). A found account adds the
 /// uid (4), the number of groups (2) and each group (text). Text follows its length of two bytes.
 enum WorkerResponse: Sendable, Hashable {
-    case findings(WorkerResult)
+    case workerResult(WorkerResult)
     case rejection(WorkerError)
 
-    /// The greatest length of a packet in bytes, below the default socket buffer size.
-    static let longest = 131_072
-    private static let notAsked: UInt8 = 255
+    /// The maximum length of a packet in bytes, below the default socket buffer size.
+    static let maximumLength = 131_072
+    private static let notCalled: UInt8 = 255
 
-    private enum Kind: UInt8 { case findings = 1, rejection = 2 }
+    private enum Kind: UInt8 { case workerResult = 1, rejection = 2 }
     private enum EntryKind: UInt8 { case found = 1, absent = 2, unreadable = 3 }
 
     /// Returns the changes that modules made to the worker that sent the packet.
@@ -22,6 +22,7 @@ enum WorkerResponse: Sendable, Hashable {
         packet.count > 2 + Nonce.count ? WorkerChanges(rawValue: packet[2 + Nonce.count]) : []
     }
 
+    /// Encodes the response, in the worker. A response that is too long becomes an error.
     func packet(_ nonce: Nonce, after changes: WorkerChanges = []) -> [UInt8] {
         var writer = PacketWriter()
         writer.byte(WorkerRequest.version)
@@ -31,19 +32,19 @@ enum WorkerResponse: Sendable, Hashable {
             writer.bytes(nonce.bytes)
             writer.byte(changes.rawValue)
             writer.byte(rejection.rawValue)
-        case .findings(let findings):
-            writer.byte(Kind.findings.rawValue)
+        case .workerResult(let workerResult):
+            writer.byte(Kind.workerResult.rawValue)
             writer.bytes(nonce.bytes)
             writer.byte(changes.rawValue)
-            writer.byte(findings.authentication?.number ?? Self.notAsked)
-            writer.byte(findings.account?.number ?? Self.notAsked)
-            guard findings.user.utf8.count <= 1024 else {
+            writer.byte(workerResult.authentication?.number ?? Self.notCalled)
+            writer.byte(workerResult.account?.number ?? Self.notCalled)
+            guard workerResult.user.utf8.count <= 1024 else {
                 return Self.rejection(.unreadableUser).packet(nonce, after: changes)
             }
-            writer.text(findings.user)
-            Self.write(findings.entry, to: &writer)
+            writer.text(workerResult.user)
+            Self.write(workerResult.entry, to: &writer)
         }
-        return writer.packet.count <= Self.longest
+        return writer.packet.count <= Self.maximumLength
             ? writer.packet : Self.rejection(.tooManyGroups).packet(nonce, after: changes)
     }
 
@@ -56,16 +57,16 @@ enum WorkerResponse: Sendable, Hashable {
         let answer: WorkerResponse?
         switch kind {
         case .rejection: answer = reader.byte().flatMap(WorkerError.init(rawValue:)).map(Self.rejection)
-        case .findings: answer = findings(&reader).map(Self.findings)
+        case .workerResult: answer = workerResult(&reader).map(Self.workerResult)
         }
         return reader.isAtEnd ? answer : nil
     }
 
-    private static func findings(_ reader: inout PacketReader) -> WorkerResult? {
+    private static func workerResult(_ reader: inout PacketReader) -> WorkerResult? {
         guard let authentication = reader.byte(), let account = reader.byte(), let user = reader.text(),
             let entry = entry(&reader)
         else { return nil }
-        func code(_ byte: UInt8) -> PAMCode? { byte == notAsked ? nil : PAMCode(CInt(byte)) }
+        func code(_ byte: UInt8) -> PAMCode? { byte == notCalled ? nil : PAMCode(CInt(byte)) }
         return WorkerResult(
             authentication: code(authentication), account: code(account), user: user, entry: entry)
     }
@@ -97,4 +98,48 @@ enum WorkerResponse: Sendable, Hashable {
             return .found(.init(uid: uid, groups: groups))
         }
     }
+}
+
+/// The results of a worker's calls: PAM codes and the account, without a decision.
+struct WorkerResult: Sendable, Hashable {
+    /// The result of looking the user up in the account database.
+    enum Entry: Sendable, Hashable {
+        case found(Account)
+        /// The database has no such user.
+        case absent
+        /// The database could not be queried.
+        case unreadable
+    }
+
+    /// An account of the database.
+    struct Account: Sendable, Hashable {
+        let uid: UInt32
+        let groups: Set<GroupName>
+    }
+
+    /// The result of `pam_authenticate`; nil if it was not called. Neither function is called for an account whose
+    /// uid is too low.
+    var authentication: PAMCode?
+    /// The result of `pam_acct_mgmt`; nil if it was not called.
+    var account: PAMCode?
+    /// The user as the modules left it (`PAM_USER`).
+    var user: String
+    /// The account database's entry for that user.
+    var entry: Entry
+}
+
+/// The reason why a worker has no results.
+enum WorkerError: UInt8, Sendable, CaseIterable {
+    /// The service has no file of its own.
+    case noSuchService = 1
+    /// The request names another service than the worker's.
+    case otherService = 2
+    /// libpam could not start a transaction.
+    case notStarted = 3
+    /// The user that the modules left is not valid text, or is too long.
+    case unreadableUser = 4
+    /// The account has more groups than fit in a packet.
+    case tooManyGroups = 5
+    /// A module changed the worker's user or its root directory.
+    case changedProcess = 6
 }

@@ -2,29 +2,29 @@
 ///
 /// Elements leave in order of arrival, except that origins with too many elements in progress are skipped.
 struct FairQueue<Element, Origin: Hashable> {
-    /// The greatest number of waiting elements.
+    /// The maximum number of waiting elements.
     let capacity: Int
-    /// The greatest number of waiting elements of one origin.
-    let share: Int
-    /// The greatest number of elements of one origin in progress.
+    /// The maximum number of waiting elements of one origin.
+    let maximumPerOrigin: Int
+    /// The maximum number of elements of one origin in progress.
     let maximumInProgress: Int
 
     private var waiting: [(element: Element, origin: Origin)] = []
     private var waitingByOrigin: [Origin: Int] = [:]
     private var inProgressByOrigin: [Origin: Int] = [:]
 
-    init(capacity: Int, share: Int, maximumInProgress: Int) {
+    init(capacity: Int, maximumPerOrigin: Int, maximumInProgress: Int) {
         self.capacity = capacity
-        self.share = share
+        self.maximumPerOrigin = maximumPerOrigin
         self.maximumInProgress = maximumInProgress
     }
 
     /// The number of waiting elements.
     var count: Int { waiting.count }
 
-    /// Appends an element. Returns false if the queue or the origin's share is full.
+    /// Appends an element. Returns false if the queue is full, or the origin has its maximum of waiting elements.
     mutating func add(_ element: Element, of origin: Origin) -> Bool {
-        guard waiting.count < capacity, waitingByOrigin[origin, default: 0] < share else { return false }
+        guard waiting.count < capacity, waitingByOrigin[origin, default: 0] < maximumPerOrigin else { return false }
         waiting.append((element, origin))
         waitingByOrigin[origin, default: 0] += 1
         return true

@@ -30,7 +30,7 @@ final class LoginPool: Sendable {
         self.logger = logger
         // One address may use two workers. One worker is left for others, unless there is only one.
         let queue = FairQueue<PendingLogin, LoginOrigin>(
-            capacity: settings.queue, share: max(1, settings.queue / 4),
+            capacity: settings.queue, maximumPerOrigin: max(1, settings.queue / 4),
             maximumInProgress: max(1, min(2, settings.workers - 1)))
         state = Mutex(State(queue: queue))
     }
@@ -136,4 +136,29 @@ extension Duration {
     fileprivate var wholeNanoseconds: Int64 {
         components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
     }
+}
+
+/// A queued login and its waiting caller.
+struct PendingLogin: Sendable {
+    let request: WorkerRequest
+    let deadline: MonotonicInstant
+    let caller: CheckedContinuation<Result<WorkerResponse, LoginError>, Never>
+}
+
+/// The reason why a login was not verified.
+enum LoginError: Error, Sendable, Hashable {
+    /// The queue was full.
+    case busy
+    /// The worker failed.
+    case worker(WorkerConnectionError)
+    /// The pool has been stopped.
+    case stopped
+}
+
+/// The source of a login, for fair sharing of the workers.
+enum LoginOrigin: Hashable, Sendable {
+    /// A client address, truncated as rate limits count it.
+    case address(Peer.Address)
+    /// The gateway itself, which rechecks accounts.
+    case gateway
 }

@@ -37,8 +37,8 @@ struct WorkerConnection: ~Copyable {
         if socket >= 0 { close(socket) }
     }
 
-    /// Whether the socket has neither data nor an end-of-file pending. Valid between requests only.
-    var isQuiet: Bool {
+    /// Whether the socket has no data and no end of file to read. Valid between requests only.
+    var hasNoPendingInput: Bool {
         var event = pollfd(fd: socket, events: Int16(POLLIN), revents: 0)
         return poll(&event, 1, 0) == 0
     }
@@ -55,7 +55,7 @@ struct WorkerConnection: ~Copyable {
         packet.wipe()
         guard sent == packet.bytes.count else { throw .ended }
         try waitForPacket(until: deadline, clock: clock)
-        let answer = WipedBuffer(count: WorkerResponse.longest)
+        let answer = WipedBuffer(count: WorkerResponse.maximumLength)
         let count = recv(
             socket, answer.bytes.baseAddress, answer.bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC))
         guard count > 0 else { throw .ended }
@@ -81,4 +81,18 @@ struct WorkerConnection: ~Copyable {
             }
         }
     }
+}
+
+/// The reason why a worker sent no valid response.
+enum WorkerConnectionError: String, Error, Sendable {
+    /// The worker could not be started, or the worker service could not be reached.
+    case notStarted = "not-started"
+    /// The connection closed during the login.
+    case ended
+    /// The deadline passed before the response.
+    case timedOut = "timed-out"
+    /// The response was malformed, or did not belong to the request.
+    case garbage
+    /// The request does not fit in a packet.
+    case unsendable
 }

@@ -43,8 +43,56 @@ struct WorkerSlot: ~Copyable {
 
     /// Returns the kept worker if it is alive and has sent nothing since its last response, otherwise a new one.
     private mutating func reusableWorker() throws(WorkerConnectionError) -> WorkerConnection {
-        if let kept = worker.take(), kept.isQuiet { return kept }
+        if let kept = worker.take(), kept.hasNoPendingInput { return kept }
         served = 0
         return try source.open()
+    }
+}
+
+/// The delay before a new worker is started, after consecutive failures.
+struct Backoff: Sendable, Hashable {
+    /// The delay after the second consecutive failure; it doubles with each further one. The first failure causes no
+    /// delay.
+    var initialDelay: Duration = .milliseconds(50)
+    /// The maximum delay.
+    var maximumDelay: Duration = .seconds(2)
+    private(set) var failures = 0
+
+    /// The delay that applies now.
+    var delay: Duration {
+        guard failures > 1 else { return .zero }
+        return min(initialDelay * (1 << min(failures - 2, 16)), maximumDelay)
+    }
+
+    /// Records a failure, which increases the delay.
+    mutating func failed() { failures = min(failures + 1, 64) }
+    /// Records a success, which ends the delay.
+    mutating func succeeded() { failures = 0 }
+}
+
+/// The source of worker connections.
+enum WorkerSource: Sendable {
+    /// This program, started as a worker process.
+    case program(String, arguments: [String])
+    /// A worker service that listens on a socket.
+    case service(socket: String)
+
+    init(_ settings: PAMPlugin.Settings) {
+        if let socket = settings.socket {
+            self = .service(socket: socket)
+        } else {
+            let arguments = WorkerArguments(service: settings.service, serviceDirectory: settings.serviceDirectory)
+            self = .program(settings.program, arguments: arguments.commandLine)
+        }
+    }
+
+    /// Starts a worker, or connects to the worker service. Blocks.
+    func open() throws(WorkerConnectionError) -> WorkerConnection {
+        switch self {
+        case .program(let program, let arguments):
+            try WorkerConnection(spawning: program, arguments: arguments)
+        case .service(let socket):
+            try WorkerConnection(connectingTo: socket)
+        }
     }
 }

@@ -6,7 +6,8 @@ internal import GatewayCore
 enum SystemAccounts {
     /// Looks the user up, with the groups whose names are valid group names of the gateway.
     ///
-    /// - Parameter ambiguousIsUnreadable: whether an ambiguous error, which may mean that there is no such user, is `unreadable`
+    /// - Parameter ambiguousIsUnreadable: whether an ambiguous error, which may mean that there is no such user, is
+    ///   `unreadable`
     ///   instead of `absent`.
     static func entry(of user: String, ambiguousIsUnreadable: Bool) -> WorkerResult.Entry {
         var record = passwd()

@@ -11,7 +11,7 @@ struct WorkerService: ~Copyable {
         let description: String
     }
 
-    /// The greatest number of connections, above that of any gateway. Further connections are closed at once.
+    /// The maximum number of connections, above that of any gateway. Further connections are closed at once.
     static let connectionLimit = 64
 
     private let listener: CInt

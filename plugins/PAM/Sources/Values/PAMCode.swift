@@ -14,13 +14,13 @@ struct PAMCode: Hashable, Sendable, CustomStringConvertible {
     /// The classes of return codes.
     enum Meaning: Sendable, Hashable {
         case good
-        case bad(Badness)
+        case bad(DenialReason)
         /// A fault of the modules, of their configuration or of a service behind them.
         case unknown
     }
 
-    /// The reason of a negative code.
-    enum Badness: Sendable, Hashable {
+    /// The reason why a module rejects a user.
+    enum DenialReason: Sendable, Hashable {
         /// The password or the user is wrong.
         case wrong
         /// The user is denied, whatever the password.

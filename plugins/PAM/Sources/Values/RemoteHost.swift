@@ -8,6 +8,7 @@ enum RemoteHost {
     /// trust it more than one from the network.
     static let thisMachine = "127.0.0.1"
 
+    /// Returns the address of the peer as text; 127.0.0.1 for a peer on a Unix socket.
     static func text(of peer: Peer) -> String {
         switch peer.address {
         case .local: thisMachine

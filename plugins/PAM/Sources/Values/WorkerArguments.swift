@@ -1,10 +1,10 @@
 /// The command line of a worker or of the worker service.
 ///
-/// The PAM service is set here and never by a request: a client of a worker with more privileges must not choose the
-/// code that runs with them.
+/// The command line sets the PAM service and no request changes it: a client of a worker with more privileges must not
+/// choose the code that runs with them.
 struct WorkerArguments: Equatable, Sendable {
     /// The reason why a command line is invalid, in one line.
-    struct Mistake: Error, Equatable {
+    struct UsageError: Error, Equatable {
         let message: String
     }
 
@@ -22,23 +22,25 @@ struct WorkerArguments: Equatable, Sendable {
         self.serviceDirectory = serviceDirectory
     }
 
-    init(_ arguments: [String]) throws(Mistake) {
+    init(_ arguments: [String]) throws(UsageError) {
         var values: [String: String] = [:]
         var rest = arguments[...]
         while let option = rest.popFirst() {
             guard ["--service", "--service-directory", "--listen", "--allow"].contains(option) else {
-                throw Mistake(message: "unknown option: \(option)")
+                throw UsageError(message: "unknown option: \(option)")
             }
-            guard let value = rest.popFirst(), !value.isEmpty else { throw Mistake(message: "\(option) needs a value") }
+            guard let value = rest.popFirst(), !value.isEmpty else {
+                throw UsageError(message: "\(option) needs a value")
+            }
             guard values.updateValue(value, forKey: option) == nil else {
-                throw Mistake(message: "\(option) is given twice")
+                throw UsageError(message: "\(option) is given twice")
             }
         }
         guard let service = values["--service"], PAMPlugin.Settings.isServiceName(service) else {
-            throw Mistake(message: "--service must name a PAM service")
+            throw UsageError(message: "--service must name a PAM service")
         }
         guard (values["--listen"] == nil) == (values["--allow"] == nil) else {
-            throw Mistake(message: "--listen and --allow require each other")
+            throw UsageError(message: "--listen and --allow require each other")
         }
         self.service = service
         serviceDirectory = values["--service-directory"]

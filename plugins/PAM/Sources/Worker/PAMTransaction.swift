@@ -21,7 +21,7 @@ struct PAMTransaction: ~Copyable {
     deinit { pam_end(handle, status) }
 
     /// Calls the modules and the account database. Ends the transaction before it returns, so that a module that
-    /// crashes in its cleanup accepts nobody.
+    /// crashes in its cleanup accepts no login.
     ///
     /// - Parameter state: the state of the process before any module was called.
     static func answer(
@@ -56,7 +56,7 @@ struct PAMTransaction: ~Copyable {
         guard state.changes().isDisjoint(with: .misleading) else { return .rejection(.changedProcess) }
         // Looked up after a rejection too, so that the duration does not reveal the reason.
         let entry = SystemAccounts.entry(of: user, ambiguousIsUnreadable: request.operation == .accountStatus)
-        return .findings(
+        return .workerResult(
             WorkerResult(authentication: authentication, account: account, user: user, entry: entry))
     }
 

@@ -13,14 +13,14 @@ public enum PAMWorker {
     /// - Parameter arguments: the command line after `pam-worker`: `--service NAME [--service-directory DIRECTORY]`,
     ///   and for a worker service `--listen SOCKET --allow USER`.
     public static func run(_ arguments: [String]) -> Never {
-        do throws(WorkerArguments.Mistake) {
+        do throws(WorkerArguments.UsageError) {
             let arguments = try WorkerArguments(arguments)
             if arguments.listen != nil {
                 WorkerLog.write(WorkerService.run(arguments).description)
                 exit(1)
             }
             guard isPacketSocket(NOTIFY_GATEWAY_WORKER_SOCKET) else {
-                throw WorkerArguments.Mistake(message: "without --listen only the gateway can start a worker")
+                throw WorkerArguments.UsageError(message: "without --listen only the gateway can start a worker")
             }
             guard notify_gateway_guard_worker(NOTIFY_GATEWAY_WORKER_SOCKET) == 0 else { exit(1) }
             notify_gateway_harden_worker()
@@ -36,7 +36,7 @@ public enum PAMWorker {
         // Processes that modules start must neither keep the connection open nor write to it.
         _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
         umask(0o077)
-        let buffer = WipedBuffer(count: WorkerRequest.longest)
+        let buffer = WipedBuffer(count: WorkerRequest.maximumLength)
         let state = WorkerState()
         while true {
             let count = recv(socket, buffer.bytes.baseAddress, buffer.bytes.count, CInt(MSG_TRUNC))
@@ -58,7 +58,7 @@ public enum PAMWorker {
         let stack = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
         guard stack.file != nil else { return .rejection(.noSuchService) }
         if let entry = SystemAccounts.entryBelowMinimum(request) {
-            return .findings(WorkerResult(authentication: nil, account: nil, user: request.user, entry: entry))
+            return .workerResult(WorkerResult(authentication: nil, account: nil, user: request.user, entry: entry))
         }
         return PAMTransaction.answer(to: request, directory: arguments.serviceDirectory, in: state)
     }

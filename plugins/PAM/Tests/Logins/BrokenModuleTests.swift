@@ -19,7 +19,7 @@ extension WorkerTests {
             let authenticator = stack.authenticator {
                 $0.deadline = deadline
                 $0.queue = 4096
-                $0.backOff = Backoff(first: .milliseconds(1), longest: .milliseconds(2))
+                $0.backOff = Backoff(initialDelay: .milliseconds(1), maximumDelay: .milliseconds(2))
             }
             var answers: [AuthenticationOutcome: Int] = [:]
             await withTaskGroup(of: AuthenticationOutcome.self) { group in
@@ -34,7 +34,7 @@ extension WorkerTests {
             #expect(answers.values.reduce(0, +) == repetitions)
             #expect(Leftovers.workers() == 0)
             #expect(Leftovers.sockets() == 0)
-            #expect(stack.lastingProcesses() == 0)
+            #expect(stack.remainingProcesses() == 0)
             return answers
         }
 

@@ -70,7 +70,7 @@ extension WorkerTests {
             }
             await authenticator.stop()
             #expect(Leftovers.workers() == 0)
-            #expect(stack.lastingProcesses() == 0)
+            #expect(stack.remainingProcesses() == 0)
         }
 
         @Test("They are also killed if the worker or the worker service is killed")
@@ -79,16 +79,16 @@ extension WorkerTests {
             try stack.useModule(auth: "daemon")
             let authenticator = stack.authenticator { $0.workers = 1 }
             #expect(await authenticator.login("nobody", "x").isGrant)
-            #expect(stack.lastingProcesses(patience: .zero) > 2)
+            #expect(stack.remainingProcesses(patience: .zero) > 2)
             #expect(Leftovers.killWorkers() == 1)
             await authenticator.stop()
-            #expect(stack.lastingProcesses() == 0)
+            #expect(stack.remainingProcesses() == 0)
 
             let service = try WorkerServiceProcess(stack)
             let remote = service.authenticator { $0.workers = 1 }
             #expect(await remote.login("nobody", "x").isGrant)
             service.kill()
-            #expect(stack.lastingProcesses() == 0)
+            #expect(stack.remainingProcesses() == 0)
             await remote.stop()
         }
 

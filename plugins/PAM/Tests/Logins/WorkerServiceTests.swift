@@ -55,7 +55,7 @@ extension WorkerTests {
             #expect(Leftovers.sockets() == 0)
             try await expectOneWorker(of: service, stack)
             service.end()
-            #expect(stack.lastingProcesses() == 0)
+            #expect(stack.remainingProcesses() == 0)
         }
 
         @Test("A request for another PAM service than the worker service's is rejected")

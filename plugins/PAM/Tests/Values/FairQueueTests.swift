@@ -6,7 +6,7 @@ import Testing
 struct FairQueueTests {
     @Test("Elements leave in order of arrival")
     func order() {
-        var queue = FairQueue<Int, String>(capacity: 10, share: 10, maximumInProgress: 10)
+        var queue = FairQueue<Int, String>(capacity: 10, maximumPerOrigin: 10, maximumInProgress: 10)
         for number in 0..<5 { #expect(queue.add(number, of: "a") == true) }
         let taken = (0..<5).map { _ in queue.takeNext() }
         #expect(taken == [0, 1, 2, 3, 4])
@@ -15,7 +15,7 @@ struct FairQueueTests {
 
     @Test("One origin may use its share of the queue and no more")
     func share() {
-        var queue = FairQueue<Int, String>(capacity: 8, share: 2, maximumInProgress: 1)
+        var queue = FairQueue<Int, String>(capacity: 8, maximumPerOrigin: 2, maximumInProgress: 1)
         let added = (0..<4).map { queue.add($0, of: "a") }
         #expect(added == [true, true, false, false])
         #expect(queue.add(4, of: "b") == true)
@@ -26,14 +26,14 @@ struct FairQueueTests {
 
     @Test("No element is added beyond the capacity")
     func capacity() {
-        var queue = FairQueue<Int, Int>(capacity: 3, share: 1, maximumInProgress: 1)
+        var queue = FairQueue<Int, Int>(capacity: 3, maximumPerOrigin: 1, maximumInProgress: 1)
         let added = (0..<5).map { queue.add($0, of: $0) }
         #expect(added == [true, true, true, false, false])
     }
 
     @Test("A origin at its limit in progress is skipped, and later elements are served")
     func inProgress() {
-        var queue = FairQueue<Int, String>(capacity: 10, share: 10, maximumInProgress: 2)
+        var queue = FairQueue<Int, String>(capacity: 10, maximumPerOrigin: 10, maximumInProgress: 2)
         for number in 0..<4 { _ = queue.add(number, of: "a") }
         _ = queue.add(9, of: "b")
         #expect(queue.takeNext() == 0)
@@ -51,7 +51,7 @@ struct FairQueueTests {
 
     @Test("A origin that finished is counted from zero again")
     func forgotten() {
-        var queue = FairQueue<Int, String>(capacity: 4, share: 1, maximumInProgress: 1)
+        var queue = FairQueue<Int, String>(capacity: 4, maximumPerOrigin: 1, maximumInProgress: 1)
         for number in 0..<100 {
             #expect(queue.add(number, of: "a") == true)
             #expect(queue.takeNext() == number)

@@ -59,7 +59,7 @@ struct LoginGrammarTests {
             [], ["--service"], ["--service", ""], ["--service", "../x"], ["--service", "x", "--service", "y"],
             ["--service", "x", "--listen", "/s"], ["--service", "x", "--allow", "ng"], ["--service", "x", "more"],
         ] as [[String]] {
-            #expect(throws: WorkerArguments.Mistake.self, "\(bad)") { try WorkerArguments(bad) }
+            #expect(throws: WorkerArguments.UsageError.self, "\(bad)") { try WorkerArguments(bad) }
         }
     }
 }

@@ -10,10 +10,10 @@ struct PAMResultTests {
         _ authentication: Int32?, _ account: Int32?, uid: UInt32 = 1000, of operation: WorkerRequest.Operation = .login,
         minimumUID: UInt32 = 1000
     ) -> PAMResult {
-        let findings = WorkerResult(
+        let workerResult = WorkerResult(
             authentication: authentication.map(PAMCode.init), account: account.map(PAMCode.init), user: "alice",
             entry: .found(.init(uid: uid, groups: [])))
-        return PAMResult(findings, of: operation, minimumUID: minimumUID)
+        return PAMResult(workerResult, of: operation, minimumUID: minimumUID)
     }
 
     private static let granted = PAMResult.granted(name: "alice", groups: [])
@@ -43,11 +43,11 @@ struct PAMResultTests {
         }
         for code in [7, 10, 11] as [Int32] {
             #expect(verdict(nil, code, of: .accountStatus) == .undecided)
-            var findings = WorkerResult(
+            var workerResult = WorkerResult(
                 authentication: nil, account: PAMCode(code), user: "alice", entry: .unreadable)
-            #expect(PAMResult(findings, of: .accountStatus, minimumUID: 1) == .undecided)
-            findings.entry = .absent
-            #expect(PAMResult(findings, of: .accountStatus, minimumUID: 1) == .refused(.wrong, isKnown: false))
+            #expect(PAMResult(workerResult, of: .accountStatus, minimumUID: 1) == .undecided)
+            workerResult.entry = .absent
+            #expect(PAMResult(workerResult, of: .accountStatus, minimumUID: 1) == .refused(.wrong, isKnown: false))
         }
     }
 
@@ -78,15 +78,15 @@ struct PAMResultTests {
         #expect(verdict(0, 0, uid: 1, minimumUID: 1) == Self.granted)
         #expect(verdict(0, 0, uid: .max) == Self.granted)
         #expect(verdict(7, nil, uid: 0) == .refused(.wrong, isKnown: true))
-        var findings = WorkerResult(authentication: PAMCode(0), account: PAMCode(0), user: "alice", entry: .absent)
-        #expect(PAMResult(findings, of: .login, minimumUID: 1) == .refused(.disabled, isKnown: false))
-        findings.entry = .unreadable
-        #expect(PAMResult(findings, of: .login, minimumUID: 1) == .undecided)
+        var workerResult = WorkerResult(authentication: PAMCode(0), account: PAMCode(0), user: "alice", entry: .absent)
+        #expect(PAMResult(workerResult, of: .login, minimumUID: 1) == .refused(.disabled, isKnown: false))
+        workerResult.entry = .unreadable
+        #expect(PAMResult(workerResult, of: .login, minimumUID: 1) == .undecided)
     }
 
     @Test("The delay starts with the second failure, doubles, and resets with a success")
     func backOff() {
-        var backOff = Backoff(first: .milliseconds(50), longest: .seconds(2))
+        var backOff = Backoff(initialDelay: .milliseconds(50), maximumDelay: .seconds(2))
         #expect(backOff.delay == .zero)
         var delays: [Duration] = []
         for _ in 0..<9 {

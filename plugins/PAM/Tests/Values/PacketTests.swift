@@ -10,7 +10,7 @@ struct PacketTests {
     private static let request = WorkerRequest(
         operation: .login, service: "notify-gateway", user: "b\u{F6}b@example.com", remoteHost: "2001:db8::1",
         password: Secret("correct horse".utf8))
-    private static let findings = WorkerResult(
+    private static let workerResult = WorkerResult(
         authentication: PAMCode(0), account: PAMCode(13), user: "alice",
         entry: .found(.init(uid: 4_000_000_000, groups: Set(["dispatch", "sales"].compactMap(GroupName.init)))))
 
@@ -70,9 +70,9 @@ struct PacketTests {
     @Test(
         "A decoded response equals the encoded one",
         arguments: [
-            WorkerResponse.findings(findings),
-            .findings(WorkerResult(authentication: PAMCode(7), account: nil, user: "", entry: .absent)),
-            .findings(WorkerResult(authentication: nil, account: PAMCode(-1), user: "x", entry: .unreadable)),
+            WorkerResponse.workerResult(workerResult),
+            .workerResult(WorkerResult(authentication: PAMCode(7), account: nil, user: "", entry: .absent)),
+            .workerResult(WorkerResult(authentication: nil, account: PAMCode(-1), user: "x", entry: .unreadable)),
             .rejection(.otherService), .rejection(.tooManyGroups),
         ])
     func answers(_ answer: WorkerResponse) {
@@ -89,30 +89,32 @@ struct PacketTests {
     @Test("An account with too many groups, and a too long user name, encode as a refusal")
     func tooLong() {
         let groups = Set((0..<3000).compactMap { GroupName("g\($0)" + String(repeating: "x", count: 58)) })
-        var findings = Self.findings
-        findings.entry = .found(.init(uid: 1000, groups: groups))
+        var workerResult = Self.workerResult
+        workerResult.entry = .found(.init(uid: 1000, groups: groups))
         let nonce = Nonce()
-        func read(_ findings: WorkerResult) -> WorkerResponse? {
-            WorkerResponse.findings(findings).packet(nonce).withUnsafeBytes { WorkerResponse.read($0, to: nonce) }
+        func read(_ workerResult: WorkerResult) -> WorkerResponse? {
+            WorkerResponse.workerResult(workerResult).packet(nonce).withUnsafeBytes {
+                WorkerResponse.read($0, to: nonce)
+            }
         }
-        #expect(read(findings) == .rejection(.tooManyGroups))
-        findings = Self.findings
-        findings.user = String(repeating: "x", count: 70_000)
-        #expect(read(findings) == .rejection(.unreadableUser))
+        #expect(read(workerResult) == .rejection(.tooManyGroups))
+        workerResult = Self.workerResult
+        workerResult.user = String(repeating: "x", count: 70_000)
+        #expect(read(workerResult) == .rejection(.unreadableUser))
     }
 
     @Test("Changed bytes never trap and never decode as the same findings")
     func changedBytes() throws {
         let nonce = Nonce()
-        let answer = WorkerResponse.findings(Self.findings).packet(nonce)
+        let answer = WorkerResponse.workerResult(Self.workerResult).packet(nonce)
         let request = try Self.bytes(Self.request, nonce)
-        // The byte after the nonce holds the changes to the worker, which are not part of the findings.
+        // The byte after the nonce holds the changes to the worker, which are not part of the workerResult.
         for index in answer.indices where index != 2 + Nonce.count {
             for bit in 0..<8 {
                 var changed = answer
                 changed[index] ^= 1 << bit
                 let read = changed.withUnsafeBytes { WorkerResponse.read($0, to: nonce) }
-                #expect(read != .findings(Self.findings))
+                #expect(read != .workerResult(Self.workerResult))
             }
         }
         for index in request.indices {

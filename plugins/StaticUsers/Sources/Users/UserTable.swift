@@ -1,5 +1,5 @@
-internal import GatewayCore
-internal import GatewaySupport
+public import GatewayCore
+public import GatewaySupport
 
 /// The users of a valid users file, which logins are verified against.
 struct UserTable: Sendable {
@@ -22,13 +22,13 @@ struct UserTable: Sendable {
     let users: [UserName: User]
     /// Whether the file says that it has no users. An empty file does not.
     let isDeclaredEmpty: Bool
-    /// Every user's hash, in the order of the names. Decoys are chosen from these, so they have the same mix of costs as
-    /// the file. A table without users keeps the hashes of the table before it, and has none if there was no table.
+    /// Every user's hash, in the order of the names. Decoys are chosen from these, so they have the same mix of costs
+    /// as the file. A table without users keeps the hashes of the table before it, and has none if there was no table.
     let hashes: [PasswordHash]
     /// A fingerprint of each user's hash, also for users who may not log in.
     let marks: [UserName: AccountFingerprint]
     /// The costs that libcrypt computed successfully. A reload does not try them again.
-    let triedCosts: Set<String>
+    let supportedCosts: Set<String>
 
     /// Reads a users file and tries its hashes, on the file pool.
     ///
@@ -67,7 +67,7 @@ struct UserTable: Sendable {
                         at: SourceLocation(file: file), path: "", noUsers(in: file, isReload: isReload)))
             }
             if problems.all.isEmpty {
-                checkSupport(of: document.records, besides: former?.triedCosts ?? [], problems: problems)
+                checkSupport(of: document.records, besides: former?.supportedCosts ?? [], problems: problems)
             }
             guard problems.all.isEmpty else { return .failure(ConfigurationError(problems.all)) }
             let table = UserTable(document.records)
@@ -106,7 +106,7 @@ struct UserTable: Sendable {
 
     /// Creates a table without users.
     private init(declaredEmpty isDeclared: Bool, decoys: [PasswordHash]) {
-        (users, isDeclaredEmpty, hashes, marks, triedCosts) = ([:], isDeclared, decoys, [:], [])
+        (users, isDeclaredEmpty, hashes, marks, supportedCosts) = ([:], isDeclared, decoys, [:], [])
     }
 
     private init(_ records: [UserRecord]) {
@@ -119,8 +119,39 @@ struct UserTable: Sendable {
                 // The document rejects duplicate canonical names.
                 return (record.canonicalName, user)
             })
-        triedCosts = Set(records.map(\.hash.costKey))
+        supportedCosts = Set(records.map(\.hash.costKey))
         hashes = users.values.sorted { $0.name < $1.name }.map(\.hash)
         marks = users.compactMapValues { AccountFingerprint(ofHash: $0.hash.text) }
+    }
+}
+
+/// A user of the users file.
+public struct UserRecord: Sendable {
+    /// The name as written in the file.
+    public let name: String
+    /// The password's hash.
+    public internal(set) var hash: PasswordHash
+    /// The user's groups, to which policies and limits refer.
+    public internal(set) var groups: [GroupName]
+    /// Whether logins are rejected even with the correct password.
+    public internal(set) var isDisabled: Bool
+    /// The time from which logins are rejected even with the correct password.
+    public internal(set) var expires: WallTime?
+
+    /// The canonical name, by which the gateway knows the user.
+    public let canonicalName: UserName
+    let hashLocation: SourceLocation
+
+    init(
+        name: String, canonicalName: UserName, hash: PasswordHash, hashLocation: SourceLocation,
+        groups: [GroupName] = [], isDisabled: Bool = false, expires: WallTime? = nil
+    ) {
+        self.name = name
+        self.canonicalName = canonicalName
+        self.hash = hash
+        self.hashLocation = hashLocation
+        self.groups = groups
+        self.isDisabled = isDisabled
+        self.expires = expires
     }
 }

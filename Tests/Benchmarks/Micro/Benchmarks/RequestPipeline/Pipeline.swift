@@ -20,7 +20,7 @@ private final class Pipeline {
         let clocks = Clocks.system
         let manual = ManualClock()
         let sessions = MemorySessions(clock: manual)
-        let ledger = ScriptedLedger(deciding: ScriptedLedger.knowsNothing)
+        let ledger = ScriptedLedger(deciding: ScriptedLedger.emptyLedgerDecision)
         let scheduler = ManualScheduler(clock: manual)
         let digester = KeyedDigester(key: Secret(Array(repeating: 7, count: 32)))
         let logger = Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }

@@ -1,6 +1,0 @@
-public import GatewayCore
-
-extension AccountStatus {
-    /// Whether the account is valid.
-    public var isGood: Bool { if case .good = self { true } else { false } }
-}

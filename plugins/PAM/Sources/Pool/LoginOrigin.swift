@@ -1,9 +1,0 @@
-internal import GatewayCore
-
-/// The source of a login, for fair sharing of the workers.
-enum LoginOrigin: Hashable, Sendable {
-    /// A client address, truncated as rate limits count it.
-    case address(Peer.Address)
-    /// The gateway itself, which rechecks accounts.
-    case gateway
-}
