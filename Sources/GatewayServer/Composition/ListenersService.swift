@@ -60,8 +60,8 @@ struct ListenersService: Service {
         // The connection limit applies to all listeners together.
         var bounds = configuration.connections
         bounds.total = min(bounds.total, context.shares.clients)
-        let caps = ConnectionLimit(bounds)
-        let calls = InFlightLimit(most: configuration.callsInFlight)
+        let connectionLimit = ConnectionLimit(bounds)
+        let calls = InFlightLimit(maximum: configuration.callsInFlight)
         subsystems.stores.readiness.watch(calls)
         var sockets = context.inherited
         for (section, tls) in zip(configuration.listeners, tls.listeners) {
@@ -71,13 +71,14 @@ struct ListenersService: Service {
                 listeners.append(
                     try await Listener.start(
                         configuration: listener, serving: running.current.value, group: context.threads.group,
-                        clocks: context.clocks, caps: caps, inherited: sockets.take(section.address)))
+                        clocks: context.clocks, connectionLimit: connectionLimit,
+                        inherited: sockets.take(section.address)))
             } catch {
                 throw ListenAddressError(error, at: section.address)
             }
         }
         try sockets.requireAllTaken()
-        await running.attach(listeners, countedBy: caps)
+        await running.attach(listeners, countedBy: connectionLimit)
     }
 
     /// Declares the gateway ready.
@@ -123,8 +124,8 @@ extension ServerConfiguration.ListenerSection {
             case .unix(let path): ListenerConfiguration(address: .unix(path: path))
             }
         listener.tls = tls
-        listener.speaksHTTP2 = speaksHTTP2
-        listener.trust = trust
+        listener.supportsHTTP2 = supportsHTTP2
+        listener.trustedProxies = trust
         listener.plaintextCredentials = allowsPlaintextCredentials
         return listener
     }
