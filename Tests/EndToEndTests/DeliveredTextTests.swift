@@ -33,7 +33,7 @@ struct DeliveredTextTests {
                 ])
             },
             answering: { seen in
-                let answer = api.answer(
+                let answer = api.response(
                     to: BackendRequest(
                         method: seen.method, target: seen.target, authorization: seen.values("Authorization").first,
                         contentType: seen.values("Content-Type").first, accept: seen.values("Accept").first,
