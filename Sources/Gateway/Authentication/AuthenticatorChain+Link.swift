@@ -1,5 +1,37 @@
-internal import GatewayCore
+public import GatewayCore
 internal import Logging
+
+extension AuthenticatorChain {
+    /// One configured authenticator. A class, because each call iterates over the links.
+    public final class Link: Sendable {
+        /// The plug-in's name.
+        public let name: PluginName
+        /// The kinds of credential that it accepts.
+        public let takes: Set<CredentialKind>
+        /// The users and groups that it may accept.
+        public let bounds: AuthenticatorScope
+        /// Whether its result may depend on the peer's address.
+        public let outcomeDependsOnPeer: Bool
+        /// The authenticator.
+        public let authenticator: any Authenticator
+        /// The metrics that count its results; nil for none.
+        public let metrics: AuthenticatorMetrics?
+
+        /// Creates a link.
+        public init(
+            name: PluginName, takes: Set<CredentialKind>, bounds: AuthenticatorScope = AuthenticatorScope(),
+            outcomeDependsOnPeer: Bool = true, authenticator: any Authenticator,
+            metrics: AuthenticatorMetrics? = nil
+        ) {
+            self.name = name
+            self.takes = takes
+            self.bounds = bounds
+            self.outcomeDependsOnPeer = outcomeDependsOnPeer
+            self.authenticator = authenticator
+            self.metrics = metrics
+        }
+    }
+}
 
 extension AuthenticatorChain.Link {
     /// Returns whether the authenticator may verify a password for the login name.

@@ -4,36 +4,6 @@ internal import Synchronization
 
 /// The authenticators in the order of the configuration. The first result other than `notMine` decides.
 public struct AuthenticatorChain: Sendable {
-    /// One configured authenticator. A class, because each call iterates over the links.
-    public final class Link: Sendable {
-        /// The plug-in's name.
-        public let name: PluginName
-        /// The kinds of credential that it accepts.
-        public let takes: Set<CredentialKind>
-        /// The users and groups that it may accept.
-        public let bounds: AuthenticatorScope
-        /// Whether its result may depend on the peer's address.
-        public let outcomeDependsOnPeer: Bool
-        /// The authenticator.
-        public let authenticator: any Authenticator
-        /// The metrics that count its results; nil for none.
-        public let metrics: AuthenticatorMetrics?
-
-        /// Creates a link.
-        public init(
-            name: PluginName, takes: Set<CredentialKind>, bounds: AuthenticatorScope = AuthenticatorScope(),
-            outcomeDependsOnPeer: Bool = true, authenticator: any Authenticator,
-            metrics: AuthenticatorMetrics? = nil
-        ) {
-            self.name = name
-            self.takes = takes
-            self.bounds = bounds
-            self.outcomeDependsOnPeer = outcomeDependsOnPeer
-            self.authenticator = authenticator
-            self.metrics = metrics
-        }
-    }
-
     private let links: [Link]
     /// The authenticators that report the status of an account only when the gateway queries it.
     private let rechecked: Set<PluginName>

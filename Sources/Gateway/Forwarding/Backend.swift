@@ -1,3 +1,4 @@
+public import GatewayCore
 public import NIOCore
 
 /// The backend as the request pipeline sees it: sends one recorded request and reports the result.
@@ -49,5 +50,25 @@ public struct BackendResponse: Sendable {
     public init(status: Int, body: ByteBuffer = ByteBuffer()) {
         self.status = status
         self.body = body
+    }
+}
+
+/// One request to the backend, part of a plan that is on disk. Only the forward phase creates one.
+public struct RecordedRequest: ~Copyable, Sendable {
+    /// The call that the request belongs to.
+    public let id: CallID
+    /// The serialized HTTP/1.1 request, head and body.
+    public let bytes: ByteBuffer
+    /// Whether the request may be sent again on a new connection if the first one closed before a response. Never true
+    /// for a send, which would notify twice.
+    public let mayBeRepeated: Bool
+    /// The time by which the response must be complete, on the monotonic clock.
+    public let deadline: NIODeadline
+
+    init(id: CallID, bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline) {
+        self.id = id
+        self.bytes = bytes
+        self.mayBeRepeated = mayBeRepeated
+        self.deadline = deadline
     }
 }

@@ -114,3 +114,60 @@ extension Permitted {
         }
     }
 }
+
+/// The result of a send, which decides how later requests with the same key are handled.
+enum IdempotentResult {
+    /// The send certainly did not reach the backend; it may be sent again.
+    case notSent
+    /// The send may have reached the backend.
+    case unknown
+    /// The result is certain, and the client got this response.
+    case answered(Response, CallResult)
+
+    /// Creates the result of a send to one user.
+    init(_ result: CallResult, _ response: Response) {
+        switch result {
+        case .backendUnreachable, .overloaded: self = .notSent
+        case .backendTimedOut, .unknownAtStop, .unknownAfterCrash: self = .unknown
+        case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .ledgerUnavailable, .backendFailed,
+            .ledgerFailed, .notIssued, .revoked:
+            self = .answered(response, result)
+        }
+    }
+
+    /// Creates the result of a send to an audience, in this order: `answered` if any member's send was accepted,
+    /// `unknown` if any result is unknown, `notSent` if no send reached the backend, and otherwise `answered`.
+    init(_ results: [CallResult], _ response: Response) {
+        let outcomes = results.map { IdempotentResult($0, response) }
+        if results.contains(.accepted) {
+            self = .answered(response, .accepted)
+        } else if outcomes.contains(where: \.isUnknown) {
+            self = .unknown
+        } else if outcomes.allSatisfy(\.isNotSent) {
+            self = .notSent
+        } else {
+            self = .answered(response, .backendFailed)
+        }
+    }
+
+    /// Creates the result of a send read from the journal.
+    init(_ send: IdempotentSend) {
+        let isAudience = AudienceName.named(in: send.target) != nil
+        guard send.results.count >= send.intents, let result = send.results.first else {
+            // The outcome of at least one send was not recorded.
+            self = .unknown
+            return
+        }
+        if isAudience {
+            let accepted = send.results.count { $0 == .accepted }
+            let counts = AudienceCounts(
+                accepted: accepted, skipped: send.skipped, failed: send.results.count - accepted)
+            self.init(send.results, .audience(counts, detail: nil))
+        } else {
+            self.init(result, result.rejection.map { ProblemDocument.response(Rejection($0, "")) } ?? .empty(200))
+        }
+    }
+
+    private var isUnknown: Bool { if case .unknown = self { true } else { false } }
+    private var isNotSent: Bool { if case .notSent = self { true } else { false } }
+}

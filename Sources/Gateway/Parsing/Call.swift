@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewaySupport
+internal import NIOCore
 
 /// A parsed call: one of the operations that the gateway supports, with valid parameters.
 enum Call: Sendable {
@@ -71,4 +72,27 @@ struct RequestedSend: Sendable, Hashable {
     var text: String
     /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
+}
+
+/// The value of `Idempotency-Key`, by which a sender identifies a send: 1–255 visible ASCII characters.
+struct IdempotencyKey: Sendable, Hashable {
+    static let longest = 255
+
+    let bytes: [UInt8]
+
+    /// Reads the key of a request; returns nil if there is none.
+    static func read(_ field: ReceivedRequest.FieldValue) throws(Rejection) -> IdempotencyKey? {
+        switch field {
+        case .absent: return nil
+        case .repeated: throw Rejection(.malformedRequest, "Idempotency-Key is repeated")
+        case .single(let value):
+            let bytes = Array(value.readableBytesView)
+            guard (1...longest).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw Rejection(
+                    .malformedRequest, "Idempotency-Key is malformed",
+                    hint: "Idempotency-Key must have 1 to 255 visible ASCII characters.")
+            }
+            return IdempotencyKey(bytes: bytes)
+        }
+    }
 }

@@ -1,6 +1,6 @@
 internal import GatewayCore
-internal import GatewaySupport
-internal import NIOCore
+public import GatewaySupport
+package import NIOCore
 
 /// A serializer of the gateway's own HTTP/1.1 requests from typed steps. It writes an allow-list of header fields and
 /// no byte of the client's head.
@@ -160,5 +160,37 @@ final class UpstreamEncoder: Sendable {
                 bytes.append(low)
             }
         }
+    }
+}
+
+/// The credential that identifies the user to the backend. The gateway has authenticated the user, and the backend
+/// trusts the gateway.
+public enum UpstreamCredential: Sendable {
+    /// Basic, with the user name also as the password, which the backends of the tutorial accept.
+    case mirror
+    /// Basic, with the user name and a password that gateway and backend share.
+    case sharedPassword(Secret)
+    /// The user name in one header field, and a secret that gateway and backend share in another.
+    case header(userField: String, secretField: String, secret: Secret)
+}
+
+extension ByteBuffer {
+    /// Creates a buffer from the bytes that `write` appends. `write` runs a second time if there are more than
+    /// expected.
+    ///
+    /// - Parameter length: The expected maximum number of bytes.
+    package init(
+        expecting length: Int, from allocator: ByteBufferAllocator = ByteBufferAllocator(),
+        _ write: (inout ByteWriter) -> Void
+    ) {
+        self = allocator.buffer(capacity: length)
+        var needed = 0
+        writeWithUnsafeMutableBytes(minimumWritableBytes: length) { room in
+            var writer = ByteWriter(room.bindMemory(to: UInt8.self))
+            write(&writer)
+            needed = writer.count
+            return writer.isComplete ? needed : 0
+        }
+        if readableBytes < needed { self.init(expecting: needed, from: allocator, write) }
     }
 }

@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// An authenticator that can report the status of an account without a password.
 ///
 /// The gateway uses it for tokens and registered devices, which outlive the login. It renews a session only while the
@@ -17,4 +19,70 @@ public enum AccountStatus: Sendable, Hashable {
     case ended(InvalidCredentialReason)
     /// The status cannot be determined now. Nothing changes, and the gateway queries again later.
     case unknown(OutageReason)
+}
+
+/// An authenticator that can list its accounts, so that the gateway notices accounts that ended.
+public protocol AccountList: ReloadableAuthenticator, AccountAuthenticator {
+    /// Returns the accounts at this time. Called after every `reload()` and when the previous
+    /// snapshot's `holdsUntil` has passed, on any thread.
+    func accounts(at now: WallTime) -> AccountSnapshot
+}
+
+/// The accounts of a list at one moment.
+public struct AccountSnapshot: Sendable, Hashable {
+    /// The fingerprint of each account that may log in, which changes when the password changes.
+    public let marks: [UserName: AccountFingerprint]
+    /// The groups of each account; a user without an entry is in none. A token loses the groups that its user loses
+    /// here.
+    public let groups: [UserName: Set<GroupName>]
+    /// The listed accounts that may not log in, such as disabled ones. A later list does not decide about their names.
+    public let closed: Set<UserName>
+    /// The next time at which an account expires; nil if none does.
+    public let holdsUntil: WallTime?
+
+    /// Creates a snapshot.
+    public init(
+        marks: [UserName: AccountFingerprint], groups: [UserName: Set<GroupName>] = [:],
+        closed: Set<UserName> = [], holdsUntil: WallTime? = nil
+    ) {
+        self.marks = marks
+        self.groups = groups
+        self.closed = closed
+        self.holdsUntil = holdsUntil
+    }
+}
+
+/// A 16-byte fingerprint of an account's password that reveals nothing about it.
+public struct AccountFingerprint: Sendable, Hashable {
+    /// The length in bytes.
+    public static let byteCount = 16
+
+    /// The bytes.
+    public let bytes: [UInt8]
+
+    /// Creates a fingerprint from stored bytes; nil for another length than 16.
+    public init?(_ bytes: [UInt8]) {
+        guard bytes.count == Self.byteCount else { return nil }
+        self.bytes = bytes
+    }
+
+    /// Creates the fingerprint of a salted password hash; nil if libcrypto fails.
+    public init?(ofHash hash: String) {
+        guard let digest = SHA256.digest(Array(hash.utf8)) else { return nil }
+        bytes = Array(digest.prefix(Self.byteCount))
+    }
+}
+
+/// The reason why an account's tokens, cached passwords and registrations are revoked or reduced.
+public enum AccountEndReason: String, Sendable, Hashable, CaseIterable {
+    /// The account is disabled, expired or no longer listed.
+    case ended = "account-ended"
+    /// The password changed.
+    case passwordChanged = "password-changed"
+    /// The account lost groups. Its tokens stay valid without those groups.
+    case groupsLost = "groups-lost"
+    /// The account's status cannot be queried, and its last login is too old.
+    case loginTooOld = "login-too-old"
+    /// An operator revoked the user's sessions.
+    case byOperator = "by-operator"
 }
