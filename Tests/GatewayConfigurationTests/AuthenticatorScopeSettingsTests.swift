@@ -78,7 +78,7 @@ struct AuthenticatorScopeSettingsTests {
 /// An authenticator of tokens without settings.
 private enum TokenPlugin: AuthenticatorPlugin {
     static let name: PluginName = "token"
-    static let takes: Set<CredentialKind> = [.bearer]
+    static let credentialKinds: Set<CredentialKind> = [.bearer]
     static let accountKnowledge = AccountStatusSupport.status
 
     static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }

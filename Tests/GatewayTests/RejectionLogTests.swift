@@ -36,7 +36,7 @@ struct RejectionLogTests {
             // The rate is 20,000 a second, for 50 s.
             if round % 20 == 0 { clock.advance(by: .milliseconds(1)) }
             if round % 20_000 == 0 { rejections.flush(all: false, logger) }
-            rejections.note(kinds[round % 1000], of: call, logger)
+            rejections.record(kinds[round % 1000], of: call, logger)
         }
         rejections.flush(all: true, logger)
         // 50 s overlap at most six windows.
@@ -52,8 +52,8 @@ struct RejectionLogTests {
         var logger = log.logger
         logger.logLevel = .info
         let rejections = RejectionLog(clocks: clock.clocks)
-        for _ in 0..<5 { rejections.note(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
-        rejections.note(rejection(.noRoute, "no such path", from: 2), of: call, logger)
+        for _ in 0..<5 { rejections.record(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
+        rejections.record(rejection(.noRoute, "no such path", from: 2), of: call, logger)
         rejections.flush(all: false, logger)
         #expect(log.lines.map(\.message) == ["Call rejected", "Call rejected"])
         clock.advance(by: .seconds(10))
@@ -68,10 +68,10 @@ struct RejectionLogTests {
         var logger = log.logger
         let rejections = RejectionLog(clocks: ManualClock().clocks)
         logger.logLevel = .debug
-        for _ in 0..<5 { rejections.note(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
+        for _ in 0..<5 { rejections.record(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
         #expect(log.lines.count == 5)
         logger.logLevel = .warning
-        for _ in 0..<5 { rejections.note(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
+        for _ in 0..<5 { rejections.record(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
         rejections.flush(all: true, logger)
         #expect(log.lines.count == 5)
     }

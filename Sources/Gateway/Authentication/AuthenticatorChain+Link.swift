@@ -7,9 +7,9 @@ extension AuthenticatorChain {
         /// The plug-in's name.
         public let name: PluginName
         /// The kinds of credential that it accepts.
-        public let takes: Set<CredentialKind>
+        public let credentialKinds: Set<CredentialKind>
         /// The users and groups that it may accept.
-        public let bounds: AuthenticatorScope
+        public let scope: AuthenticatorScope
         /// Whether its result may depend on the peer's address.
         public let outcomeDependsOnPeer: Bool
         /// The authenticator.
@@ -19,13 +19,13 @@ extension AuthenticatorChain {
 
         /// Creates a link.
         public init(
-            name: PluginName, takes: Set<CredentialKind>, bounds: AuthenticatorScope = AuthenticatorScope(),
+            name: PluginName, credentialKinds: Set<CredentialKind>, scope: AuthenticatorScope = AuthenticatorScope(),
             outcomeDependsOnPeer: Bool = true, authenticator: any Authenticator,
             metrics: AuthenticatorMetrics? = nil
         ) {
             self.name = name
-            self.takes = takes
-            self.bounds = bounds
+            self.credentialKinds = credentialKinds
+            self.scope = scope
             self.outcomeDependsOnPeer = outcomeDependsOnPeer
             self.authenticator = authenticator
             self.metrics = metrics
@@ -55,7 +55,7 @@ extension AuthenticatorChain.Link {
                 ])
             return .rejected(user == nil ? .unmapped : .wrong)
         }
-        guard bounds.contain(identity) else {
+        guard scope.contains(identity) else {
             logger.warning(
                 "Authenticator accepted a user outside its scope",
                 metadata: ["authenticator": "\(name)", "user": "\(identity.user)"])

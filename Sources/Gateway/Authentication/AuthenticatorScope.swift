@@ -14,19 +14,19 @@ public struct AuthenticatorScope: Sendable, Hashable {
     }
 
     /// Returns whether the name is allowed. A name without canonical form (nil) is allowed only if all names are.
-    public func contain(_ user: UserName?) -> Bool {
+    public func contains(_ user: UserName?) -> Bool {
         guard let users else { return true }
         guard let user else { return false }
         return users.contains { $0.matches(user) }
     }
 
     /// Returns whether the user and all groups of the identity are allowed.
-    public func contain(_ identity: Identity) -> Bool {
-        contain(identity.user) && groups.map { identity.groups.isSubset(of: $0) } ?? true
+    public func contains(_ identity: Identity) -> Bool {
+        contains(identity.user) && groups.map { identity.groups.isSubset(of: $0) } ?? true
     }
 
     /// Returns whether some name is allowed by both.
-    public func overlap(_ other: AuthenticatorScope) -> Bool {
+    public func overlaps(_ other: AuthenticatorScope) -> Bool {
         // A name has at least one character, so only an empty list overlaps nothing.
         guard let users else { return other.users?.isEmpty != true }
         guard let others = other.users else { return !users.isEmpty }
@@ -45,7 +45,7 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
     /// Creates a pattern; returns nil if it contains a character that no canonical name has.
     public init?(_ text: String) {
         let letters = String(text.filter { $0 != "*" })
-        guard !text.isEmpty, text.utf8.count <= 2 * UserName.longest,
+        guard !text.isEmpty, text.utf8.count <= 2 * UserName.maximumLength,
             letters.isEmpty || UserName(canonical: letters) != nil
         else { return nil }
         self.text = text

@@ -84,13 +84,13 @@ struct CredentialVerifier: Sendable {
         while true {
             try clientDisconnect.check()
             switch passwordCache.find(login, password, of: user, by: candidates, from: peer) {
-            case .remembered(.accepted(let identity)):
+            case .cached(.accepted(let identity)):
                 try checkThrottles(user, from: peer)
                 // If results depend on the address, a cached one implies an earlier login from this address.
                 if !candidates.dependsOnPeer { throttle.succeeded(identity.user, from: peer) }
                 candidates.recordCacheHit(identity.authenticator)
                 return VerificationResult(outcome: .accepted(identity), authenticator: identity.authenticator)
-            case .remembered(.rejected(let reason, let authenticator)):
+            case .cached(.rejected(let reason, let authenticator)):
                 // Another address may have tried the password, which this one must not learn for free.
                 if !candidates.dependsOnPeer { try checkThrottles(user, from: peer) }
                 candidates.recordCacheHit(authenticator)

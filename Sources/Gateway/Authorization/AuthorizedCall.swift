@@ -19,7 +19,7 @@ enum Permitted: ~Copyable {
     case registration(PermittedRegistration)
     case send(RequestedSend)
     case sendToAudience(RequestedAudienceSend, members: [UserName])
-    case own(PermittedLocalCall)
+    case local(PermittedLocalCall)
 
     /// The send, if the operation is a send to one user.
     var requestedSend: RequestedSend? {
@@ -28,7 +28,7 @@ enum Permitted: ~Copyable {
         case .send(let send): send
         case .registration: nil
         case .sendToAudience: nil
-        case .own: nil
+        case .local: nil
         }
     }
 
@@ -38,7 +38,7 @@ enum Permitted: ~Copyable {
         case .send(let send): send.text
         case .sendToAudience(let send, _): send.text
         case .registration: nil
-        case .own: nil
+        case .local: nil
         }
     }
 
@@ -48,7 +48,7 @@ enum Permitted: ~Copyable {
         case .sendToAudience(let send, let members): (send, members)
         case .registration: nil
         case .send: nil
-        case .own: nil
+        case .local: nil
         }
     }
 }
@@ -93,7 +93,7 @@ struct Authorization: Sendable {
     /// A call whose authorization may wait for the ledger, the history or an authenticator.
     private enum DeferredCall {
         case registration(RegistrationCall)
-        case own(LocalCall)
+        case local(LocalCall)
     }
 
     /// Authorizes sends, which depend only on the policy, and defers all other calls.
@@ -107,7 +107,7 @@ struct Authorization: Sendable {
             case .send(let send): permitted = try permit(send, identified.caller, &identified.facts)
             case .sendToAudience(let send): permitted = try permit(send, identified.caller, &identified.facts)
             case .registration(let call): return .deferred(.registration(call))
-            case .own(let call): return .deferred(.own(call))
+            case .local(let call): return .deferred(.local(call))
             }
             return .authorized(
                 AuthorizedCall(facts: identified.facts, caller: identified.caller, permitted: permitted))
@@ -151,10 +151,10 @@ struct Authorization: Sendable {
         _ facts: inout CallFacts
     ) async throws(Rejection) -> Permitted {
         switch call {
-        case .own(let own):
-            let permitted = try await permit(own, caller, at: facts.peer, login: login, since: revocation.epoch)
+        case .local(let local):
+            let permitted = try await permit(local, caller, at: facts.peer, login: login, since: revocation.epoch)
             facts.session = permitted.session
-            return .own(permitted)
+            return .local(permitted)
         case .registration(let registration):
             return .registration(try await permit(registration, caller, login: login, revocation, &facts))
         }

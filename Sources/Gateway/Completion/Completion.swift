@@ -90,7 +90,7 @@ struct Completion: Sendable {
         _ completed: Completed, _ outcome: ForwardResult, _ milliseconds: Int, _ facts: CallFacts,
         _ claim: IdempotencyClaim? = nil
     ) -> Response {
-        journal.note(
+        journal.append(
             JournalRecord(
                 .outcome, facts: facts, result: completed.result.rawValue, status: outcome.status,
                 milliseconds: milliseconds))

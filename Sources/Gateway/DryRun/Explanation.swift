@@ -7,9 +7,9 @@ public struct Explanation: Sendable {
     /// The final decision of the gateway.
     public enum Outcome: Sendable {
         /// The call would be rejected with this status.
-        case refused(Rejection, status: Int)
+        case rejected(Rejection, status: Int)
         /// The gateway would respond itself, without the backend.
-        case answeredHere
+        case servedLocally
         /// The call would be recorded, and these requests would be sent to the backend. These members of an audience
         /// would be skipped.
         case forwarded([ExplainedRequest], skipped: [Skipped])
@@ -35,7 +35,7 @@ public struct Explanation: Sendable {
     /// only to limits that count every call.
     public var limits: [LimitStatus] = []
     /// The final decision.
-    public var end = Outcome.answeredHere
+    public var outcome = Outcome.servedLocally
 }
 
 /// A parsed call as named parameters, for display.
@@ -55,7 +55,7 @@ public struct ExplainedCall: Sendable, Hashable {
                 [.init("recipient", .string(send.recipient.text))] + Self.message(send.text, send.service)
             case .sendToAudience(let send):
                 [.init("audience", .string(send.audience.text))] + Self.message(send.text, send.service)
-            case .own: []
+            case .local: []
             }
     }
 

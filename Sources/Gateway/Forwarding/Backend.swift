@@ -24,7 +24,7 @@ extension Backend {
 /// The result of one request to the backend.
 public enum BackendResult: Sendable {
     /// A complete response arrived.
-    case answered(BackendResponse)
+    case responded(BackendResponse)
     /// No connection could be opened. No byte of the request was sent.
     case unreachable(String)
     /// The connection closed early, or the response was not valid HTTP or too long. The backend may have acted.
@@ -32,9 +32,9 @@ public enum BackendResult: Sendable {
     /// The deadline passed. The backend may have acted, or may act later.
     case timedOut
     /// The gateway stopped before the response arrived. The backend may have acted, or may act later.
-    case cutOff
+    case gatewayStopped
     /// The circuit breaker is open because the backend was unreachable repeatedly. No byte of the request was sent.
-    case suspended
+    case circuitOpen
     /// All connections are in use and the queue is full. No byte of the request was sent.
     case overloaded
 }

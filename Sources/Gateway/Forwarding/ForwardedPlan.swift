@@ -54,7 +54,7 @@ struct Forwarding: Sendable {
     /// Rejects a call if the backend is full. Runs before authentication, limits and recording, so that the response is
     /// immediate.
     func checkCapacity(for parsed: borrowing ParsedCall) throws(Rejection) {
-        if case .own = parsed.call { return }
+        if case .local = parsed.call { return }
         guard backend.isFull else { return }
         throw Rejection(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
             .with(parsed.facts)

@@ -52,7 +52,7 @@ struct Idempotency: Sendable {
                 throw Rejection(
                     .idempotencyMismatch, "the key was used for another message",
                     hint: "This Idempotency-Key was used for another message.")
-            case .answered(let response, let result):
+            case .completed(let response, let result):
                 try charge(authorized.caller, authorized.facts)
                 return .repeated(replay(response, result, authorized.facts))
             case .unknown:
@@ -75,7 +75,7 @@ struct Idempotency: Sendable {
     }
 
     private func replay(_ response: Response, _ result: CallResult, _ facts: CallFacts) -> Response {
-        journal.note(JournalRecord(.replay, facts: facts, result: result.rawValue))
+        journal.append(JournalRecord(.replay, facts: facts, result: result.rawValue))
         var response = response
         response.fields.append(Response.Field("Idempotency-Replayed", "true"))
         return response
@@ -110,7 +110,7 @@ extension Permitted {
             PermittedIdempotentSend(
                 send.key, target: AudienceName.prefix + send.audience.text, service: send.service, text: send.text)
         case .registration: nil
-        case .own: nil
+        case .local: nil
         }
     }
 }
@@ -122,7 +122,7 @@ enum IdempotentResult {
     /// The send may have reached the backend.
     case unknown
     /// The result is certain, and the client got this response.
-    case answered(Response, CallResult)
+    case completed(Response, CallResult)
 
     /// Creates the result of a send to one user.
     init(_ result: CallResult, _ response: Response) {
@@ -131,22 +131,22 @@ enum IdempotentResult {
         case .backendTimedOut, .unknownAtStop, .unknownAfterCrash: self = .unknown
         case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .ledgerUnavailable, .backendFailed,
             .ledgerFailed, .notIssued, .revoked:
-            self = .answered(response, result)
+            self = .completed(response, result)
         }
     }
 
-    /// Creates the result of a send to an audience, in this order: `answered` if any member's send was accepted,
-    /// `unknown` if any result is unknown, `notSent` if no send reached the backend, and otherwise `answered`.
+    /// Creates the result of a send to an audience, in this order: `completed` if any member's send was accepted,
+    /// `unknown` if any result is unknown, `notSent` if no send reached the backend, and otherwise `completed`.
     init(_ results: [CallResult], _ response: Response) {
         let outcomes = results.map { IdempotentResult($0, response) }
         if results.contains(.accepted) {
-            self = .answered(response, .accepted)
+            self = .completed(response, .accepted)
         } else if outcomes.contains(where: \.isUnknown) {
             self = .unknown
         } else if outcomes.allSatisfy(\.isNotSent) {
             self = .notSent
         } else {
-            self = .answered(response, .backendFailed)
+            self = .completed(response, .backendFailed)
         }
     }
 

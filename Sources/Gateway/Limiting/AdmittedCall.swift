@@ -41,7 +41,7 @@ struct Limiting: Sendable {
                 if !shadowed.isEmpty { deduplicated.authorized.facts.wouldLimit = shadowed }
             }
             // Stored only after admission, so that sends rejected by limits do not evict stored ones.
-            try deduplicated.claim?.enter()
+            try deduplicated.claim?.store()
         } catch {
             throw error.with(deduplicated.authorized.facts)
         }

@@ -32,7 +32,7 @@ struct GCRA: Sendable, Hashable {
     }
 
     /// Returns the number of calls that would be admitted at once now.
-    func left(arrival: Int64?, now: Int64) -> Int {
+    func remaining(arrival: Int64?, now: Int64) -> Int {
         let debt = debt(arrival: arrival, now: now)
         return debt > tolerance ? 0 : Int((tolerance - debt) / interval) + 1
     }

@@ -17,7 +17,7 @@ public struct LimitStatus: Sendable, Hashable {
     /// The counted push service; nil if the limit does not count by service.
     public let service: PushService?
     /// The number of calls that would be admitted now.
-    public let left: Int
+    public let remaining: Int
     /// The maximum number of calls that are admitted at once.
     public let burst: Int
     /// The cost of the call; more than one for a send to an audience.
@@ -58,7 +58,8 @@ extension Limiter {
             let limit = rules[charge.rule].limit
             return LimitStatus(
                 limit: limit.name, user: names.user, group: names.group, recipient: names.recipient,
-                address: names.address, service: names.service, left: charge.rate.left(arrival: arrival, now: now),
+                address: names.address, service: names.service,
+                remaining: charge.rate.remaining(arrival: arrival, now: now),
                 burst: limit.burst, cost: charge.cost,
                 seconds: charge.rate.wait(arrival: arrival, now: now, cost: charge.cost).secondsRoundedUp,
                 isShadow: limit.isShadow)
@@ -66,7 +67,7 @@ extension Limiter {
     }
 
     /// Stores the names behind exhausted keys, and counts the calls that shadow limits would have rejected.
-    func note(_ decision: LimitDecision, _ subject: LimitSubject, recipient: UserName? = nil) {
+    func recordExhausted(_ decision: LimitDecision, _ subject: LimitSubject, recipient: UserName? = nil) {
         if decision.exhausted == nil, decision.shadowed.isEmpty { return }
         var subject = subject
         if let recipient { subject.recipient = recipient }
@@ -75,7 +76,7 @@ extension Limiter {
         let exhausted = decision.shadowed + (decision.exhausted.map { [$0.charge] } ?? [])
         store.refused.withLock { refused in
             for charge in exhausted where !refused.renew(charge.key) {
-                refused.note(charge.key, names(of: charge, subject))
+                keys.insert(charge.key, names(of: charge, subject))
             }
         }
     }
@@ -115,7 +116,7 @@ struct ThrottledKeys: Sendable {
     mutating func renew(_ key: LimitKey) -> Bool { names.refresh(key) != nil }
 
     /// Stores a key with its names.
-    mutating func note(_ key: LimitKey, _ names: LimitNames) { self.names.insert(names, for: key) }
+    mutating func insert(_ key: LimitKey, _ names: LimitNames) { self.names.insert(names, for: key) }
 
     /// All stored keys.
     var all: [(key: LimitKey, names: LimitNames)] { names.entries.map { ($0.key, $0.value) } }

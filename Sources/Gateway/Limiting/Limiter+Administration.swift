@@ -9,12 +9,12 @@ extension Limiter {
 
     /// Returns the state of the exhausted keys among the 1,024 that were found exhausted last, the longest wait first.
     /// Charges nothing.
-    public func spent() -> [LimitStatus] {
+    public func exhausted() -> [LimitStatus] {
         let noted = store.refused.withLock(\.all)
-        let places = Dictionary(rules.enumerated().map { ($1.number, $0) }) { first, _ in first }
+        let indices = Dictionary(rules.enumerated().map { ($1.number, $0) }) { first, _ in first }
         let charges = noted.compactMap { key, names -> (LimitCharge, LimitNames)? in
-            guard let place = places[key.limit] else { return nil }
-            return (LimitCharge(key: key, rate: rules[place].rate, rule: place), names)
+            guard let index = indices[key.limit] else { return nil }
+            return (LimitCharge(key: key, rate: rules[index].rate, rule: index), names)
         }
         return statuses(charges).filter { $0.seconds > 0 }.sorted { ($1.seconds, $0.limit) < ($0.seconds, $1.limit) }
     }
@@ -44,7 +44,7 @@ extension Limiter {
         let recipient = selector.recipient.map(store.digests.user)
         let address = (selector.address?.limited).map(store.digests.address)
         let service = selector.service.map(LimitKey.number)
-        let owing = store.forget(now: now) { key in
+        let owing = store.remove(now: now) { key in
             numbers.contains(key.limit)
                 && user.map { $0 == key.caller } ?? true && group.map { $0 == key.group } ?? true
                 && recipient.map { $0 == key.recipient } ?? true && address.map { $0 == key.address } ?? true

@@ -34,7 +34,7 @@ extension Limiter {
         let decision = store.table.withLock { table in
             payment == .charged ? table.admit(common, now: now) : table.check(common, now: now)
         }
-        if payment == .charged { note(decision, subject) }
+        if payment == .charged { recordExhausted(decision, subject) }
         if let exhausted = decision.exhausted { throw rejection(exhausted) }
         var shadowed = decision.shadowed
         var admitted = AdmittedMembers()
@@ -45,7 +45,7 @@ extension Limiter {
                 part.map { payment == .charged ? table.admit(each[$0], now: now) : table.check(each[$0], now: now) }
             }
             for (member, decision) in zip(members[part], decisions) {
-                if payment == .charged { note(decision, subject, recipient: member) }
+                if payment == .charged { recordExhausted(decision, subject, recipient: member) }
                 shadowed += decision.shadowed
                 if let exhausted = decision.exhausted {
                     let limit = rules[exhausted.charge.rule].limit.name

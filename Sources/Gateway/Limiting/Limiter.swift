@@ -116,7 +116,7 @@ public final class Limiter: Sendable {
         let decision = store.table.withLock { table in
             payment == .charged ? table.admit(charges, now: now) : table.check(charges, now: now)
         }
-        if payment == .charged { note(decision, subject) }
+        if payment == .charged { recordExhausted(decision, subject) }
         if let exhausted = decision.exhausted { throw rejection(exhausted) }
         return decision.shadowed.isEmpty ? [] : names(decision.shadowed)
     }

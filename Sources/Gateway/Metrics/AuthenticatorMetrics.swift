@@ -23,7 +23,7 @@ public final class AuthenticatorMetrics: Sendable {
     func now() -> Int64 { clocks.monotonic().nanoseconds }
 
     /// Records a result, and the duration since `start`.
-    func note(_ outcome: AuthenticationOutcome, since start: Int64) {
+    func record(_ outcome: AuthenticationOutcome, since start: Int64) {
         switch outcome {
         case .accepted: accepted.add()
         case .rejected: rejected.add()
@@ -74,7 +74,7 @@ public final class AuthenticatorMetrics: Sendable {
             MetricFamily(
                 "notify_gateway_authenticator_duration_seconds", .histogram,
                 "Duration of credential verifications by authenticators, in seconds.",
-                all.map { ([name($0.key)], .spread($0.value.durations.reading)) }),
+                all.map { ([name($0.key)], .histogram($0.value.durations.reading)) }),
         ]
     }
 }

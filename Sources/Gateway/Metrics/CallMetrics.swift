@@ -89,10 +89,10 @@ public final class CallMetrics: Sendable {
                 counted.map { ($0.labels, .number(Double($0.value))) }),
             MetricFamily(
                 "notify_gateway_call_duration_seconds", .histogram,
-                "Time from the complete request to the response, in seconds.", [([], .spread(durations.reading))]),
+                "Time from the complete request to the response, in seconds.", [([], .histogram(durations.reading))]),
             MetricFamily(
                 "notify_gateway_phase_duration_seconds", .histogram, "Duration of the phases of calls, in seconds.",
-                CallPhase.allCases.map { ([.init("phase", $0.rawValue)], .spread(phases[$0.index].reading)) }),
+                CallPhase.allCases.map { ([.init("phase", $0.rawValue)], .histogram(phases[$0.index].reading)) }),
             MetricFamily(
                 "notify_gateway_limit_rejections_total", .counter, "Calls rejected by a limit.",
                 named.limits.sorted { $0.key < $1.key }

@@ -11,13 +11,13 @@ enum Call: Sendable {
     /// One user notifies all members of an audience.
     case sendToAudience(RequestedAudienceSend)
     /// A call to one of the gateway's own endpoints.
-    case own(LocalCall)
+    case local(LocalCall)
 
     /// Whether the call is a send.
     var isSend: Bool {
         switch self {
         case .send, .sendToAudience: true
-        case .registration, .own: false
+        case .registration, .local: false
         }
     }
 }
@@ -76,7 +76,7 @@ struct RequestedSend: Sendable, Hashable {
 
 /// The value of `Idempotency-Key`, by which a sender identifies a send: 1–255 visible ASCII characters.
 struct IdempotencyKey: Sendable, Hashable {
-    static let longest = 255
+    static let maximumLength = 255
 
     let bytes: [UInt8]
 
@@ -87,7 +87,7 @@ struct IdempotencyKey: Sendable, Hashable {
         case .repeated: throw Rejection(.malformedRequest, "Idempotency-Key is repeated")
         case .single(let value):
             let bytes = Array(value.readableBytesView)
-            guard (1...longest).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            guard (1...maximumLength).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
                 throw Rejection(
                     .malformedRequest, "Idempotency-Key is malformed",
                     hint: "Idempotency-Key must have 1 to 255 visible ASCII characters.")

@@ -92,7 +92,7 @@ struct QueryParameters {
 /// The query of `GET /auth/notifications-received`.
 enum ReceivedQuery {
     /// The maximum and default number of results.
-    static let largestLimit = 100
+    static let maximumLimit = 100
 
     static func call(_ query: ByteBuffer?) throws(Rejection) -> LocalCall {
         let query = try QueryParameters(query, allowed: ["since", "limit"])
@@ -105,13 +105,13 @@ enum ReceivedQuery {
             }
             since = time
         }
-        var limit = largestLimit
+        var limit = maximumLimit
         if let text = query.value("limit") {
             guard text.utf8.count <= 3, text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text),
-                (1...largestLimit).contains(number)
+                (1...maximumLimit).contains(number)
             else {
                 throw Rejection(
-                    .malformedRequest, "limit is out of range", hint: "limit must be from 1 to \(largestLimit).")
+                    .malformedRequest, "limit is out of range", hint: "limit must be from 1 to \(maximumLimit).")
             }
             limit = number
         }

@@ -33,19 +33,19 @@ extension BackendProfile {
         /// The path of sends, such as `/api/notifications`.
         public var notificationsPath: String
         /// The places where clients may put the registration id. A request has it in exactly one place.
-        public var idPlaces: Set<IDLocation>
+        public var idLocations: Set<IDLocation>
         /// The status of a successful registration by push service; 200 for a service without an entry.
         public var updateStatuses: [PushService: Int]
 
         /// Creates the client side of a profile. Some Windows clients accept only 202 as success, and all other clients
         /// accept only 200 (contract: client rule 2).
         public init(
-            registerPath: String, notificationsPath: String, idPlaces: Set<IDLocation>,
+            registerPath: String, notificationsPath: String, idLocations: Set<IDLocation>,
             updateStatuses: [PushService: Int] = [.wns: 202, .mpns: 202]
         ) {
             self.registerPath = registerPath
             self.notificationsPath = notificationsPath
-            self.idPlaces = idPlaces
+            self.idLocations = idLocations
             self.updateStatuses = updateStatuses
         }
 
@@ -74,13 +74,13 @@ extension BackendProfile {
         /// The path of sends.
         public var notificationsPath: String
         /// The place of the registration id in a request.
-        public var idPlace: IDLocation
+        public var idLocation: IDLocation
         /// The format of the registration id in a response.
-        public var idForm: IDFormat
+        public var idFormat: IDFormat
         /// The backend's name for each push service in `Platform`. Services without a name are not supported.
-        public var platformWords: PlatformIdentifiers
+        public var platformNames: PlatformIdentifiers
         /// The backend's name for each push service in `pns`. Services without a name cannot be sent to.
-        public var pnsWords: PlatformIdentifiers
+        public var pnsNames: PlatformIdentifiers
         /// The size of a payload without user and message, in bytes, for services whose platform name does not
         /// determine it.
         public var payloadFrames: [PushService: Int]
@@ -97,17 +97,17 @@ extension BackendProfile {
 
         /// Creates the backend side of a profile.
         public init(
-            registerPath: String, notificationsPath: String, idPlace: IDLocation, idForm: IDFormat = .any,
-            platformWords: PlatformIdentifiers, pnsWords: PlatformIdentifiers, payloadFrames: [PushService: Int] = [:],
+            registerPath: String, notificationsPath: String, idLocation: IDLocation, idFormat: IDFormat = .any,
+            platformNames: PlatformIdentifiers, pnsNames: PlatformIdentifiers, payloadFrames: [PushService: Int] = [:],
             successStatuses: Set<Int> = Set(200..<300), goneStatuses: Set<Int>, confirmsUpdates: Bool = true,
             idleTime: Duration = .seconds(30)
         ) {
             self.registerPath = registerPath
             self.notificationsPath = notificationsPath
-            self.idPlace = idPlace
-            self.idForm = idForm
-            self.platformWords = platformWords
-            self.pnsWords = pnsWords
+            self.idLocation = idLocation
+            self.idFormat = idFormat
+            self.platformNames = platformNames
+            self.pnsNames = pnsNames
             self.payloadFrames = payloadFrames
             self.successStatuses = successStatuses
             self.goneStatuses = goneStatuses
@@ -121,7 +121,7 @@ extension BackendProfile {
         /// Returns the size for one service. For an unknown name it is the largest one of the service.
         private func payloadFrame(of service: PushService) -> Int {
             if let stated = payloadFrames[service] { return stated }
-            if let known = pnsWords[service].flatMap({ Platform(word: $0.text) }) { return known.payloadFrame }
+            if let known = pnsNames[service].flatMap({ Platform(word: $0.text) }) { return known.payloadFrame }
             return Platform.allCases.filter { $0.service == service }.map(\.payloadFrame).max() ?? 0
         }
     }
@@ -165,12 +165,12 @@ extension BackendProfile {
         self.init(
             client: ClientSide(
                 registerPath: register, notificationsPath: notifications,
-                idPlaces: name == .core ? [.path, .query] : [.path]),
+                idLocations: name == .core ? [.path, .query] : [.path]),
             backend: BackendSide(
                 registerPath: register, notificationsPath: notifications,
-                idPlace: name == .core ? .query : .path,
-                platformWords: PlatformIdentifiers(name == .net6 ? pns : pns + [.mpns]),
-                pnsWords: PlatformIdentifiers(pns),
+                idLocation: name == .core ? .query : .path,
+                platformNames: PlatformIdentifiers(name == .net6 ? pns : pns + [.mpns]),
+                pnsNames: PlatformIdentifiers(pns),
                 // No backend responds with 410, and a missing registration leads to a plain 500.
                 goneStatuses: [404, 410, 500],
                 // The .NET 6 port responds to a registration with 200 even if the notification hub rejected it.

@@ -15,18 +15,18 @@ final class RejectionRecorder: Sendable {
     }
 
     /// Adds the rejection of a call with a known caller.
-    func note(_ rejection: Rejection, _ facts: CallFacts) {
+    func record(_ rejection: Rejection, _ facts: CallFacts) {
         var facts = facts
         if case .limit(let name, _)? = rejection.extra { facts.limit = name }
         let record = JournalRecord(.rejection, facts: facts, result: rejection.code.rawValue)
         let now = clocks.monotonic()
-        for record in coalesced.withLock({ $0.add(record, now: now) }) { journal.note(record) }
+        for record in coalesced.withLock({ $0.add(record, now: now) }) { journal.append(record) }
     }
 
     /// Writes the records that are due; all of them if this is the last call.
     func flush(all: Bool) {
         let now = clocks.monotonic()
-        for record in coalesced.withLock({ $0.flush(now: now, all: all) }) { journal.note(record) }
+        for record in coalesced.withLock({ $0.flush(now: now, all: all) }) { journal.append(record) }
     }
 }
 
@@ -62,7 +62,7 @@ struct CoalescedRejections {
 
     private typealias Records = Coalescer<Kind, JournalRecord>
     private var records = Records(
-        .init(period: 1_000_000_000, most: maximumPerSecond, window: 1_000_000_000, capacity: capacity))
+        .init(period: 1_000_000_000, maximum: maximumPerSecond, window: 1_000_000_000, capacity: capacity))
 
     /// Adds a rejection and returns the records to write now.
     mutating func add(_ record: JournalRecord, now: MonotonicInstant) -> [JournalRecord] {

@@ -11,14 +11,15 @@ struct RejectionResponder: Sendable {
     let logger: Logger
 
     // Built once, because it is needed most often under overload.
-    private static let noRoom = ProblemDocument.response(Rejection(.overloaded, "", extra: .retryAfter(seconds: 1)))
+    private static let overloadedResponse = ProblemDocument.response(
+        Rejection(.overloaded, "", extra: .retryAfter(seconds: 1)))
 
     @inline(never)
     func response(_ rejection: Rejection, of call: CallID) -> Response {
-        if let facts = rejection.facts, facts.user != nil { recording.note(rejection, facts) }
-        if !logins.note(rejection, logger) { log.note(rejection, of: call, logger) }
+        if let facts = rejection.facts, facts.user != nil { recording.record(rejection, facts) }
+        if !logins.record(rejection, logger) { log.record(rejection, of: call, logger) }
         if rejection.code == .overloaded, rejection.hint == nil, case .retryAfter(1) = rejection.extra {
-            return Self.noRoom
+            return Self.overloadedResponse
         }
         return ProblemDocument.response(rejection, challenges: challenges)
     }

@@ -49,7 +49,7 @@ final class UpstreamEncoder: Sendable {
         case .delete(let id, let owner):
             return request("DELETE", as: owner, body: nil, origin) { write(pathOf: id.text, to: &$0) }
         case .send(let send):
-            guard let word = backend.pnsWords[send.service] else { return nil }
+            guard let word = backend.pnsNames[send.service] else { return nil }
             let body = [UInt8](expecting: send.text.count + 16) { JSONWriter.write(stringOfUTF8: send.text, to: &$0) }
             return request("POST", as: send.sender, body: body, origin) { target in
                 target.append(text: backend.notificationsPath)
@@ -62,7 +62,7 @@ final class UpstreamEncoder: Sendable {
     }
 
     private func upsert(_ id: String, _ registration: UpstreamRegistration, _ origin: Origin) -> ByteBuffer? {
-        guard let word = backend.platformWords[registration.handle.service] else { return nil }
+        guard let word = backend.platformNames[registration.handle.service] else { return nil }
         let body = JSONWriter.bytes(
             of: .object([
                 .init("Platform", .string(word.text)),
@@ -74,7 +74,7 @@ final class UpstreamEncoder: Sendable {
 
     private func write(pathOf id: String, to target: inout ByteWriter) {
         target.append(text: backend.registerPath)
-        switch backend.idPlace {
+        switch backend.idLocation {
         case .path: target.append("/")
         case .query: target.append("?id=")
         }

@@ -49,7 +49,7 @@ struct UpstreamPlan: ~Copyable {
 /// The result of the rewrite phase: a plan for the backend, or for one of the gateway's own endpoints.
 enum RewrittenCall: ~Copyable {
     case upstream(UpstreamPlan)
-    case own(LocalPlan)
+    case local(LocalPlan)
 }
 
 /// A call to one of the gateway's own endpoints, ready to be recorded. Only the rewrite phase creates one.
@@ -67,7 +67,7 @@ struct LocalPlan: ~Copyable {
 
 /// The rewrite phase: plans the gateway's own requests for a call. Pure and synchronous.
 struct Rewriting: Sendable {
-    /// The size of the backend's payload without user and message, indexed by `PushService.place`.
+    /// The size of the backend's payload without user and message, indexed by `PushService.index`.
     let payloadFrames: [Int]
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
@@ -88,8 +88,8 @@ struct Rewriting: Sendable {
         let members = admitted.members ?? AdmittedMembers()
         let sendClaim = admitted.claim
         switch consume admitted.permitted {
-        case .own(let call):
-            return .own(LocalPlan(facts: facts, caller: caller, call: call))
+        case .local(let call):
+            return .local(LocalPlan(facts: facts, caller: caller, call: call))
         case .registration(let registration):
             return .upstream(plan(registration, facts, caller))
         case .send(let send):
@@ -184,7 +184,7 @@ struct Rewriting: Sendable {
         _ text: String, _ service: PushService, from sender: UserName
     ) throws(Rejection) -> [UInt8] {
         let text = try PayloadText(text, for: service)
-        let length = text.payloadLength(from: sender, frame: payloadFrames[service.place])
+        let length = text.payloadLength(from: sender, frame: payloadFrames[service.index])
         guard length <= service.payloadLimit else {
             throw Rejection(
                 .payloadTooLarge, "the payload would have \(length) bytes",

@@ -27,7 +27,9 @@ extension ServerConfiguration {
             defer { reader.finish() }
             guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader)) else { continue }
             for earlier in located where earlier.plugin.mayVouchForTheSame(as: plugin) {
-                let order = earlier.plugin.takes.isDisjoint(with: plugin.takes) ? "" : ", which is queried first"
+                let order =
+                    earlier.plugin.credentialKinds.isDisjoint(with: plugin.credentialKinds)
+                    ? "" : ", which is queried first"
                 reader.report(
                     "may authenticate the same names as \(earlier.path)\(order); equal names count as one user; limit both "
                         + "with \"users\" so that no name matches twice",
@@ -89,6 +91,6 @@ extension ServerConfiguration {
 extension ConfiguredPlugin {
     fileprivate func mayVouchForTheSame(as other: ConfiguredPlugin) -> Bool {
         // Tokens that the gateway issues contain the names of users of the other authenticators on purpose.
-        accountKnowledge != .ofOthers && other.accountKnowledge != .ofOthers && bounds.overlap(other.bounds)
+        accountKnowledge != .ofOthers && other.accountKnowledge != .ofOthers && scope.overlaps(other.scope)
     }
 }

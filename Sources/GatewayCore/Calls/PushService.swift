@@ -14,7 +14,7 @@ public enum PushService: String, Sendable, Hashable, CaseIterable {
     case fcm
 
     /// The index of the service in tables with one element for each service.
-    package var place: Int {
+    package var index: Int {
         switch self {
         case .apns: 0
         case .wns: 1

@@ -132,12 +132,12 @@ public struct TraceState: Sendable, Hashable {
 
     /// Section 3.3.1.3.1: a simple key, or `tenant@system`.
     private static func isKey(_ key: ArraySlice<UInt8>) -> Bool {
-        guard let at = key.firstIndex(of: UInt8(ascii: "@")) else { return isName(key, most: 256) }
+        guard let at = key.firstIndex(of: UInt8(ascii: "@")) else { return isName(key, maximum: 256) }
         let (tenant, system) = (key[..<at], key[(at + 1)...])
-        return isName(tenant, most: 241, mayBeginWithDigit: true) && isName(system, most: 14)
+        return isName(tenant, maximum: 241, mayBeginWithDigit: true) && isName(system, maximum: 14)
     }
 
-    private static func isName(_ name: ArraySlice<UInt8>, most: Int, mayBeginWithDigit: Bool = false) -> Bool {
+    private static func isName(_ name: ArraySlice<UInt8>, maximum: Int, mayBeginWithDigit: Bool = false) -> Bool {
         guard let first = name.first, name.count <= most else { return false }
         return (isSmallLetter(first) || mayBeginWithDigit && first.isASCIIDigit)
             && name.allSatisfy { isSmallLetter($0) || $0.isASCIIDigit || "_-*/".utf8.contains($0) }

@@ -24,31 +24,31 @@ public enum AccountStatus: Sendable, Hashable {
 /// An authenticator that can list its accounts, so that the gateway notices accounts that ended.
 public protocol AccountList: ReloadableAuthenticator, AccountAuthenticator {
     /// Returns the accounts at this time. Called after every `reload()` and when the previous
-    /// snapshot's `holdsUntil` has passed, on any thread.
+    /// snapshot's `validUntil` has passed, on any thread.
     func accounts(at now: WallTime) -> AccountSnapshot
 }
 
 /// The accounts of a list at one moment.
 public struct AccountSnapshot: Sendable, Hashable {
     /// The fingerprint of each account that may log in, which changes when the password changes.
-    public let marks: [UserName: AccountFingerprint]
+    public let fingerprints: [UserName: AccountFingerprint]
     /// The groups of each account; a user without an entry is in none. A token loses the groups that its user loses
     /// here.
     public let groups: [UserName: Set<GroupName>]
     /// The listed accounts that may not log in, such as disabled ones. A later list does not decide about their names.
     public let closed: Set<UserName>
     /// The next time at which an account expires; nil if none does.
-    public let holdsUntil: WallTime?
+    public let validUntil: WallTime?
 
     /// Creates a snapshot.
     public init(
-        marks: [UserName: AccountFingerprint], groups: [UserName: Set<GroupName>] = [:],
-        closed: Set<UserName> = [], holdsUntil: WallTime? = nil
+        fingerprints: [UserName: AccountFingerprint], groups: [UserName: Set<GroupName>] = [:],
+        closed: Set<UserName> = [], validUntil: WallTime? = nil
     ) {
-        self.marks = marks
+        self.fingerprints = fingerprints
         self.groups = groups
         self.closed = closed
-        self.holdsUntil = holdsUntil
+        self.validUntil = validUntil
     }
 }
 

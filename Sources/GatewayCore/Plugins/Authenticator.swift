@@ -5,7 +5,7 @@ public protocol Authenticator: Sendable {
     /// Verifies one credential. A wrong password is a returned outcome, not an error.
     ///
     /// Called on the event loop of the call. Work that blocks or needs much CPU time belongs on the context's blocking
-    /// pool. The credential's kind is one of those that the plug-in `takes`.
+    /// pool. The credential's kind is one of the `credentialKinds` of the plug-in.
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome
 
     /// Verifies one token without suspending; returns nil if that is not possible, and `authenticate` is called then.

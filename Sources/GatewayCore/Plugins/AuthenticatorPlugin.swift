@@ -13,11 +13,11 @@ public protocol AuthenticatorPlugin: Sendable {
     static var name: PluginName { get }
 
     /// The kinds of credential that the plug-in supports, independent of its settings.
-    static var takes: Set<CredentialKind> { get }
+    static var credentialKinds: Set<CredentialKind> { get }
 
     /// Returns the kinds that an authenticator with these settings accepts. They decide the challenges of a 401 and
-    /// which credentials the authenticator receives. Must be a subset of `takes`; the default is all of `takes`.
-    static func takes(_ settings: Settings) -> Set<CredentialKind>
+    /// which credentials the authenticator receives. Must be a subset of `credentialKinds`; the default is all of `credentialKinds`.
+    static func credentialKinds(_ settings: Settings) -> Set<CredentialKind>
 
     /// Whether the result may depend on the peer's address. If so, the password cache keeps separate entries by
     /// address.
@@ -40,8 +40,8 @@ public protocol AuthenticatorPlugin: Sendable {
 }
 
 extension AuthenticatorPlugin {
-    /// Returns all of `takes`.
-    public static func takes(_ settings: Settings) -> Set<CredentialKind> { takes }
+    /// Returns all of `credentialKinds`.
+    public static func credentialKinds(_ settings: Settings) -> Set<CredentialKind> { credentialKinds }
 
     /// The default: the plug-in reports on accounts only at a login.
     public static var accountKnowledge: AccountStatusSupport { .loginsOnly }

@@ -33,7 +33,7 @@ public struct AccountGroups: Sendable {
     ///
     /// - Returns: Whether the user lost a group since the previous report.
     @discardableResult
-    public mutating func note(_ groups: Set<GroupName>, of user: UserName, by authenticator: PluginName) -> Bool {
+    public mutating func record(_ groups: Set<GroupName>, of user: UserName, by authenticator: PluginName) -> Bool {
         guard listed[authenticator] == nil else { return false }
         let before = noted[authenticator, default: [:]].updateValue(groups, forKey: user)
         return before?.isSubset(of: groups) == false

@@ -155,7 +155,7 @@ public struct SessionTable: Sendable {
     }
 
     /// Removes expired sessions and revocations.
-    public mutating func forget(before now: WallTime) {
+    public mutating func removeExpired(at now: WallTime) {
         for session in sessions.values where session.ends <= now { remove(session.id) }
         tokens = tokens.filter { $0.value > now }
         cutoffs = cutoffs.filter { $0.value.at.seconds + Self.memory > now.seconds }

@@ -8,7 +8,7 @@ public protocol Journal: Sendable {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable)
 
     /// Appends a record in order with all others, without waiting for the disk. Never blocks.
-    func note(_ record: JournalRecord)
+    func append(_ record: JournalRecord)
 }
 
 /// The error that the journal cannot be written.

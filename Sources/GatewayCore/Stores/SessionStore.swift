@@ -31,7 +31,7 @@ public protocol SessionStore: RevocationList {
     func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool
 
     /// Records the current groups of the account of a session, in memory. Tokens of the account grant no other groups.
-    func note(_ groups: Set<GroupName>, of account: Account)
+    func storeGroups(_ groups: Set<GroupName>, of account: Account)
 
     /// Durably revokes one token until it expires by itself.
     func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable)

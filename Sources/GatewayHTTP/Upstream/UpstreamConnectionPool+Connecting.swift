@@ -58,7 +58,7 @@ extension UpstreamConnectionPool {
         if !destination.circuit.isClosed { destination.circuit.succeeded() }
         connections[ObjectIdentifier(connection)] = connection
         if isShutDown {
-            exchange?.finish(exchange?.isRepeated == true ? .cutOff : .unreachable("the gateway is stopping"))
+            exchange?.finish(exchange?.isRepeated == true ? .gatewayStopped : .unreachable("the gateway is stopping"))
             retire(connection)
         } else if let exchange, !exchange.isFinished {
             connection.start(exchange)
@@ -73,7 +73,7 @@ extension UpstreamConnectionPool {
             if let destination = destination(for: exchange) {
                 connect(for: exchange, to: destination)
             } else {
-                exchange.finish(.suspended)
+                exchange.finish(.circuitOpen)
             }
         }
     }

@@ -25,6 +25,6 @@ extension UpstreamConnectionPool {
         scheduleHalfOpenProbe(of: destination)
         // Without an available destination, queued requests fail at once.
         guard !destinations.contains(where: \.isAvailable) else { return }
-        while let exchange = waiting.popFirst() { exchange.finish(.suspended) }
+        while let exchange = waiting.popFirst() { exchange.finish(.circuitOpen) }
     }
 }

@@ -47,7 +47,7 @@ actor RunningGateway {
         upstreamConfiguration = configuration.upstream(tls, embeddedPort: embeddedPort, connections: connections)
         upstream = try await Upstream.start(
             configuration: upstreamConfiguration, group: group, connects: connects)
-        current = HotSwappable(Gateway(rules: rules, ports: Self.ports(parts, upstream, scheduler)))
+        current = HotSwappable(Gateway(rules: rules, dependencies: Self.dependencies(parts, upstream, scheduler)))
     }
 
     /// Sets the listeners that `exchange` updates, and the counter of their connections.
@@ -90,7 +90,7 @@ actor RunningGateway {
         let limiter = parts.limiter(of: new.limits)
         let rules = parts.rules(of: new, chain: chain, limiter: limiter)
         let gateway = Gateway(
-            rules: rules, ports: Self.ports(parts, upstream, scheduler), succeeding: current.value)
+            rules: rules, dependencies: Self.dependencies(parts, upstream, scheduler), replacing: current.value)
         // No later step can fail.
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.serve(by: gateway) } }
@@ -109,7 +109,7 @@ actor RunningGateway {
         for former in former { await former.upstream?.shutdown() }
     }
 
-    private static func ports(
+    private static func dependencies(
         _ parts: GatewayState, _ upstream: Upstream, _ scheduler: EventLoopScheduler
     ) -> GatewayDependencies {
         GatewayDependencies(

@@ -114,7 +114,7 @@ actor GatewayReload {
         made = remade
         LogWriter.standardError.level = new.log.level
         parts.stores.adopt(new)
-        parts.passwordCache.forget()
+        parts.passwordCache.removeAll()
         parts.current.chain.value = remade.chain
         parts.current.made.value = remade
         parts.current.drain.value = new.drain

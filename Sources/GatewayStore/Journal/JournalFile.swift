@@ -119,7 +119,7 @@ public final class JournalFile: Journal {
 
     /// Queues a record without waiting. An expected outcome always has room. Other records are dropped, counted and
     /// reported if the queue is half full.
-    public func note(_ record: JournalRecord) { queue.note(record) }
+    public func append(_ record: JournalRecord) { queue.append(record) }
 
     /// The settings that may change while the journal is open.
     public struct Bounds: Sendable, Hashable {

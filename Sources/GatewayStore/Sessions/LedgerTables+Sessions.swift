@@ -23,7 +23,7 @@ extension LedgerTables {
             if let cutoff = table.cutoff(of: session.user), session.began <= cutoff { continue }
             _ = table.add(session)
         }
-        table.forget(before: now)
+        table.removeExpired(at: now)
         return table
     }
 

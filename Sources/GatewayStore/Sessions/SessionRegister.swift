@@ -194,7 +194,7 @@ public final class SessionRegister: SessionStore {
     public func forgetEnded() async throws(LedgerUnavailable) {
         let now = agreedTime
         let end = now.adding(-Self.margin)
-        table.withLock { $0.forget(before: end) }
+        table.withLock { $0.removeExpired(at: end) }
         try await ledger.write {
             try $0.storeConfirmedTime(now)
             try $0.forgetSessions(before: end)

@@ -4,7 +4,7 @@ internal import Yams
 /// than one document.
 public enum YAMLDocument {
     /// The maximum size of a configuration file in bytes.
-    public static let longest = 16 * 1024 * 1024
+    public static let maximumLength = 16 * 1024 * 1024
 
     /// Parses the text and returns the root. An empty document is null.
     ///
@@ -13,8 +13,8 @@ public enum YAMLDocument {
         _ text: String, file: String, concealsText: Bool = false
     ) throws(ConfigurationProblem) -> ConfigurationNode {
         let start = SourceLocation(file: file, line: 1, column: 1)
-        guard text.utf8.count <= longest else {
-            throw ConfigurationProblem(at: start, path: "", "the file is longer than \(longest) bytes")
+        guard text.utf8.count <= maximumLength else {
+            throw ConfigurationProblem(at: start, path: "", "the file is longer than \(maximumLength) bytes")
         }
         do {
             let parser = try Parser(yaml: text)

@@ -65,7 +65,7 @@ public final class Histogram: Sendable {
     }
 
     /// The maximum number of bounds.
-    private static let longest = 24
+    private static let maximumBounds = 24
 
     private let buckets: Buckets
     // Stored inline, so that an observation touches few cache lines.
@@ -75,7 +75,7 @@ public final class Histogram: Sendable {
     /// Creates an empty histogram with at most 24 bounds.
     public init(_ buckets: Buckets) {
         // All bounds are literals in this program; none comes from a peer or an operator.
-        precondition(buckets.bounds.count <= Self.longest, "more buckets than a histogram has")
+        precondition(buckets.bounds.count <= Self.maximumBounds, "more buckets than a histogram has")
         self.buckets = buckets
         counts = .init { _ in Atomic(0) }
     }

@@ -8,7 +8,7 @@ import GatewayTesting
 /// be a worker.
 enum TestPAMPlugin: AuthenticatorPlugin {
     static let name = PAMPlugin.name
-    static let takes = PAMPlugin.takes
+    static let credentialKinds = PAMPlugin.credentialKinds
     static let accountKnowledge = PAMPlugin.accountKnowledge
     static let outcomeDependsOnPeer = PAMPlugin.outcomeDependsOnPeer
 

@@ -5,7 +5,7 @@ import GatewayTesting
 /// An authenticator without settings.
 enum FixedPlugin: AuthenticatorPlugin {
     static let name: PluginName = "fixed"
-    static let takes: Set<CredentialKind> = [.password]
+    static let credentialKinds: Set<CredentialKind> = [.password]
     static let accountKnowledge = AccountStatusSupport.status
 
     static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }

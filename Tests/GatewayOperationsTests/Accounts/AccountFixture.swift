@@ -80,9 +80,9 @@ final class ScriptedAccountList: AccountList {
         return state.withLock { state in
             let open = state.hashes.filter { state.expiries[$0.key].map { $0 > now } ?? true }
             return AccountSnapshot(
-                marks: open.compactMapValues { AccountFingerprint(ofHash: $0) }, groups: groups.withLock(\.self),
+                fingerprints: open.compactMapValues { AccountFingerprint(ofHash: $0) }, groups: groups.withLock(\.self),
                 closed: closed.withLock(\.self),
-                holdsUntil: open.keys.compactMap { state.expiries[$0] }.min())
+                validUntil: open.keys.compactMap { state.expiries[$0] }.min())
         }
     }
 }

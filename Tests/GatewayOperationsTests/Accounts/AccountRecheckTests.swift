@@ -43,7 +43,8 @@ struct AccountRecheckTests {
     init() throws {
         files = try TestFiles()
         bench = try Bench(files)
-        chain = HotSwappable(AuthenticatorChain([.init(name: "list", takes: [.password], authenticator: keeper)]))
+        chain = HotSwappable(
+            AuthenticatorChain([.init(name: "list", credentialKinds: [.password], authenticator: keeper)]))
         review = AccountRecheck(
             sessions: bench.sessions, chain: chain, revocation: bench.revocation,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -96,7 +97,7 @@ struct AccountRecheckTests {
     @Test("Grants of accounts without a status expire by both clocks, and other grants do not")
     func oldGrants() async throws {
         chain.value = AuthenticatorChain([
-            .init(name: "list", takes: [.password], authenticator: ScriptedAuthenticator(always: .notMine))
+            .init(name: "list", credentialKinds: [.password], authenticator: ScriptedAuthenticator(always: .notMine))
         ])
         let old = try await bench.login(Bench.bob)
         let device = try await register(1, Bench.bob)
@@ -128,7 +129,7 @@ struct AccountRecheckTests {
         #expect(try await bench.ledger.registrations(of: Bench.bob).map(\.id).contains(withoutAccount))
         // The authenticator of that name now reports the status of accounts.
         let kept = try await register(3, Bench.alice)
-        chain.value = AuthenticatorChain([.init(name: "list", takes: [.password], authenticator: keeper)])
+        chain.value = AuthenticatorChain([.init(name: "list", credentialKinds: [.password], authenticator: keeper)])
         bench.clock.advance(by: .seconds(40 * 86_400))
         await review.expireOldGrants()
         #expect(try await pendingDeletion() == [device])

@@ -65,7 +65,7 @@ struct FailedLoginRecorderTests {
         for number in 0..<100_000 as Range<UInt64> {
             var facts = CallFacts(call: CallID(process: 1, number: number), peer: .v4(UInt32(number % 5000)))
             facts.attempted = PresentedName("user\(number)" + String(repeating: "x", count: 500))
-            #expect(logins.note(Rejection(.credentialsRejected, "wrong").with(facts), logger))
+            #expect(logins.record(Rejection(.credentialsRejected, "wrong").with(facts), logger))
         }
         logins.flush(all: true, logger)
         let records = journal.records(.rejection)

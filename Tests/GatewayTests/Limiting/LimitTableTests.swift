@@ -77,7 +77,7 @@ import Testing
             }
         }
         // All newcomers together get the calls of the shared places, and none gets more than its limit.
-        #expect(admitted.values.reduce(0, +) == Int(LimitTable.sharedPlaces) * 10)
+        #expect(admitted.values.reduce(0, +) == Int(LimitTable.sharedSlots) * 10)
         #expect(admitted.values.allSatisfy { $0 <= 10 })
         // After half the period a newcomer still has its debt.
         let spender = admitted.keys.first!
@@ -85,7 +85,7 @@ import Testing
         #expect(table.admit([LimitCharge(key: key(0), rate: rate, cost: 5)], now: half).exhausted == nil)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
         // A newcomer that moves to its own place keeps the debt of the shared one.
-        #expect(table.forget(inSegment: 0, now: half) { $0 == key(1) } == 1)
+        #expect(table.remove(inSegment: 0, now: half) { $0 == key(1) } == 1)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 5)], now: half).exhausted == nil)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: half).exhausted != nil)

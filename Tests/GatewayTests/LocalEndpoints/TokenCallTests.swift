@@ -97,13 +97,13 @@ struct TokenCallTests {
         var rules = TestGateway.rules(clock: clock)
         rules.authenticators = AuthenticatorChain([
             .init(
-                name: TestIssuer.name, takes: [.password, .bearer],
+                name: TestIssuer.name, credentialKinds: [.password, .bearer],
                 authenticator: PasswordsToo(issuer: issuer))
         ])
         let journal = MemoryJournal()
         let gateway = Gateway(
             rules: rules,
-            ports: TestGateway.ports(
+            dependencies: TestGateway.dependencies(
                 clock: clock, ledger: ScriptedLedger(), sessions: sessions, journal: journal,
                 backend: ScriptedBackend()))
         #expect(await gateway.serve(ReceivedRequest("POST /auth/token", as: "alice")).status == 200)

@@ -6,7 +6,7 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
     /// `hmac-token`
     public static let name: PluginName = "hmac-token"
     /// Bearer tokens.
-    public static let takes: Set<CredentialKind> = [.bearer]
+    public static let credentialKinds: Set<CredentialKind> = [.bearer]
     /// A token vouches for an account of another authenticator, which it was issued for.
     public static let accountKnowledge = AccountStatusSupport.ofOthers
     /// The result depends on the token, the keys and the clock alone.

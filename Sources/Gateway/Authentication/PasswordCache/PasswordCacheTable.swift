@@ -57,7 +57,7 @@ struct PasswordCacheTable {
     }
 
     /// Removes all entries of one user.
-    mutating func forget(_ user: UserName) { entries.removeAll(of: user.text) }
+    mutating func removeAll(of user: UserName) { entries.removeAll(of: user.text) }
 
     /// Removes all entries.
     mutating func forgetAll() { entries.removeAll() }

@@ -67,7 +67,7 @@ struct KnownDevices {
         return lifted
     }
 
-    mutating func forget(_ user: UserName) { logins.removeAll(of: user) }
+    mutating func removeAll(of user: UserName) { logins.removeAll(of: user) }
 
     func blocked(now: Int64) -> [(pair: Pair, wait: Int64)] {
         logins.entries.compactMap { login in

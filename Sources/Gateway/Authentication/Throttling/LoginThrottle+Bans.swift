@@ -38,8 +38,8 @@ extension LoginThrottle {
     }
 
     /// Removes the user's known addresses, so that a later user with the same name has no known address.
-    public func forget(_ user: UserName) {
-        tables.withLock { $0.known.forget(user) }
+    public func removeKnownAddresses(of user: UserName) {
+        tables.withLock { $0.known.removeAll(of: user) }
     }
 
     /// Clears the failed logins from an address, for IPv6 from its /64. Returns the number of cleared entries.

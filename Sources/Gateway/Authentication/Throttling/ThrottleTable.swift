@@ -42,7 +42,7 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     var count: Int { arrivals.count }
 
     /// Returns the entry of a key: its own if it exists or there is room, otherwise a shared one.
-    mutating func place(for key: Key, in block: AddressPrefix, now: Int64) -> Bucket {
+    mutating func bucket(for key: Key, in block: AddressPrefix, now: Int64) -> Bucket {
         let ownPlace = Bucket.own(key)
         if arrivals[ownPlace] != nil || arrivals.count < capacityOfOwn { return ownPlace }
         evict(now)
@@ -53,22 +53,22 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     }
 
     /// Returns the time until one more failure is allowed, in nanoseconds; 0 for now.
-    func wait(at place: Bucket, now: Int64) -> Int64 { rate.wait(arrival: arrivals[place], now: now) }
+    func wait(at bucket: Bucket, now: Int64) -> Int64 { rate.wait(arrival: arrivals[bucket], now: now) }
 
-    mutating func charge(_ place: Bucket, now: Int64) {
-        arrivals[place] = rate.charged(arrival: arrivals[place], now: now)
+    mutating func charge(_ bucket: Bucket, now: Int64) {
+        arrivals[bucket] = rate.charged(arrival: arrivals[bucket], now: now)
     }
 
-    mutating func refund(_ place: Bucket, now: Int64) {
-        guard let arrival = arrivals[place] else { return }
-        arrivals[place] = arrival - rate.interval > now ? arrival - rate.interval : nil
+    mutating func refund(_ bucket: Bucket, now: Int64) {
+        guard let arrival = arrivals[bucket] else { return }
+        arrivals[bucket] = arrival - rate.interval > now ? arrival - rate.interval : nil
     }
 
     /// Removes the matching entries and returns how many.
     mutating func lift(where matches: (Key) -> Bool) -> Int {
         let before = arrivals.count
-        arrivals = arrivals.filter { place, _ in
-            switch place {
+        arrivals = arrivals.filter { bucket, _ in
+            switch bucket {
             case .own(let key): !matches(key)
             case .shared, .everybody: true
             }
@@ -83,10 +83,10 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     }
 
     /// Returns the entries that have to wait now, with their wait in nanoseconds.
-    func blocked(now: Int64) -> [(place: Bucket, wait: Int64)] {
-        arrivals.compactMap { place, arrival in
+    func blocked(now: Int64) -> [(bucket: Bucket, wait: Int64)] {
+        arrivals.compactMap { bucket, arrival in
             let wait = rate.wait(arrival: arrival, now: now)
-            return wait > 0 ? (place, wait) : nil
+            return wait > 0 ? (bucket, wait) : nil
         }
     }
 
@@ -108,14 +108,14 @@ struct ThrottleTable<Key: Hashable & Sendable> {
         // From the largest evicted class, remove only as many as needed.
         var ofMost = surplus - (sum - numbers[most])
         var evicted: [Bucket] = []
-        for (place, arrival) in arrivals where evicted.count < surplus {
+        for (bucket, arrival) in arrivals where evicted.count < surplus {
             let size = size(arrival)
             guard size < most || (size == most && ofMost > 0) else { continue }
             if size == most { ofMost -= 1 }
-            evicted.append(place)
+            evicted.append(bucket)
         }
         // Removed one by one, because `filter` would rebuild the whole table.
-        for place in evicted { arrivals[place] = nil }
+        for bucket in evicted { arrivals[bucket] = nil }
     }
 }
 

@@ -85,13 +85,13 @@ final class LimitStore: Sendable {
 
     /// Removes keys with their debt, in parts so that no call waits for long. Returns the number of removed keys with a
     /// debt.
-    func forget(now: Int64, _ isPicked: (LimitKey) -> Bool) -> Int {
+    func remove(now: Int64, _ isPicked: (LimitKey) -> Bool) -> Int {
         var (owing, segment, count) = (0, 0, 1)
         while segment < count {
             table.withLock { table in
                 count = table.segmentCount
                 for index in segment..<min(segment + 16, count) {
-                    owing += table.forget(inSegment: index, now: now, isPicked)
+                    owing += table.remove(inSegment: index, now: now, isPicked)
                 }
             }
             segment += 16
