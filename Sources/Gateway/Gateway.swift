@@ -32,8 +32,8 @@ public struct Gateway: RequestResponder {
 
     /// Creates a gateway that decides by `rules` and reaches stores and backend through `dependencies`.
     ///
-    /// - Parameter previous: The gateway that this one replaces on a reload. Its state of callers and of coalesced
-    ///   rejections is kept, and its calls in progress complete under its own rules. Limiter, throttle, cache and
+    /// - Parameter previous: The gateway that this one replaces on a reload. Its counters of callers and its coalesced
+    ///   rejections are kept, and its calls in progress complete under its own rules. Limiter, throttle, cache and
     ///   idempotency store come from `rules` if they are set there.
     public init(rules: CompiledConfiguration, dependencies: GatewayDependencies, replacing previous: Gateway? = nil) {
         parsing = Parsing(rules)
@@ -52,7 +52,7 @@ public struct Gateway: RequestResponder {
             rules, ledger: dependencies.ledger, sessions: dependencies.sessions, history: dependencies.history,
             historyLimiter: rules.limiter.adding([.history]), clocks: dependencies.clocks)
         idempotency = Idempotency(
-            memory: rules.sends ?? previous?.idempotency.memory ?? IdempotencyStore(clocks: dependencies.clocks),
+            store: rules.sends ?? previous?.idempotency.store ?? IdempotencyStore(clocks: dependencies.clocks),
             digester: dependencies.digester, limiter: rules.limiter,
             journal: dependencies.journal)
         limiting = Limiting(limiter: rules.limiter)
@@ -200,8 +200,8 @@ public struct Gateway: RequestResponder {
     /// Records and logs the coalesced rejections that are due. Called once a second, and with `all` at the end.
     public func flushRejections(all: Bool = false) { rejectionResponder.flush(all: all) }
 
-    /// Returns whether the path belongs to a call that needs the backend. Called only while such calls occupy all
-    /// places of the in-flight limit.
+    /// Returns whether the path belongs to a call that needs the backend. Called only while such calls use up
+    /// the in-flight limit.
     public func needsBackend(_ path: ByteBuffer) -> Bool { parsing.routes.needsBackend(path) }
 
     /// Returns the response to a request that could not be framed.

@@ -8,8 +8,8 @@ public protocol RequestResponder: Sendable {
     func serve(_ request: ReceivedRequest) async -> Response
     /// Returns the response to a request that the listener could not frame. No part of the request is interpreted.
     func reject(_ rejection: Rejection, id: CallID) -> Response
-    /// Returns whether the path belongs to a call that needs the backend. Called only while such calls occupy all
-    /// places of the in-flight limit; other calls can still be served.
+    /// Returns whether the path belongs to a call that needs the backend. Called only while such calls use up
+    /// the in-flight limit; other calls can still be served.
     func needsBackend(_ path: ByteBuffer) -> Bool
 }
 

@@ -94,7 +94,7 @@ struct SessionTableTests {
         // A clock that is set back does not make older tokens valid again.
         table.revoke(Self.alice, at: WallTime(seconds: 1_794_000_000))
         #expect(table.isRevoked(Self.token(nil), of: Self.alice))
-        table.removeExpired(at: WallTime(seconds: 1_795_000_000 + SessionTable.memory))
+        table.removeExpired(at: WallTime(seconds: 1_795_000_000 + SessionTable.revocationLifetime))
         #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
     }
 

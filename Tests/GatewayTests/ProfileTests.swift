@@ -42,7 +42,7 @@ import Testing
         side.pnsNames = PlatformIdentifiers([.fcm: PlatformIdentifier("android")!, .apns: PlatformIdentifier("ios")!])!
         #expect(
             side.allPayloadFrames()[PushService.fcm.index] == 45
-                && side.allPayloadFrames()[PushService.apns.place] == 27)
+                && side.allPayloadFrames()[PushService.apns.index] == 27)
         side.payloadFrames = [.fcm: 7]
         #expect(side.allPayloadFrames()[PushService.fcm.index] == 7)
     }

@@ -40,7 +40,7 @@ struct RejectionLogTests {
         }
         rejections.flush(all: true, logger)
         // 50 s overlap at most six windows.
-        #expect(log.lines.count <= 6 * (RejectionLog.most + 1))
+        #expect(log.lines.count <= 6 * (RejectionLog.maximumLines + 1))
         #expect(total(log.lines) == 1_000_000)
         // Faults of the gateway itself are one kind for all callers.
         #expect(log.lines.contains { $0.metadata["code"] == "overloaded" && $0.metadata["count"] != nil })

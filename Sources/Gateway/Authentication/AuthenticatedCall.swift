@@ -26,6 +26,7 @@ struct Authentication: Sendable {
     let sessions: any SessionStore
 
     @inline(never)
+    /// Verifies the presented credential. Throws if it is missing or invalid, or cannot be verified now.
     func identify(_ parsed: consuming ParsedCall) async throws(Rejection) -> AuthenticatedCall {
         let epoch = sessions.epoch
         do throws(Rejection) {
@@ -132,25 +133,26 @@ public struct AuthenticationRules: Sendable, Hashable {
     public var failedLoginJitter: Duration
     /// The maximum number of delayed rejections. A further failed login is rejected at once as
     /// `rate-limited`.
-    public var maximumRejectionsWaiting: Int
+    public var maximumDelayedRejections: Int
 
     /// The lifetime of a session whose account status cannot be queried, from its login.
-    public var sessionWithoutStatus: Duration
+    public var sessionLifetimeWithoutStatus: Duration
     /// The time from the last registration after which a device is deleted if the status of its owner's account cannot
     /// be queried.
-    public var deviceWithoutStatus: Duration
+    public var deviceLifetimeWithoutStatus: Duration
 
     /// Creates rules.
     public init(
         deadline: Duration = .seconds(10), failedLoginDelay: Duration = .milliseconds(300),
-        failedLoginJitter: Duration = .milliseconds(85), maximumRejectionsWaiting: Int = 1024,
-        sessionWithoutStatus: Duration = .seconds(86_400), deviceWithoutStatus: Duration = .seconds(30 * 86_400)
+        failedLoginJitter: Duration = .milliseconds(85), maximumDelayedRejections: Int = 1024,
+        sessionLifetimeWithoutStatus: Duration = .seconds(86_400),
+        deviceLifetimeWithoutStatus: Duration = .seconds(30 * 86_400)
     ) {
         self.deadline = deadline
         self.failedLoginDelay = failedLoginDelay
         self.failedLoginJitter = failedLoginJitter
-        self.maximumRejectionsWaiting = maximumRejectionsWaiting
-        self.sessionWithoutStatus = sessionWithoutStatus
-        self.deviceWithoutStatus = deviceWithoutStatus
+        self.maximumDelayedRejections = maximumDelayedRejections
+        self.sessionLifetimeWithoutStatus = sessionLifetimeWithoutStatus
+        self.deviceLifetimeWithoutStatus = deviceLifetimeWithoutStatus
     }
 }

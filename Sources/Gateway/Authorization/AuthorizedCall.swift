@@ -1,13 +1,14 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// A call that the caller may make, with its registration claimed in the ledger. Only the authorize phase creates one.
+/// A call that the caller may make. The ledger holds a claim on the registration that it concerns, if any. Only the
+/// authorize phase creates one.
 struct AuthorizedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
-    let permitted: Permitted
+    let permitted: PermittedOperation
 
-    fileprivate init(facts: CallFacts, caller: Identity, permitted: consuming Permitted) {
+    fileprivate init(facts: CallFacts, caller: Identity, permitted: consuming PermittedOperation) {
         self.facts = facts
         self.caller = caller
         self.permitted = permitted
@@ -15,7 +16,7 @@ struct AuthorizedCall: ~Copyable {
 }
 
 /// An authorized operation. Operations on a registration hold a claim, which is a lock in the ledger.
-enum Permitted: ~Copyable {
+enum PermittedOperation: ~Copyable {
     case registration(PermittedRegistration)
     case send(RequestedSend)
     case sendToAudience(RequestedAudienceSend, members: [UserName])
@@ -75,11 +76,11 @@ struct Authorization: Sendable {
 
     @inline(never)
     func authorize(
-        _ identified: consuming AuthenticatedCall, _ payment: Limiter.Payment = .charged
+        _ identified: consuming AuthenticatedCall, _ chargeMode: Limiter.ChargeMode = .charged
     ) async throws(Rejection) -> AuthorizedCall {
-        switch try authorizeSend(&identified, payment) {
+        switch try authorizeSend(&identified, chargeMode) {
         case .authorized(let authorized): return authorized
-        case .deferred(let call): return try await authorize(call, of: identified, payment)
+        case .deferred(let call): return try await authorize(call, of: identified, chargeMode)
         }
     }
 
@@ -99,10 +100,10 @@ struct Authorization: Sendable {
     /// Authorizes sends, which depend only on the policy, and defers all other calls.
     @inline(never)
     private func authorizeSend(
-        _ identified: inout AuthenticatedCall, _ payment: Limiter.Payment
+        _ identified: inout AuthenticatedCall, _ chargeMode: Limiter.ChargeMode
     ) throws(Rejection) -> SendAuthorization {
         do throws(Rejection) {
-            let permitted: Permitted
+            let permitted: PermittedOperation
             switch identified.call {
             case .send(let send): permitted = try permit(send, identified.caller, &identified.facts)
             case .sendToAudience(let send): permitted = try permit(send, identified.caller, &identified.facts)
@@ -112,13 +113,13 @@ struct Authorization: Sendable {
             return .authorized(
                 AuthorizedCall(facts: identified.facts, caller: identified.caller, permitted: permitted))
         } catch {
-            throw charge(error, to: identified.caller, identified.facts, payment)
+            throw charge(error, to: identified.caller, identified.facts, chargeMode)
         }
     }
 
     @inline(never)
     private func authorize(
-        _ call: DeferredCall, of identified: consuming AuthenticatedCall, _ payment: Limiter.Payment
+        _ call: DeferredCall, of identified: consuming AuthenticatedCall, _ chargeMode: Limiter.ChargeMode
     ) async throws(Rejection) -> AuthorizedCall {
         var facts = identified.facts
         let caller = identified.caller
@@ -129,17 +130,17 @@ struct Authorization: Sendable {
             try revocation.check()
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
         } catch {
-            throw charge(error, to: caller, facts, payment)
+            throw charge(error, to: caller, facts, chargeMode)
         }
     }
 
     /// Charges a call that is rejected here and so never reaches the limit phase. Otherwise no limit would count
     /// rejected attempts.
     private func charge(
-        _ rejection: Rejection, to caller: Identity, _ facts: CallFacts, _ payment: Limiter.Payment
+        _ rejection: Rejection, to caller: Identity, _ facts: CallFacts, _ chargeMode: Limiter.ChargeMode
     ) -> Rejection {
         do throws(Rejection) {
-            try limiter.admit(refusedCallOf: caller, at: facts.peer, payment)
+            try limiter.admit(refusedCallOf: caller, at: facts.peer, chargeMode)
         } catch {
             return error.with(facts)
         }
@@ -149,7 +150,7 @@ struct Authorization: Sendable {
     private func permit(
         _ call: DeferredCall, _ caller: Identity, login: LoginName?, _ revocation: CallerRevocationCheck,
         _ facts: inout CallFacts
-    ) async throws(Rejection) -> Permitted {
+    ) async throws(Rejection) -> PermittedOperation {
         switch call {
         case .local(let local):
             let permitted = try await permit(local, caller, at: facts.peer, login: login, since: revocation.epoch)
@@ -187,7 +188,7 @@ struct Authorization: Sendable {
 
     private func permit(
         _ send: RequestedSend, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Rejection) -> Permitted {
+    ) throws(Rejection) -> PermittedOperation {
         let rule = try rule(sendRules.rule(for: caller, to: send.recipient))
         facts.establish { $0.rule = rule }
         return .send(send)
@@ -195,7 +196,7 @@ struct Authorization: Sendable {
 
     private func permit(
         _ send: RequestedAudienceSend, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Rejection) -> Permitted {
+    ) throws(Rejection) -> PermittedOperation {
         guard let members = policy.audiences[send.audience] else {
             throw Rejection(.sendNotAllowed, "there is no such audience")
         }
@@ -211,7 +212,8 @@ struct Authorization: Sendable {
         return Policy.wouldReject
     }
 
-    /// Claims what the request names in the ledger.
+    /// Claims the handle and the registration of the request in the ledger, and returns the claim with the ledger's
+    /// decision.
     func claim(
         _ request: LedgerRequest, _ revocation: CallerRevocationCheck? = nil
     ) async throws(Rejection) -> LedgerClaim {

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-// The responses that unmodified clients accept as success (contract: clients).
+// The responses that unmodified clients accept as success (docs/contract.md: clients).
 
 extension Response {
     /// Returns a response without a body, the success of every call except a create.

@@ -60,6 +60,7 @@ struct Forwarding: Sendable {
             .with(parsed.facts)
     }
 
+    /// Performs the steps in order until one fails, and returns the result of the plan.
     func forward(_ recorded: consuming RecordedPlan) async -> ForwardedPlan {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps

@@ -1,7 +1,8 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The state of a plan while it is forwarded: the data from earlier steps, and the result if no further step succeeds.
+/// The state of a plan while its steps are forwarded: the id that an earlier step returned, and the result of the plan
+/// if no further step succeeds.
 struct PlanExecution {
     let call: CallID
     let caller: UserName
@@ -76,7 +77,8 @@ struct PlanExecution {
 }
 
 extension BackendResult {
-    /// Returns whether a request may have been carried out, or may be carried out later, despite this result.
+    /// Returns whether the backend may have carried out the request, or may carry it out later, although this result
+    /// does not confirm it.
     func leavesInDoubt(by profile: BackendProfile.BackendSide) -> Bool {
         switch self {
         // A 4xx proves that the backend did not act; after a 5xx the push service may have acted.

@@ -25,12 +25,13 @@ enum DeduplicationResult: ~Copyable {
 ///
 /// A send without a key is always new. The limit phase stores a new send when it admits it.
 struct Idempotency: Sendable {
-    let memory: IdempotencyStore
+    let store: IdempotencyStore
     let digester: KeyedDigester
     let limiter: Limiter
     let journal: any Journal
 
     @inline(never)
+    /// Looks up the send by its key. Throws if the same send is in flight, or if the key was used for another message.
     func deduplicate(_ authorized: consuming AuthorizedCall) throws(Rejection) -> DeduplicationResult {
         guard let send = authorized.permitted.keyedSend else { return .new(DeduplicatedCall(authorized)) }
         do throws(Rejection) {
@@ -41,7 +42,7 @@ struct Idempotency: Sendable {
             authorized.facts.idempotencyKey = key
             let scope = IdempotencyStore.Scope(
                 user: authorized.caller.user, target: send.target, service: send.service, key: key)
-            switch memory.lookUp(scope, message: message) {
+            switch store.lookUp(scope, message: message) {
             case .new(let claim):
                 return .new(DeduplicatedCall(authorized, claim: claim))
             case .inFlight:
@@ -99,7 +100,7 @@ struct PermittedIdempotentSend {
     }
 }
 
-extension Permitted {
+extension PermittedOperation {
     /// The send, if the operation is a send with a key.
     var keyedSend: PermittedIdempotentSend? {
         // Does not use `requestedSend`: with that inlined, the optimizer of Swift 6.3 crashes.

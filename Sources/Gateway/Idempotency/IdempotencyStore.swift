@@ -27,7 +27,7 @@ public final class IdempotencyStore: Sendable {
 
     /// The result of a look-up.
     enum Lookup {
-        /// No such send is stored. The caller may make it, and calls `store()` on the claim once it is admitted.
+        /// No such send is stored. The caller may make it, and calls `insert()` on the claim once it is admitted.
         case new(IdempotencyClaim)
         /// Another call is making the same send.
         case inFlight
@@ -41,7 +41,8 @@ public final class IdempotencyStore: Sendable {
 
     /// The state of a stored send.
     enum State {
-        /// A call is making the send. Its result leads to `completed` or `unknown`; a send that was not made is removed.
+        /// A call is making the send. Its result leads to `completed` or `unknown`; a send that was not made is
+        /// removed.
         case inFlight
         /// The send completed with this response. Expires after `period`.
         case completed(Response, CallResult)
@@ -135,11 +136,11 @@ extension IdempotencyStore.State {
     }
 }
 
-/// The permission to make a send under its key. It occupies an entry of the store from `store()` on. A claim that is
+/// The permission to make a send under its key. It occupies an entry of the store from `insert()` on. A claim that is
 /// dropped without a result removes the entry, because the send was not made.
 ///
-/// - Created: `store()` stores the entry. Dropping the claim has no effect.
-/// - Entered: `complete(_:)` sets the result. Dropping the claim removes the entry.
+/// - Created: `insert()` stores the entry. Dropping the claim has no effect.
+/// - Inserted: `complete(_:)` sets the result. Dropping the claim removes the entry.
 /// - Completed: further calls of `complete(_:)` have no effect.
 final class IdempotencyClaim: Sendable {
     private static let noEntry: UInt64 = 0
@@ -147,7 +148,7 @@ final class IdempotencyClaim: Sendable {
     private let scope: IdempotencyStore.Scope
     private let message: KeyedDigest
     private let store: IdempotencyStore
-    /// The number of the entry, at least 1; 0 before `store()` and after completion.
+    /// The number of the entry, at least 1; 0 before `insert()` and after completion.
     private let number = Atomic(noEntry)
 
     fileprivate init(scope: IdempotencyStore.Scope, message: KeyedDigest, store: IdempotencyStore) {
@@ -164,7 +165,7 @@ final class IdempotencyClaim: Sendable {
     /// Stores the admitted send. Called once, before the send is recorded.
     ///
     /// - Throws: `idempotency-in-progress` if another call with the same key was admitted meanwhile.
-    func store() throws(Rejection) {
+    func insert() throws(Rejection) {
         guard let entry = store.insert(scope, message) else { throw .sendInFlight }
         number.store(entry, ordering: .relaxed)
     }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// capacity for everyone.
 ///
 /// A rate limit bounds how often a caller calls, but not how long a call takes. If the backend takes a minute for each
-/// call, a few callers within their rates could occupy all places of the in-flight limit.
+/// call, a few callers within their rates could use up the in-flight limit.
 ///
 /// Shared by all event loops without a lock and without memory for each key (a count-min sketch). Each key counts in
 /// two of a fixed number of cells, chosen by its hash with a random seed of the process. The lower of the two counts is

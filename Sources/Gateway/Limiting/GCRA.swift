@@ -37,7 +37,7 @@ struct GCRA: Sendable, Hashable {
         return debt > tolerance ? 0 : Int((tolerance - debt) / interval) + 1
     }
 
-    /// Returns the time until the key has its full burst again; at most `memory`.
+    /// Returns the time until the key has its full burst again; at most `maximumDebt`.
     func debt(arrival: Int64?, now: Int64) -> Int64 {
         guard let arrival, arrival > now else { return 0 }
         return min(arrival - now, memory)
@@ -51,5 +51,5 @@ struct GCRA: Sendable, Hashable {
     }
 
     /// The time after which every key has its full burst again, so that its state can be discarded.
-    var memory: Int64 { tolerance + interval }
+    var maximumDebt: Int64 { tolerance + interval }
 }

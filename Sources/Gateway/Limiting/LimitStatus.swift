@@ -66,7 +66,8 @@ extension Limiter {
         }
     }
 
-    /// Stores the names behind exhausted keys, and counts the calls that shadow limits would have rejected.
+    /// Stores the user, group and address of each exhausted key for operator commands, and counts the calls that shadow
+    /// limits would have rejected.
     func recordExhausted(_ decision: LimitDecision, _ subject: LimitSubject, recipient: UserName? = nil) {
         if decision.exhausted == nil, decision.shadowed.isEmpty { return }
         var subject = subject
@@ -74,8 +75,8 @@ extension Limiter {
         // A limit by group may have several keys for one call.
         for rule in Set(decision.shadowed.map(\.rule)) { recordShadowRejection(rule) }
         let exhausted = decision.shadowed + (decision.exhausted.map { [$0.charge] } ?? [])
-        store.refused.withLock { refused in
-            for charge in exhausted where !refused.renew(charge.key) {
+        store.throttledKeys.withLock { keys in
+            for charge in exhausted where !keys.renew(charge.key) {
                 keys.insert(charge.key, names(of: charge, subject))
             }
         }
@@ -86,7 +87,7 @@ extension Limiter {
     }
 }
 
-/// The names behind a key of a limit.
+/// The user, group, recipient, address and service that a key of a limit stands for.
 struct LimitNames: Sendable, Hashable {
     var user: UserName?
     var group: GroupName?
@@ -104,7 +105,7 @@ struct LimitNames: Sendable, Hashable {
     }
 }
 
-/// The names behind the keys that were exhausted most recently, for operators. The limit table itself holds only
+/// The names of the keys that were exhausted most recently, for operator commands. The limit table itself holds only
 /// digests. Bounded: the keys that were not exhausted for longest are discarded.
 struct ThrottledKeys: Sendable {
     /// The maximum number of keys.

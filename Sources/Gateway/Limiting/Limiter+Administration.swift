@@ -10,9 +10,9 @@ extension Limiter {
     /// Returns the state of the exhausted keys among the 1,024 that were found exhausted last, the longest wait first.
     /// Charges nothing.
     public func exhausted() -> [LimitStatus] {
-        let noted = store.refused.withLock(\.all)
+        let throttled = store.throttledKeys.withLock(\.all)
         let indices = Dictionary(rules.enumerated().map { ($1.number, $0) }) { first, _ in first }
-        let charges = noted.compactMap { key, names -> (LimitCharge, LimitNames)? in
+        let charges = throttled.compactMap { key, names -> (LimitCharge, LimitNames)? in
             guard let index = indices[key.limit] else { return nil }
             return (LimitCharge(key: key, rate: rules[index].rate, rule: index), names)
         }

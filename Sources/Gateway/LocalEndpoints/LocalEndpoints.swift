@@ -87,7 +87,7 @@ struct LocalEndpoints: Sendable {
     /// Returns the lifetime of a new session. It is shorter if the status of the account is known only at a login.
     private func lifetime(of caller: Identity, by issuer: any TokenIssuer) -> Duration {
         chain.authenticatorsWithoutStatus.contains(caller.authenticator)
-            ? min(issuer.sessionLifetime, authentication.sessionWithoutStatus) : issuer.sessionLifetime
+            ? min(issuer.sessionLifetime, authentication.sessionLifetimeWithoutStatus) : issuer.sessionLifetime
     }
 
     /// Records the current groups of the account if its authenticator is queried for them again later.

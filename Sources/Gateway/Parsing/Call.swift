@@ -22,7 +22,8 @@ enum Call: Sendable {
     }
 }
 
-/// A call of a device about its registration.
+/// A call of a device about its registration. A label is the id that the device presents; the ledger decides which
+/// registration of the caller it refers to.
 enum RegistrationCall: Sendable {
     /// Requests a registration id, with or without the device's handle.
     case create(handle: DeviceHandle?)

@@ -2,8 +2,8 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import NIOCore
 
-/// The rule for reading the text of a message from a body, which some clients build without escaping (contract: client
-/// rule 5).
+/// The rule for reading the text of a message from a body, which some clients build without escaping (docs/contract.md:
+/// client rule 5).
 public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
     /// Decodes a strict JSON string. From any other body, removes one outer pair of quotation marks.
     case auto

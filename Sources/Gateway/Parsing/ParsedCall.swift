@@ -30,6 +30,7 @@ struct Parsing: Sendable {
     let messages: MessageExtraction
 
     @inline(never)
+    /// Parses the request. Throws if the path, a parameter or the body is invalid.
     func parse(_ request: ReceivedRequest) throws(Rejection) -> ParsedCall {
         var facts = CallFacts(call: request.id, peer: request.peer)
         // An invalid trace context is ignored (W3C Trace Context, section 4.3); the call is not rejected for it.

@@ -11,6 +11,7 @@ enum Route: Sendable, Hashable {
     /// profile says.
     case deleteByPath
     case send
+    /// A call that the gateway serves without the backend.
     case local(LocalRoute)
 
     var action: Action {
@@ -104,7 +105,7 @@ struct RouteTable: Sendable {
         }
     }
 
-    /// Returns the index of the exactly matching path.
+    /// Returns the index in `paths` of the exactly matching path.
     private func index(ofPath path: ByteBuffer) -> Int? {
         path.withUnsafeReadableBytes { path in
             paths.firstIndex { known in

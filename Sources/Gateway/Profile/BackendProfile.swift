@@ -32,13 +32,13 @@ extension BackendProfile {
         public var registerPath: String
         /// The path of sends, such as `/api/notifications`.
         public var notificationsPath: String
-        /// The places where clients may put the registration id. A request has it in exactly one place.
+        /// The places where clients may put the registration id. A request contains the id in exactly one of them.
         public var idLocations: Set<IDLocation>
-        /// The status of a successful registration by push service; 200 for a service without an entry.
+        /// The status of the response to a successful `PUT`, by push service; 200 for a service without an entry.
         public var updateStatuses: [PushService: Int]
 
         /// Creates the client side of a profile. Some Windows clients accept only 202 as success, and all other clients
-        /// accept only 200 (contract: client rule 2).
+        /// accept only 200 (docs/contract.md: client rule 2).
         public init(
             registerPath: String, notificationsPath: String, idLocations: Set<IDLocation>,
             updateStatuses: [PushService: Int] = [.wns: 202, .mpns: 202]
@@ -49,7 +49,7 @@ extension BackendProfile {
             self.updateStatuses = updateStatuses
         }
 
-        /// Returns the status of a successful registration of the service.
+        /// Returns the status of the response to a successful `PUT` for the service.
         func updateStatus(of service: PushService) -> Int { updateStatuses[service] ?? 200 }
     }
 }
@@ -128,8 +128,8 @@ extension BackendProfile {
 }
 
 extension Platform {
-    /// The size of the payload without user and message, as the known backends build it for this name (contract:
-    /// payloads).
+    /// The size of the payload without user and message, as the known backends build it for this name
+    /// (docs/contract.md: payloads).
     fileprivate var payloadFrame: Int {
         switch self {
         case .apns: 27
@@ -141,7 +141,7 @@ extension Platform {
 }
 
 extension BackendProfile {
-    /// The names of the built-in profiles (contract: backend profiles).
+    /// The names of the built-in profiles (docs/contract.md: backend profiles).
     public enum BuiltIn: String, Sendable, CaseIterable {
         /// ASP.NET Web API 2: the original backend of the tutorial "Notify users with Azure Notification Hubs".
         case classic

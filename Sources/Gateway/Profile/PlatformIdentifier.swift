@@ -31,7 +31,7 @@ public struct PlatformIdentifier: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A backend's names for push services, and the names by which clients may select them: the backend's own names, and
-/// the `Platform` names of the same services (contract: client rule 6). Client names are matched without case.
+/// the `Platform` names of the same services (docs/contract.md: client rule 6). Client names are matched without case.
 public struct PlatformIdentifiers: Sendable, Hashable {
     /// A name that clients may use, in lower case.
     private struct Known: Hashable {

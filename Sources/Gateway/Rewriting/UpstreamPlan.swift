@@ -73,6 +73,7 @@ struct Rewriting: Sendable {
     let randomness: @Sendable () -> UInt64
 
     @inline(never)
+    /// Plans the requests. Throws if the payload is too long or cannot represent the text.
     func rewrite(_ admitted: consuming AdmittedCall) throws(Rejection) -> RewrittenCall {
         // A send with an idempotency key has its digest already.
         if admitted.facts.digest == nil, let text = admitted.permitted.text {

@@ -78,11 +78,11 @@ extension ServerConfiguration {
         // The time after a login at which a session ends if the account's status cannot be queried; default: 24h.
         let days = Duration.seconds(86_400)
         if let time = reader?.duration("session-without-status", in: .seconds(60)...days * 365) {
-            rules.sessionWithoutStatus = time
+            rules.sessionLifetimeWithoutStatus = time
         }
         // The time after its last registration at which a device of such an account is deleted; default: 30d.
         if let time = reader?.duration("device-without-status", in: .seconds(3600)...days * 3650) {
-            rules.deviceWithoutStatus = time
+            rules.deviceLifetimeWithoutStatus = time
         }
         return rules
     }

@@ -23,7 +23,7 @@ public enum PushService: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The largest payload that the service accepts, in bytes (contract: payload limits).
+    /// The largest payload that the service accepts, in bytes (docs/contract.md: payload limits).
     public var payloadLimit: Int {
         switch self {
         case .apns, .fcm: 4096

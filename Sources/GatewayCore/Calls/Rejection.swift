@@ -34,7 +34,7 @@ public struct Rejection: Error, Sendable {
     /// The side at fault.
     public var side: RejectionCode.Side { code.side }
 
-    /// Creates a refusal. The pipeline adds `facts` later.
+    /// Creates a rejection. The pipeline adds `facts` later.
     public init(_ code: RejectionCode, _ detail: String, hint: String? = nil, extra: Extra? = nil) {
         self.code = code
         self.detail = detail
@@ -44,7 +44,7 @@ public struct Rejection: Error, Sendable {
 }
 
 extension Rejection {
-    /// Returns the refusal with these facts, unless it has facts already.
+    /// Returns the rejection with these facts, unless it has facts already.
     package func with(_ facts: CallFacts) -> Rejection {
         var rejection = self
         rejection.facts = self.facts ?? facts

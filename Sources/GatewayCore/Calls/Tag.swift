@@ -1,6 +1,6 @@
 internal import GatewaySupport
 
-/// A tag of a registration: 1–120 bytes of `A–Z a–z 0–9 _ @ # . : -` (contract: grammars).
+/// A tag of a registration: 1–120 bytes of `A–Z a–z 0–9 _ @ # . : -` (docs/contract.md: grammars).
 ///
 /// Tags keep the client's spelling and are compared without case, as hubs do.
 public struct Tag: Sendable, Hashable, CustomStringConvertible {

@@ -4,8 +4,8 @@ internal import Synchronization
 /// The trace that a call belongs to (W3C Trace Context, Level 1): continued from a trusted peer, or started by the
 /// gateway.
 ///
-/// A trace that the gateway starts has the id of the call, so that the one leads to the other. Of a peer's context only
-/// the parsed id, the flags and a `TraceState` are kept, never the received bytes.
+/// A trace that the gateway starts has the id of the call, so that each can be found by the other. The gateway
+/// keeps the parsed id, the flags and the `TraceState` of a peer's context, never the received bytes.
 public struct TraceContext: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
@@ -93,11 +93,11 @@ public struct TraceContext: Sendable, Hashable {
     }
 }
 
-/// The members of a `tracestate` field: vendor-specific data of the systems that a trace passed (W3C Trace Context,
-/// Level 1, section 3.3).
+/// The members of a `tracestate` field: vendor-specific data of the systems that have handled the trace (W3C Trace
+/// Context, Level 1, section 3.3).
 ///
 /// Accepted only from a trusted peer, and only together with a valid `traceparent`. Each member is checked against the
-/// grammar and written anew. A list with any invalid member is dropped as a whole, as section 4.3 requires, and the
+/// grammar and serialized again. A list with any invalid member is dropped as a whole, as section 4.3 requires, and the
 /// trace continues without it.
 public struct TraceState: Sendable, Hashable {
     /// The maximum number of members of a list (section 3.3.1.1).

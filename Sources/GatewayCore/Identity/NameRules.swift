@@ -60,7 +60,7 @@ public struct NameRules: Sendable, Hashable {
     ///
     /// Folding also merges letters that account databases distinguish: `ß` becomes `ss`, `ſ` becomes `s`, a ligature
     /// becomes its letters, and NFC turns the Kelvin sign into `K`. Two accounts of an authenticator whose accounts are
-    /// not known could then be one user, so such names are refused there.
+    /// not known could then be one user, so such names are rejected for these authenticators.
     public static func isUnambiguous(_ name: String) -> Bool {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return true }
         guard name.utf8.count <= maximumPresentedLength else { return false }

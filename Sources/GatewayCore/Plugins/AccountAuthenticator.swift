@@ -3,7 +3,7 @@ public import GatewaySupport
 /// An authenticator that can report the status of an account without a password.
 ///
 /// The gateway uses it for tokens and registered devices, which outlive the login. It renews a session only while the
-/// account of the session is good, and checks accounts with sessions or devices every ten minutes.
+/// account of the session is valid, and checks accounts with sessions or devices every ten minutes.
 public protocol AccountAuthenticator: Authenticator {
     /// Returns the current status of the account with this login name. Called on any executor, only for accounts that
     /// have logged in successfully. An ended account loses its sessions, and its devices at the backend, so temporary

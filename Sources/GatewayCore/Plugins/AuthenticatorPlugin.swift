@@ -16,7 +16,8 @@ public protocol AuthenticatorPlugin: Sendable {
     static var credentialKinds: Set<CredentialKind> { get }
 
     /// Returns the kinds that an authenticator with these settings accepts. They decide the challenges of a 401 and
-    /// which credentials the authenticator receives. Must be a subset of `credentialKinds`; the default is all of `credentialKinds`.
+    /// which credentials the authenticator receives. Must be a subset of `credentialKinds`; the default is all of
+    /// `credentialKinds`.
     static func credentialKinds(_ settings: Settings) -> Set<CredentialKind>
 
     /// Whether the result may depend on the peer's address. If so, the password cache keeps separate entries by

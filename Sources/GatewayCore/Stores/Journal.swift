@@ -7,7 +7,7 @@ public protocol Journal: Sendable {
     /// Called on an event loop; resumes on the same. Throws if the records are not on disk and will not be written.
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable)
 
-    /// Appends a record in order with all others, without waiting for the disk. Never blocks.
+    /// Queues a record in order with all others and returns without waiting for the disk. Never blocks.
     func append(_ record: JournalRecord)
 }
 
@@ -38,7 +38,7 @@ public struct JournalRecord: Sendable, Hashable {
         case outcome
         /// A call was rejected.
         case rejection = "refusal"
-        /// A send was repeated with its idempotency key and answered from memory. Nothing was sent.
+        /// A send was repeated with its idempotency key and got the stored response. Nothing was sent.
         case replay
         /// An operator changed something.
         case `operator`
@@ -58,7 +58,7 @@ public struct JournalRecord: Sendable, Hashable {
     public var kind: Kind
     /// The facts of the call concerned; nil if there is none.
     public var facts: CallFacts?
-    /// The result: a word of `CallResult`, or the code of a refusal.
+    /// The result: a word of `CallResult`, or the code of a rejection.
     public var result: String?
     /// The reason of a failed login, or the duration of a login ban; nil for other records.
     public var reason: String?

@@ -30,7 +30,7 @@ public protocol RegistrationLedger: Sendable {
     ) async throws(LedgerUnavailable) -> RegistrationAttempt?
 
     /// Marks a registration for deletion whose last update has an unknown outcome and whose id the backend uses for
-    /// another handle. The device has that other handle now and is about to be registered anew.
+    /// another handle. The device has that other handle now and is about to be registered again.
     func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable)
 
     /// Returns whether a call holds a claim of the registration. Never waits.

@@ -2,8 +2,8 @@ public import GatewaySupport
 
 /// The sessions and revocations: in memory for readers, durable for writers.
 ///
-/// A revocation takes effect in memory at the start of the call. A call that throws has changed nothing: the session or token is
-/// valid again.
+/// A revocation takes effect in memory at the start of the call. A call that throws has changed nothing: the session or
+/// token is valid again.
 public protocol SessionStore: RevocationList {
     /// The current epoch. A call reads it at its beginning and passes it to `start` or `wasRevoked` later. Costs one
     /// atomic load.

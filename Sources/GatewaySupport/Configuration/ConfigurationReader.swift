@@ -77,7 +77,8 @@ public final class ConfigurationReader {
         }
     }
 
-    /// Returns whether a name of the file may be printed: 1 to 32 of `A–Z a–z 0–9 _ -`. Other text may contain a secret.
+    /// Returns whether a name of the file may be printed: 1 to 32 of `A–Z a–z 0–9 _ -`. Other text may contain a
+    /// secret.
     public static func isPrintable(_ name: String) -> Bool {
         (1...32).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in

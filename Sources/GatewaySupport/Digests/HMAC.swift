@@ -56,8 +56,8 @@ public final class HMAC {
     /// The length of the longest tag of all algorithms, in bytes.
     static let longestTag = 64
 
-    /// Returns the tag over the concatenated parts, or nil if libcrypto fails. Tests and fuzzers compute with it the tags
-    /// that `SharedHMAC`, which the gateway uses, has to accept and produce.
+    /// Returns the tag over the concatenated parts, or nil if libcrypto fails. Tests and fuzzers compute with it the
+    /// tags that `SharedHMAC`, which the gateway uses, has to accept and produce.
     public func tag(over parts: [UInt8]...) -> [UInt8]? {
         var tag = [UInt8](repeating: 0, count: algorithm.byteCount)
         let written = tag.withUnsafeMutableBytes { room in restart() && parts.allSatisfy(update) ? finalize(room) : nil

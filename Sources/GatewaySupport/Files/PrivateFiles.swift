@@ -70,8 +70,8 @@ package enum PrivateFiles {
         return Array(bytes.prefix(filled))
     }
 
-    /// Writes a new file of mode 0600 atomically. Once this returns, the file survives a power failure. If it throws, no
-    /// draft with the bytes stays behind.
+    /// Writes a new file of mode 0600 atomically. Once this returns, the file survives a power failure. If it throws,
+    /// no draft with the bytes stays behind.
     package static func write(_ bytes: [UInt8], toNew path: String) throws(FileFailure) {
         try AtomicFile.write(bytes, to: path, draft: path + ".new", .new)
         try synchronizeDirectory(parent(of: path))

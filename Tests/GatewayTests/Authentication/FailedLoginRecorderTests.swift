@@ -120,7 +120,7 @@ struct FailedLoginRecorderTests {
     @Test("A failed login that exceeds the limit of waiting ones is recorded")
     func crowded() async {
         let gateway = TestGateway(asking: asked) {
-            $0.authentication = AuthenticationRules(maximumRejectionsWaiting: 0)
+            $0.authentication = AuthenticationRules(maximumDelayedRejections: 0)
         }
         #expect(await gateway.login("alice", "wrong") == 429)
         #expect(results(gateway) == ["login-failed"])

@@ -175,7 +175,7 @@ struct IdempotentReplayTests {
         }
         func isKnown(_ user: String, _ number: UInt8) throws -> Bool {
             guard case .new(let claim) = memory.lookUp(try scope(user, number), message: digest) else { return true }
-            try claim.store()
+            try claim.insert()
             claim.complete(.completed(.empty(200), .accepted))
             return false
         }
@@ -194,7 +194,7 @@ struct IdempotentReplayTests {
         // A claim that is dropped without a result leaves the key free.
         do {
             guard case .new(let claim) = memory.lookUp(try scope("dora", 9), message: digest) else { throw Known() }
-            try claim.store()
+            try claim.insert()
         }
         #expect(try !isKnown("dora", 9))
     }

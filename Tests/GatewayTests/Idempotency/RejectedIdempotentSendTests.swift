@@ -18,7 +18,7 @@ struct RejectedIdempotentSendTests {
         _ memory: IdempotencyStore, _ user: UserName, _ number: Int, _ end: IdempotentResult?
     ) throws -> Bool {
         guard case .new(let claim) = memory.lookUp(scope(user, number), message: digest) else { return false }
-        try claim.store()
+        try claim.insert()
         if let end { claim.complete(end) }
         return true
     }
@@ -37,7 +37,7 @@ struct RejectedIdempotentSendTests {
                 return
             }
             if number % 2 == 0 { continue }
-            try claim.store()
+            try claim.insert()
             if number % 4 == 1 { claim.complete(.notSent) }
         }
         #expect(memory.count == 1)
@@ -63,7 +63,7 @@ struct RejectedIdempotentSendTests {
         let memory = IdempotencyStore(clocks: ManualClock().clocks, capacity: 8, maximumPerUser: 1)
         let alice = try #require(UserName(canonical: "alice"))
         guard case .new(let first) = memory.lookUp(scope(alice, 1), message: digest) else { return }
-        try first.store()
+        try first.insert()
         #expect(try send(memory, alice, 2, .unknown))
         #expect(try send(memory, alice, 1, .unknown))
         first.complete(.notSent)
@@ -80,8 +80,8 @@ struct RejectedIdempotentSendTests {
             Issue.record("the key is not new")
             return
         }
-        try first.store()
-        #expect(throws: Rejection.self) { try second.store() }
+        try first.insert()
+        #expect(throws: Rejection.self) { try second.insert() }
         first.complete(.completed(.empty(200), .accepted))
         #expect(try !send(memory, alice, 1, nil))
     }

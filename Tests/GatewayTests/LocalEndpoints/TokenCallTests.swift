@@ -48,14 +48,14 @@ struct TokenCallTests {
 
     @Test("A session of an account without status ends the configured time after its login")
     func sessionWithoutStatus() async throws {
-        let bench = TokenFixture(adjust: { $0.authentication.sessionWithoutStatus = .seconds(1800) })
+        let bench = TokenFixture(adjust: { $0.authentication.sessionLifetimeWithoutStatus = .seconds(1800) })
         _ = try await bench.login()
         bench.clock.advance(by: .seconds(1799))
         #expect(await bench.call("POST /auth/token", token: "token-1").status == 200)
         bench.clock.advance(by: .seconds(1))
         #expect(await bench.call("POST /auth/token", token: "token-2").status == 401)
         #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).isEmpty)
-        #expect(AuthenticationRules().sessionWithoutStatus == .seconds(86_400))
+        #expect(AuthenticationRules().sessionLifetimeWithoutStatus == .seconds(86_400))
     }
 
     @Test(

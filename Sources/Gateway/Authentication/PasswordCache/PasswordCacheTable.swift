@@ -22,10 +22,10 @@ struct PasswordCacheTable {
     }
 
     /// The lifetimes of an acceptance and of a rejection, in nanoseconds.
-    static let acceptance: Int64 = 60_000_000_000
-    static let rejection: Int64 = 600_000_000_000
-    /// The maximum number of entries of one user, which bounds the search for one to evict. The throttle admits fewer wrong passwords
-    /// than this.
+    static let acceptanceLifetime: Int64 = 60_000_000_000
+    static let rejectionLifetime: Int64 = 600_000_000_000
+    /// The maximum number of entries of one user, which bounds the search for one to evict. The throttle admits fewer
+    /// wrong passwords than this.
     private static let maximumPerUser = 256
 
     private var entries: BoundedMap<PasswordCacheKey, Cached>
@@ -44,7 +44,7 @@ struct PasswordCacheTable {
     mutating func accept(_ identity: Identity, for key: PasswordCacheKey, now: Int64) {
         let confirms = entries[key]?.result.isAcceptance ?? false
         if !confirms { entries.removeAll(of: key.user) { !$0.value.result.isAcceptance } }
-        write(.accepted(identity), for: key, expiry: now + Self.acceptance)
+        write(.accepted(identity), for: key, expiry: now + Self.acceptanceLifetime)
     }
 
     /// Caches a rejection.
@@ -53,7 +53,7 @@ struct PasswordCacheTable {
     mutating func reject(
         _ reason: InvalidCredentialReason, by authenticator: PluginName? = nil, for key: PasswordCacheKey, now: Int64
     ) {
-        write(.rejected(reason, by: authenticator), for: key, expiry: now + Self.rejection)
+        write(.rejected(reason, by: authenticator), for: key, expiry: now + Self.rejectionLifetime)
     }
 
     /// Removes all entries of one user.

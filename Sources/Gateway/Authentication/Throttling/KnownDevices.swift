@@ -4,8 +4,8 @@ internal import GatewaySupport
 /// A bounded table of pairs of user and address with a successful login. Later failed logins of a pair are charged to
 /// its entry. A full table evicts the pair whose last success is the oldest.
 ///
-/// A user with `maximumPerUser` addresses loses the own oldest one. So no account evicts the addresses of other users,
-/// who would then share the limits of strangers.
+/// A user with `maximumPerUser` addresses loses the oldest of them. An account therefore never evicts the addresses of
+/// other users, who would then share a limit with unknown addresses.
 struct KnownDevices {
     struct Pair: OwnedKey {
         let user: UserName
@@ -20,7 +20,7 @@ struct KnownDevices {
     }
 
     /// The time for which a successful login makes a pair known, in nanoseconds: 30 days.
-    static let memory: Int64 = 30 * 86_400 * 1_000_000_000
+    static let lifetime: Int64 = 30 * 86_400 * 1_000_000_000
     /// The maximum number of addresses of one user.
     static let maximumPerUser = 256
 
@@ -36,7 +36,7 @@ struct KnownDevices {
     var count: Int { logins.count }
 
     func contains(_ pair: Pair, now: Int64) -> Bool {
-        logins[pair].map { $0.succeeded + Self.memory > now } ?? false
+        logins[pair].map { $0.succeeded + Self.lifetime > now } ?? false
     }
 
     func wait(for pair: Pair, now: Int64) -> Int64 { rate.wait(arrival: logins[pair]?.arrival, now: now) }

@@ -13,7 +13,8 @@ public struct LoginBan: Sendable, Hashable {
 }
 
 extension LoginThrottle {
-    /// Returns the current bans, the longest first. Scans whole tables, so it is for operators and not for calls.
+    /// Returns the current bans, the longest first. Scans whole tables; intended for operator commands, not for the
+    /// request pipeline.
     public func list() -> [LoginBan] {
         let now = clocks.monotonic().nanoseconds
         var bans: [LoginBan] = []

@@ -96,7 +96,7 @@ struct ThrottleTable<Key: Hashable & Sendable> {
         nextEviction = now + Self.evictionInterval
         let surplus = max(1, capacityOfOwn / 16)
         // Groups debts into 64 classes of equal width. The order within a class does not matter.
-        let part = rate.memory / 62 + 1
+        let part = rate.maximumDebt / 62 + 1
         func size(_ arrival: Int64) -> Int { arrival <= now ? 0 : Int(min(63, (arrival - now) / part + 1)) }
         var numbers = [Int](repeating: 0, count: 64)
         for arrival in arrivals.values { numbers[size(arrival)] += 1 }

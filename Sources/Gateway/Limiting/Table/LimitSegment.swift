@@ -1,10 +1,11 @@
 /// A small hash table, one of many in a `LimitTable`. Growing or sweeping it is a short operation because it is small.
 ///
-/// Uses open addressing with linear probing. Entries are removed only by rewriting the whole segment.
+/// Uses open addressing with linear probing. Entries are removed only by rewriting the whole segment. The parameter
+/// `position` is the hash of the key (`LimitKey.position`).
 struct LimitSegment: Sendable {
     struct Slot: Sendable {
         var key: LimitKey
-        /// The theoretical arrival time.
+        /// The theoretical arrival time (see `GCRA`).
         var arrival: Int64
     }
 
@@ -30,8 +31,8 @@ struct LimitSegment: Sendable {
         put(Slot(key: key, arrival: arrival), at: position)
     }
 
-    /// Removes the entries for which the closure returns false, and returns their number. The closure may correct an
-    /// entry's time.
+    /// Removes the entries for which the closure returns false, and returns the number of removed entries. The closure
+    /// may correct an entry's time.
     mutating func keep(_ isKept: (inout Slot) -> Bool) -> Int {
         var kept = 0
         for index in slots.indices where slots[index].key.limit != 0 {

@@ -36,7 +36,7 @@ final class LimitStore: Sendable {
 
     let digests = LimitDigests()
     let table: Mutex<LimitTable>
-    let refused = Mutex(ThrottledKeys())
+    let throttledKeys = Mutex(ThrottledKeys())
     private let numbers = Mutex(Numbers())
     private let shadowCounters = Mutex<[String: Counter]>([:])
 
@@ -65,9 +65,9 @@ final class LimitStore: Sendable {
         table.withLock { table in
             for (number, limit) in zip(registered, limits) {
                 let rate = GCRA(count: limit.count, period: limit.period, burst: limit.burst)
-                table.use(number, memory: rate.memory)
+                table.use(number, maximumDebt: rate.maximumDebt)
             }
-            for number in removed { table.use(number, memory: 0) }
+            for number in removed { table.use(number, maximumDebt: 0) }
         }
         return registered
     }

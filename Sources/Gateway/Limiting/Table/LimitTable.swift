@@ -43,9 +43,9 @@ struct LimitTable {
     }
 
     /// Sets the maximum debt of a limit's keys; 0 takes the limit out of use, and its keys are removed.
-    mutating func use(_ limit: UInt16, memory: Int64) {
+    mutating func use(_ limit: UInt16, maximumDebt: Int64) {
         while maximumDebts.count <= Int(limit) { maximumDebts.append(0) }
-        maximumDebts[Int(limit)] = memory
+        maximumDebts[Int(limit)] = maximumDebt
     }
 
     /// Returns the theoretical arrival time of the entry that the key counts in.
@@ -110,11 +110,11 @@ struct LimitTable {
     private mutating func sweep(_ segment: Int, now: Int64) {
         let maximumDebts = maximumDebts
         count -= segments[segment].keep { slot in
-            let memory = maximumDebts[Int(slot.key.limit)]
+            let maximumDebt = maximumDebts[Int(slot.key.limit)]
             // Corrects times beyond the maximum debt, which result from a clock that was set back or from a tighter
             // limit.
-            if slot.arrival > now, slot.arrival - now > memory { slot.arrival = now + memory }
-            return memory > 0 && slot.arrival > now
+            if slot.arrival > now, slot.arrival - now > maximumDebt { slot.arrival = now + maximumDebt }
+            return maximumDebt > 0 && slot.arrival > now
         }
     }
 
