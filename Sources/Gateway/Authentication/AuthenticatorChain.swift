@@ -63,7 +63,7 @@ public struct AuthenticatorChain: Sendable {
             guard authenticator is any AccountList || NameRules.isUnambiguous(account.login.text) else { continue }
             let status = await authenticator.status(of: account.login)
             switch status {
-            case .good(let groups):
+            case .valid(let groups):
                 // The configuration may have narrowed the scope since the login.
                 let identity = Identity(user: account.user, groups: groups, authenticator: account.authenticator)
                 return scope.contains(identity) ? status : .ended(.untrusted)
@@ -94,7 +94,7 @@ public struct AuthenticatorChain: Sendable {
             case .ended(.wrong): lookup.unknownTo.append(link.name)
             case .unknown(let reason):
                 lookup.undecided.append(.init(authenticator: link.name, reason: .outage(reason)))
-            case .good(let groups):
+            case .valid(let groups):
                 lookup.owner = link.name
                 if link.scope.contains(Identity(user: user, groups: groups, authenticator: link.name)) {
                     lookup.groups = groups

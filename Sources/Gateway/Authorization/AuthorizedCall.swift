@@ -74,6 +74,10 @@ struct Authorization: Sendable {
     let historyLimiter: Limiter
     let clocks: Clocks
 
+    /// Decides whether the caller may make the call. Throws if not, or if the ledger, the history or the authenticator
+    /// of the account is unavailable.
+    ///
+    /// - Parameter chargeMode: Whether a rejection is charged to the limits that count every call; not in a dry run.
     @inline(never)
     func authorize(
         _ identified: consuming AuthenticatedCall, _ chargeMode: Limiter.ChargeMode = .charged

@@ -12,6 +12,7 @@ public struct Policy: Sendable {
         /// `group:…`: the members of a group.
         case group(GroupName)
 
+        /// Returns whether the rule applies to the user.
         func covers(_ identity: Identity) -> Bool {
             switch self {
             case .anyUser: true
@@ -33,6 +34,7 @@ public struct Policy: Sendable {
         /// covers no single user.
         case audience(AudienceName)
 
+        /// Returns whether the rule allows the recipient for this sender.
         func covers(_ recipient: UserName, from sender: UserName) -> Bool {
             switch self {
             case .anyUser: true

@@ -165,6 +165,7 @@ struct Forwarding: Sendable {
         return await exchange(.reserve(handle: nil), &run)
     }
 
+    /// Sends the request of one step to the backend and adds its result to `run`.
     @inline(__always)
     func exchange(_ step: UpstreamStep, _ run: inout PlanExecution) async -> StepResult {
         guard
@@ -184,8 +185,11 @@ struct Forwarding: Sendable {
 
 /// The result of one step.
 enum StepResult: Sendable, Hashable {
+    /// The backend carried out the step.
     case done
+    /// The registration no longer exists at the backend.
     case gone
+    /// The step failed, or its result is unknown.
     case failed
 }
 

@@ -24,6 +24,7 @@ struct AdmittedCall: ~Copyable {
 struct Limiting: Sendable {
     let limiter: Limiter
 
+    /// Charges the call to every limit that counts it. Throws if one of them is exhausted, and charges none then.
     @inline(never)
     func limit(
         _ deduplicated: consuming DeduplicatedCall, _ chargeMode: Limiter.ChargeMode = .charged

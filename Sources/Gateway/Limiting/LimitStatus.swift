@@ -50,6 +50,7 @@ extension Limiter {
         return statuses(common.map { ($0, names(of: $0, subject)) } + charged)
     }
 
+    /// Returns the state of the limits that these charges concern. Charges nothing.
     func statuses(_ charges: [(LimitCharge, LimitNames)]) -> [LimitStatus] {
         let now = now
         let arrivals = store.table.withLock { table in charges.map { table.arrival(of: $0.0.key) } }

@@ -57,6 +57,7 @@ public final class Limiter: Sendable {
         }
     }
 
+    /// Counts a call that the shadow limit with this index would have rejected.
     func recordShadowRejection(_ rule: Int) { shadowCounters[rule]?.add() }
 
     /// Whether a check is charged.
@@ -132,6 +133,7 @@ public final class Limiter: Sendable {
         return charges
     }
 
+    /// Returns the rejection of a call that exhausted a limit, with the time to wait.
     func rejection(_ exhausted: LimitDecision.Exhausted) -> Rejection {
         let name = rules[exhausted.charge.rule].limit.name
         return Rejection(

@@ -20,6 +20,7 @@ public final class AuthenticatorMetrics: Sendable {
 
     init(clocks: Clocks) { self.clocks = clocks }
 
+    /// Returns the monotonic time in nanoseconds.
     func now() -> Int64 { clocks.monotonic().nanoseconds }
 
     /// Records a result, and the duration since `start`.
@@ -48,6 +49,7 @@ public final class AuthenticatorMetrics: Sendable {
         }
     }
 
+    /// Returns the metrics of all authenticators, for export.
     static func families(_ all: [PluginName: AuthenticatorMetrics]) -> [MetricFamily] {
         let all = all.sorted { $0.key.text < $1.key.text }
         func name(_ name: PluginName) -> MetricFamily.Label { .init("authenticator", name.text) }

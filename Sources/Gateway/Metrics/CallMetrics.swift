@@ -36,8 +36,10 @@ public final class CallMetrics: Sendable {
         self.calls = calls
     }
 
+    /// Returns the monotonic time in nanoseconds.
     func now() -> Int64 { clocks.monotonic().nanoseconds }
 
+    /// Records the duration of one phase of a call.
     func observe(_ nanoseconds: Int64, in phase: CallPhase) { phases[phase.index].observe(nanoseconds) }
 
     /// Records a completed call.

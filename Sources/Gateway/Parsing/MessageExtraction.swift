@@ -11,6 +11,7 @@ public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
     /// tutorial, which never escape.
     case literal
 
+    /// Returns the text of the message. Throws if the body is not in the form that the rule requires.
     func text(of body: ByteBuffer) throws(Rejection) -> String {
         let bytes = Self.trimmed(BodyText.utf8(body))
         if self == .auto, let text = try Self.strictText(bytes) { return text }

@@ -94,6 +94,7 @@ enum ReceivedQuery {
     /// The maximum and default number of results.
     static let maximumLimit = 100
 
+    /// Returns the call with the parameters `since` and `limit` of the query.
     static func call(_ query: ByteBuffer?) throws(Rejection) -> LocalCall {
         let query = try QueryParameters(query, allowed: ["since", "limit"])
         var since: WallTime?

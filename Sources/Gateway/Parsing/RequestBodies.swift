@@ -61,6 +61,7 @@ enum TokenRequestBody {
 /// Conversion of a body to UTF-8. Bytes that are not valid UTF-8 are read as ISO-8859-1, which Android clients send
 /// without declaring it. A byte order mark is removed.
 enum BodyText {
+    /// Returns the bytes of the body as UTF-8 without a byte order mark.
     static func utf8(_ body: ByteBuffer) -> [UInt8] {
         var bytes = Array(body.readableBytesView)
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }

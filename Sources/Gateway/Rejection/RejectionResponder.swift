@@ -14,6 +14,7 @@ struct RejectionResponder: Sendable {
     private static let overloadedResponse = ProblemDocument.response(
         Rejection(.overloaded, "", extra: .retryAfter(seconds: 1)))
 
+    /// Records and logs the rejection, and returns the response to the client.
     @inline(never)
     func response(_ rejection: Rejection, of call: CallID) -> Response {
         if let facts = rejection.facts, facts.user != nil { recording.record(rejection, facts) }
@@ -35,6 +36,7 @@ struct RejectionResponder: Sendable {
 /// The response to a rejected call: a problem document (RFC 9457) without internal details and without any byte of the
 /// request.
 enum ProblemDocument {
+    /// Returns the response with the status, the problem document and the fields that the rejection requires.
     static func response(_ rejection: Rejection, challenges: [Response.Field] = []) -> Response {
         let status = rejection.code.status
         var members: [JSONValue.Member] = [

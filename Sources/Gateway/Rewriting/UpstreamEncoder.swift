@@ -119,12 +119,12 @@ final class UpstreamEncoder: Sendable {
         case .mirror:
             bytes.append("\r\nAuthorization: Basic ")
             let length = user.text.utf8.count
-            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * length + 1) { room in
-                var pair = ByteWriter(room)
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * length + 1) { buffer in
+                var pair = ByteWriter(buffer)
                 pair.append(text: user.text)
                 pair.append(":")
                 pair.append(text: user.text)
-                Base64.write(UnsafeBufferPointer(room), .standard, to: &bytes)
+                Base64.write(UnsafeBufferPointer(buffer), .standard, to: &bytes)
             }
         case .sharedPassword(let password):
             bytes.append("\r\nAuthorization: Basic ")
@@ -185,8 +185,8 @@ extension ByteBuffer {
     ) {
         self = allocator.buffer(capacity: length)
         var needed = 0
-        writeWithUnsafeMutableBytes(minimumWritableBytes: length) { room in
-            var writer = ByteWriter(room.bindMemory(to: UInt8.self))
+        writeWithUnsafeMutableBytes(minimumWritableBytes: length) { buffer in
+            var writer = ByteWriter(buffer.bindMemory(to: UInt8.self))
             write(&writer)
             needed = writer.count
             return writer.isComplete ? needed : 0

@@ -14,7 +14,7 @@ public protocol AccountAuthenticator: Authenticator {
 /// The status of an account after a login.
 public enum AccountStatus: Sendable, Hashable {
     /// The account is valid and belongs to these groups.
-    case good(groups: Set<GroupName>)
+    case valid(groups: Set<GroupName>)
     /// The account is locked, disabled, expired or deleted. Everything that was granted to it is revoked.
     case ended(InvalidCredentialReason)
     /// The status cannot be determined now. Nothing changes, and the gateway queries again later.

@@ -2,5 +2,5 @@ public import GatewayCore
 
 extension AccountStatus {
     /// Whether the account is valid.
-    public var isGood: Bool { if case .good = self { true } else { false } }
+    public var isGood: Bool { if case .valid = self { true } else { false } }
 }

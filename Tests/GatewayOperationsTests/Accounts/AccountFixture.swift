@@ -72,7 +72,7 @@ final class ScriptedAccountList: AccountList {
     func reload() async -> [ConfigurationProblem] { [] }
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
     func status(of login: LoginName) async -> AccountStatus {
-        state.withLock { $0.hashes.keys.contains { $0.text == login.text } } ? .good(groups: []) : .ended(.wrong)
+        state.withLock { $0.hashes.keys.contains { $0.text == login.text } } ? .valid(groups: []) : .ended(.wrong)
     }
 
     func accounts(at now: WallTime) -> AccountSnapshot {

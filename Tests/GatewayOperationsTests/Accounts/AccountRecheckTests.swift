@@ -27,7 +27,7 @@ struct AccountRecheckTests {
         func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
         func status(of login: LoginName) async -> AccountStatus {
             answers.withLock { answers in
-                guard let list = answers[login.text], let next = list.first else { return .good(groups: []) }
+                guard let list = answers[login.text], let next = list.first else { return .valid(groups: []) }
                 if list.count > 1 { answers[login.text]?.removeFirst() }
                 return next
             }
@@ -77,8 +77,8 @@ struct AccountRecheckTests {
         var suspects: Set<Account> = []
         #expect(bench.sessions.groups(behind: token, of: Bench.alice) == nil)
         for (status, groups) in [
-            (AccountStatus.good(groups: [dispatch, sales]), Set([dispatch, sales])),
-            (.good(groups: [sales]), [sales]), (.unknown(.busy), [sales]), (.good(groups: [dispatch]), [dispatch]),
+            (AccountStatus.valid(groups: [dispatch, sales]), Set([dispatch, sales])),
+            (.valid(groups: [sales]), [sales]), (.unknown(.busy), [sales]), (.valid(groups: [dispatch]), [dispatch]),
         ] {
             keeper.answer(status, for: "alice")
             await review.review(&suspects)
@@ -148,7 +148,7 @@ struct AccountRecheckTests {
         keeper.answer(.unknown(.busy), for: "alice", "bob")
         await review.review(&suspects)
         #expect(bench.sessions.allSessions.count == 2)
-        keeper.answer(.good(groups: []), for: "alice")
+        keeper.answer(.valid(groups: []), for: "alice")
         keeper.answer(.ended(.disabled), for: "bob")
         await review.review(&suspects)
         #expect(bench.sessions.session(status) != nil)
@@ -209,7 +209,7 @@ struct AccountRecheckTests {
     @Test("The recheck queries the account once more before it deletes registrations")
     func askedOnceMore() async throws {
         _ = try await register(1, Bench.bob)
-        for last in [AccountStatus.ended(.disabled), .unknown(.busy), .good(groups: [])] {
+        for last in [AccountStatus.ended(.disabled), .unknown(.busy), .valid(groups: [])] {
             keeper.answer([.ended(.expired), .ended(.expired), last], for: "bob")
             var suspects: Set<Account> = []
             for _ in 0..<2 { await review.review(&suspects) }
@@ -256,7 +256,7 @@ struct AccountRecheckTests {
         #expect(revoked.isEmpty)
         #expect(bench.sessions.allSessions.count == 6)
         // The directory has recovered, and two accounts have ended.
-        for user in users { keeper.answer(.good(groups: []), for: user.text) }
+        for user in users { keeper.answer(.valid(groups: []), for: user.text) }
         keeper.answer(.ended(.wrong), for: "user-0", "user-1")
         for _ in 0..<2 { await review.review(&suspects) }
         #expect(Set(revoked) == [users[0], users[1]])

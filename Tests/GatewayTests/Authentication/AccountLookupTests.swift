@@ -53,7 +53,7 @@ struct AccountLookupTests {
     @Test("The lookup stops at the first authenticator that has the account, even if the account is disabled")
     func owner() async {
         let none = Keeper(status: .ended(.wrong))
-        let good = Keeper(status: .good(groups: [Self.staff]))
+        let good = Keeper(status: .valid(groups: [Self.staff]))
         let found = await Self.look(("one", none), ("two", good), ("three", none))
         #expect(found.owner == "two" && found.groups == [Self.staff] && found.unknownTo == ["one"])
         let disabled = await Self.look(("one", Keeper(status: .ended(.disabled))), ("two", good))
@@ -62,7 +62,7 @@ struct AccountLookupTests {
 
     @Test("An authenticator is queried only within its scope, and an identity with other groups has no groups")
     func scope() async throws {
-        let good = Keeper(status: .good(groups: [Self.staff]))
+        let good = Keeper(status: .valid(groups: [Self.staff]))
         let bob = try #require(NamePattern("bob"))
         let others = await Self.look(("one", good), scope: AuthenticatorScope(users: [bob]))
         #expect(others == AccountLookup())
@@ -78,7 +78,7 @@ struct AccountLookupTests {
                 .init(name: "list", credentialKinds: [.password], scope: scope, authenticator: Keeper(status: first)),
                 .init(
                     name: "list", credentialKinds: [.password],
-                    authenticator: Keeper(status: .good(groups: [Self.staff]))),
+                    authenticator: Keeper(status: .valid(groups: [Self.staff]))),
             ]).status(of: account)
         }
         for reason in InvalidCredentialReason.allCases where reason != .wrong {
@@ -86,8 +86,8 @@ struct AccountLookupTests {
         }
         #expect(await status(.unknown(.timedOut)) == .unknown(.timedOut))
         // An account outside the scope is rejected at a login too.
-        #expect(await status(.good(groups: []), scope: AuthenticatorScope(groups: [Self.staff])) == .ended(.untrusted))
+        #expect(await status(.valid(groups: []), scope: AuthenticatorScope(groups: [Self.staff])) == .ended(.untrusted))
         // An authenticator without the account leaves the decision to the next one.
-        #expect(await status(.ended(.wrong)) == .good(groups: [Self.staff]))
+        #expect(await status(.ended(.wrong)) == .valid(groups: [Self.staff]))
     }
 }

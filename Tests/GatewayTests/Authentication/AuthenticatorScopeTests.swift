@@ -111,7 +111,7 @@ struct AuthenticatorScopeTests {
         func accounts(at now: WallTime) -> AccountSnapshot { AccountSnapshot(fingerprints: [:]) }
         var files: [String] { [] }
         func reload() async -> [ConfigurationProblem] { [] }
-        func status(of login: LoginName) async -> AccountStatus { .good(groups: []) }
+        func status(of login: LoginName) async -> AccountStatus { .valid(groups: []) }
         func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
             .accepted(Identity(user: .test("weiss"), authenticator: "listed"))
         }

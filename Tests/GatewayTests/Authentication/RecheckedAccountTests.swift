@@ -17,7 +17,7 @@ struct RecheckedAccountTests {
             await passwords.authenticate(credential, from: peer)
         }
 
-        func status(of login: LoginName) async -> AccountStatus { .good(groups: []) }
+        func status(of login: LoginName) async -> AccountStatus { .valid(groups: []) }
     }
 
     /// An authenticator that lists its accounts.

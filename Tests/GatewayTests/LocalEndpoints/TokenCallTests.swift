@@ -108,7 +108,7 @@ struct TokenCallTests {
                 backend: ScriptedBackend()))
         #expect(await gateway.serve(ReceivedRequest("POST /auth/token", as: "alice")).status == 200)
         let renew = ReceivedRequest("POST /auth/token", authorization: .text("Bearer token-1"))
-        issuer.stand(.good(groups: [GroupName("sales")!]))
+        issuer.stand(.valid(groups: [GroupName("sales")!]))
         #expect(await gateway.serve(renew).status == 200)
         let who = await gateway.serve(ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer token-2")))
         #expect(who.json?["groups"] == .array([.string("sales")]))

@@ -105,7 +105,7 @@ public final class StaticUsersAuthenticator: AccountList {
         guard let user = context.names.canonical(login.text).flatMap({ table.users[$0] }) else {
             return .ended(.wrong)
         }
-        return user.rejection(at: context.clocks.wall()).map(AccountStatus.ended) ?? .good(groups: user.groups)
+        return user.rejection(at: context.clocks.wall()).map(AccountStatus.ended) ?? .valid(groups: user.groups)
     }
 
     /// Returns the users of the file, divided into those who may log in at the given time and the others.

@@ -34,6 +34,7 @@ struct PasswordCacheTable {
 
     init(capacity: Int) { entries = BoundedMap(capacity: capacity) }
 
+    /// Returns the cached result; nil if there is none or it has expired.
     func result(for key: PasswordCacheKey, now: Int64) -> CachedResult? {
         guard let cached = entries[key], cached.expiry > now else { return nil }
         return cached.result

@@ -35,16 +35,20 @@ struct KnownDevices {
     /// The number of pairs. For tests of the bound.
     var count: Int { logins.count }
 
+    /// Returns whether the user has logged in from the address within `lifetime`.
     func contains(_ pair: Pair, now: Int64) -> Bool {
         logins[pair].map { $0.succeeded + Self.lifetime > now } ?? false
     }
 
+    /// Returns the time until one more password of the pair is verified, in nanoseconds; 0 for now.
     func wait(for pair: Pair, now: Int64) -> Int64 { rate.wait(arrival: logins[pair]?.arrival, now: now) }
 
+    /// Charges a password of the pair as wrong.
     mutating func charge(_ pair: Pair, now: Int64) {
         logins.update(pair) { [rate] in $0.arrival = rate.charged(arrival: $0.arrival, now: now) }
     }
 
+    /// Refunds one charge of the pair.
     mutating func refund(_ pair: Pair) {
         logins.update(pair) { [rate] in $0.arrival = $0.arrival.map { $0 - rate.interval } }
     }
@@ -58,6 +62,7 @@ struct KnownDevices {
         logins.insert(Login(succeeded: now), for: pair)
     }
 
+    /// Clears the failed logins of the matching pairs, which stay known, and returns the number of cleared pairs.
     mutating func lift(where matches: (Pair) -> Bool) -> Int {
         var lifted = 0
         for login in logins.entries where matches(login.key) && login.value.arrival != nil {
@@ -67,8 +72,10 @@ struct KnownDevices {
         return lifted
     }
 
+    /// Removes all pairs of a user.
     mutating func removeAll(of user: UserName) { logins.removeAll(of: user) }
 
+    /// Returns the pairs that have to wait now, with their wait in nanoseconds.
     func blocked(now: Int64) -> [(pair: Pair, wait: Int64)] {
         logins.entries.compactMap { login in
             let wait = rate.wait(arrival: login.value.arrival, now: now)

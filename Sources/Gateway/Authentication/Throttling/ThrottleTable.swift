@@ -55,10 +55,12 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     /// Returns the time until one more failure is allowed, in nanoseconds; 0 for now.
     func wait(at bucket: Bucket, now: Int64) -> Int64 { rate.wait(arrival: arrivals[bucket], now: now) }
 
+    /// Charges a failed login to the entry.
     mutating func charge(_ bucket: Bucket, now: Int64) {
         arrivals[bucket] = rate.charged(arrival: arrivals[bucket], now: now)
     }
 
+    /// Refunds a charge. Removes an entry without debt.
     mutating func refund(_ bucket: Bucket, now: Int64) {
         guard let arrival = arrivals[bucket] else { return }
         arrivals[bucket] = arrival - rate.interval > now ? arrival - rate.interval : nil
