@@ -79,7 +79,7 @@ struct AuthenticatorScopeSettingsTests {
 private enum TokenPlugin: AuthenticatorPlugin {
     static let name: PluginName = "token"
     static let credentialKinds: Set<CredentialKind> = [.bearer]
-    static let accountKnowledge = AccountStatusSupport.status
+    static let accountStatusSupport = AccountStatusSupport.status
 
     static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }
     static func problems(in settings: Bool, context: PluginContext) async -> [ConfigurationProblem] { [] }

@@ -68,7 +68,7 @@ struct ConfiguredKindsTests {
 private enum KindsPlugin: AuthenticatorPlugin {
     static let name: PluginName = "kinds"
     static let credentialKinds: Set<CredentialKind> = [.password, .bearer]
-    static let accountKnowledge = AccountStatusSupport.status
+    static let accountStatusSupport = AccountStatusSupport.status
     static func credentialKinds(_ settings: DelegationSettings) -> Set<CredentialKind> { settings.kinds }
 
     static func readSettings(_ reader: ConfigurationReader) -> DelegationSettings? { DelegationSettings(reader) }

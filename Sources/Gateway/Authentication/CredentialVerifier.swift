@@ -110,8 +110,8 @@ struct CredentialVerifier: Sendable {
         }
     }
 
-    /// Rejects a password that could not be verified now, so that a caller who may not guess does not learn from a
-    /// cached or pending result that a guess is correct. A user with an earlier login from this address is not affected
+    /// Rejects a password that could not be verified now, so that a caller who has to wait does not learn from a
+    /// cached or pending result that a password is correct. A user with an earlier login from this address is not affected
     /// by the failed logins of others.
     private func checkThrottles(_ user: UserName?, from peer: Peer) throws(Rejection) {
         if try throttle.check(user, from: peer) { return }

@@ -9,7 +9,7 @@ public struct ConfiguredPlugin: Sendable {
     /// The kinds of credential that the plug-in verifies with these settings.
     public let credentialKinds: Set<CredentialKind>
     /// Whether and how the plug-in reports the status of an account after a login.
-    public let accountKnowledge: AccountStatusSupport
+    public let accountStatusSupport: AccountStatusSupport
     /// The users and groups that the plug-in may authenticate.
     public let scope: AuthenticatorScope
     /// Whether a verification result may depend on the peer's address.
@@ -49,7 +49,7 @@ public struct PluginCatalog: Sendable {
         guard let settings = plugin.readSettings(reader) else { return nil }
         return ConfiguredPlugin(
             name: plugin.name, credentialKinds: plugin.credentialKinds(settings),
-            accountKnowledge: plugin.accountKnowledge, scope: scope,
+            accountStatusSupport: plugin.accountStatusSupport, scope: scope,
             outcomeDependsOnPeer: plugin.outcomeDependsOnPeer, settings: reader.fingerprint,
             problems: { await plugin.problems(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })

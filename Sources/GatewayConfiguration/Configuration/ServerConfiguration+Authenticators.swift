@@ -35,7 +35,7 @@ extension ServerConfiguration {
                         + "with \"users\" so that no name matches twice",
                     severity: .warning)
             }
-            if plugin.accountKnowledge == .loginsOnly {
+            if plugin.accountStatusSupport == .loginsOnly {
                 reader.report(
                     "reports the status of an account only at a login; the sessions and devices of an ended account last "
                         + "until authentication.session-without-status and authentication.device-without-status",
@@ -91,6 +91,6 @@ extension ServerConfiguration {
 extension ConfiguredPlugin {
     fileprivate func mayVouchForTheSame(as other: ConfiguredPlugin) -> Bool {
         // Tokens that the gateway issues contain the names of users of the other authenticators on purpose.
-        accountKnowledge != .ofOthers && other.accountKnowledge != .ofOthers && scope.overlaps(other.scope)
+        accountStatusSupport != .ofOthers && other.accountStatusSupport != .ofOthers && scope.overlaps(other.scope)
     }
 }

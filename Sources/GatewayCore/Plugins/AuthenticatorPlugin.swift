@@ -25,7 +25,7 @@ public protocol AuthenticatorPlugin: Sendable {
     static var outcomeDependsOnPeer: Bool { get }
 
     /// The plug-in's ability to report on its accounts after a login.
-    static var accountKnowledge: AccountStatusSupport { get }
+    static var accountStatusSupport: AccountStatusSupport { get }
 
     /// Reads the mapping under the plug-in's name and reports every problem to the reader. Returns nil if a problem
     /// leaves no usable settings.
@@ -45,7 +45,7 @@ extension AuthenticatorPlugin {
     public static func credentialKinds(_ settings: Settings) -> Set<CredentialKind> { credentialKinds }
 
     /// The default: the plug-in reports on accounts only at a login.
-    public static var accountKnowledge: AccountStatusSupport { .loginsOnly }
+    public static var accountStatusSupport: AccountStatusSupport { .loginsOnly }
 
     /// The default: results may depend on the peer's address.
     public static var outcomeDependsOnPeer: Bool { true }

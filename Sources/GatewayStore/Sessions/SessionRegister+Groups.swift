@@ -27,6 +27,6 @@ extension SessionRegister {
 
     /// Removes the stored groups of all other accounts.
     public func keepNotedGroups(of accounts: Set<Account>) {
-        table.withLock { $0.groups.keepNotes(on: accounts) }
+        table.withLock { $0.groups.keepReports(on: accounts) }
     }
 }

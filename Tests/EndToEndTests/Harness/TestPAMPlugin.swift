@@ -9,7 +9,7 @@ import GatewayTesting
 enum TestPAMPlugin: AuthenticatorPlugin {
     static let name = PAMPlugin.name
     static let credentialKinds = PAMPlugin.credentialKinds
-    static let accountKnowledge = PAMPlugin.accountKnowledge
+    static let accountStatusSupport = PAMPlugin.accountStatusSupport
     static let outcomeDependsOnPeer = PAMPlugin.outcomeDependsOnPeer
 
     static func readSettings(_ reader: ConfigurationReader) -> PAMPlugin.Settings? {

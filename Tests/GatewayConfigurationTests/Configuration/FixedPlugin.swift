@@ -6,7 +6,7 @@ import GatewayTesting
 enum FixedPlugin: AuthenticatorPlugin {
     static let name: PluginName = "fixed"
     static let credentialKinds: Set<CredentialKind> = [.password]
-    static let accountKnowledge = AccountStatusSupport.status
+    static let accountStatusSupport = AccountStatusSupport.status
 
     static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }
     static func problems(in settings: Bool, context: PluginContext) async -> [ConfigurationProblem] { [] }

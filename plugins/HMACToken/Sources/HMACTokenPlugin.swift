@@ -8,7 +8,7 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
     /// Bearer tokens.
     public static let credentialKinds: Set<CredentialKind> = [.bearer]
     /// A token vouches for an account of another authenticator, which it was issued for.
-    public static let accountKnowledge = AccountStatusSupport.ofOthers
+    public static let accountStatusSupport = AccountStatusSupport.ofOthers
     /// The result depends on the token, the keys and the clock alone.
     public static let outcomeDependsOnPeer = false
 

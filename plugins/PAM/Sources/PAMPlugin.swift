@@ -8,7 +8,7 @@ public enum PAMPlugin: AuthenticatorPlugin {
     /// Passwords.
     public static let credentialKinds: Set<CredentialKind> = [.password]
     /// Accounts can be rechecked without a password.
-    public static let accountKnowledge = AccountStatusSupport.status
+    public static let accountStatusSupport = AccountStatusSupport.status
     /// Modules receive the peer's address and may decide by it.
     public static let outcomeDependsOnPeer = true
 

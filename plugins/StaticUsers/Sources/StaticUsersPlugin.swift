@@ -8,7 +8,7 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
     /// Passwords.
     public static let credentialKinds: Set<CredentialKind> = [.password]
     /// Accounts can be rechecked without a password.
-    public static let accountKnowledge = AccountStatusSupport.status
+    public static let accountStatusSupport = AccountStatusSupport.status
     /// The result depends on the users file alone.
     public static let outcomeDependsOnPeer = false
 
