@@ -61,7 +61,7 @@ struct ListenersService: Service {
         var bounds = configuration.connections
         bounds.total = min(bounds.total, context.shares.clients)
         let caps = ConnectionLimit(bounds)
-        let calls = InFlightLimit(most: configuration.callsInFlight)
+        let calls = InFlightLimit(maximum: configuration.callsInFlight)
         subsystems.stores.readiness.watch(calls)
         var sockets = context.inherited
         for (section, tls) in zip(configuration.listeners, tls.listeners) {

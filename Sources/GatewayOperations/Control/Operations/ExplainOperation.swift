@@ -75,12 +75,12 @@ extension Explanation {
         if let registration { members.append(.init("registration", .string(registration.text))) }
         members.append(.init("limits", .array(limits.map(\.item))))
         switch end {
-        case .refused(let rejection, let status):
+        case .rejected(let rejection, let status):
             members.append(.init("end", .string("refused")))
             members.append(.init("code", .string(rejection.code.rawValue)))
             members.append(.init("status", .number(String(status))))
             members.append(.init("detail", .string(rejection.detail)))
-        case .answeredHere:
+        case .servedLocally:
             members.append(.init("end", .string("answered-here")))
         case .forwarded(let requests, let skipped):
             members.append(.init("end", .string("forwarded")))
