@@ -30,57 +30,61 @@ public struct Gateway: RequestResponder {
     /// The cache of password verification results.
     public let passwordCache: PasswordCache
 
-    /// Creates a gateway that decides by `rules` and reaches stores and backend through `ports`.
+    /// Creates a gateway that decides by `rules` and reaches stores and backend through `dependencies`.
     ///
-    /// - Parameter former: The gateway that this one replaces on a reload. Its state of callers and of coalesced
-    ///   rejections is kept, and its calls in progress complete under its own rules. Limiter, throttle, cache and
+    /// - Parameter previous: The gateway that this one replaces on a reload. Its counters of callers and its coalesced
+    ///   rejections are kept, and its calls in progress complete under its own rules. Limiter, throttle, cache and
     ///   idempotency store come from `rules` if they are set there.
-    public init(rules: CompiledConfiguration, ports: GatewayDependencies, succeeding former: Gateway? = nil) {
+    public init(rules: CompiledConfiguration, dependencies: GatewayDependencies, replacing previous: Gateway? = nil) {
         parsing = Parsing(rules)
-        throttle = rules.throttle ?? former?.throttle ?? LoginThrottle(clocks: ports.clocks)
-        passwordCache = rules.passwordCache ?? former?.passwordCache ?? PasswordCache(clocks: ports.clocks)
+        throttle = rules.throttle ?? previous?.throttle ?? LoginThrottle(clocks: dependencies.clocks)
+        passwordCache = rules.passwordCache ?? previous?.passwordCache ?? PasswordCache(clocks: dependencies.clocks)
         authentication = Authentication(
             credentialVerifier: CredentialVerifier(
                 chain: rules.authenticators, names: rules.names, rules: rules.authentication, limiter: rules.limiter,
                 throttle: throttle, passwordCache: passwordCache,
                 failedLoginDelay: FailedLoginDelay(
-                    rules: rules.authentication, clocks: ports.clocks, scheduler: ports.scheduler,
-                    randomness: ports.randomness),
-                clocks: ports.clocks, scheduler: ports.scheduler, logger: ports.logger),
-            sessions: ports.sessions)
+                    rules: rules.authentication, clocks: dependencies.clocks, scheduler: dependencies.scheduler,
+                    randomness: dependencies.randomness),
+                clocks: dependencies.clocks, scheduler: dependencies.scheduler, logger: dependencies.logger),
+            sessions: dependencies.sessions)
         authorization = Authorization(
-            rules, ledger: ports.ledger, sessions: ports.sessions, history: ports.history,
-            historyLimiter: rules.limiter.adding([.history]), clocks: ports.clocks)
+            rules, ledger: dependencies.ledger, sessions: dependencies.sessions, history: dependencies.history,
+            historyLimiter: rules.limiter.adding([.history]), clocks: dependencies.clocks)
         idempotency = Idempotency(
-            memory: rules.sends ?? former?.idempotency.memory ?? IdempotencyStore(clocks: ports.clocks),
-            digester: ports.digester, limiter: rules.limiter,
-            journal: ports.journal)
+            store: rules.sends ?? previous?.idempotency.store ?? IdempotencyStore(clocks: dependencies.clocks),
+            digester: dependencies.digester, limiter: rules.limiter,
+            journal: dependencies.journal)
         limiting = Limiting(limiter: rules.limiter)
-        rewriting = Rewriting(rules, digester: ports.digester, randomness: ports.randomness)
-        recording = Recording(journal: ports.journal)
+        rewriting = Rewriting(rules, digester: dependencies.digester, randomness: dependencies.randomness)
+        recording = Recording(journal: dependencies.journal)
         forwarding = Forwarding(
-            backend: ports.backend,
+            backend: dependencies.backend,
             encoder: UpstreamEncoder(rules),
-            profile: rules.profile.backend, ledger: ports.ledger, clocks: ports.clocks, deadline: rules.backendDeadline)
-        let challenges = ProblemDocument.challenges(for: rules.authenticators.takes)
+            profile: rules.profile.backend, ledger: dependencies.ledger, clocks: dependencies.clocks,
+            deadline: rules.backendDeadline)
+        let challenges = ProblemDocument.challenges(for: rules.authenticators.credentialKinds)
         completion = Completion(
-            profile: rules.profile, journal: ports.journal, ledger: ports.ledger, clocks: ports.clocks,
-            challenges: challenges, logger: ports.logger)
+            profile: rules.profile, journal: dependencies.journal, ledger: dependencies.ledger,
+            clocks: dependencies.clocks,
+            challenges: challenges, logger: dependencies.logger)
         localEndpoints = LocalEndpoints(
-            chain: rules.authenticators, authentication: rules.authentication, sessions: ports.sessions,
-            journal: ports.journal, clocks: ports.clocks, randomness: ports.randomness, challenges: challenges,
-            logger: ports.logger)
+            chain: rules.authenticators, authentication: rules.authentication, sessions: dependencies.sessions,
+            journal: dependencies.journal, clocks: dependencies.clocks, randomness: dependencies.randomness,
+            challenges: challenges,
+            logger: dependencies.logger)
         rejectionResponder = RejectionResponder(
             challenges: challenges,
-            recording: former?.rejectionResponder.recording
-                ?? RejectionRecorder(journal: ports.journal, clocks: ports.clocks),
-            logins: former?.rejectionResponder.logins
+            recording: previous?.rejectionResponder.recording
+                ?? RejectionRecorder(journal: dependencies.journal, clocks: dependencies.clocks),
+            logins: previous?.rejectionResponder.logins
                 ?? FailedLoginRecorder(
-                    journal: ports.journal, clocks: ports.clocks, throttle: throttle, names: rules.names),
-            log: former?.rejectionResponder.log ?? RejectionLog(clocks: ports.clocks), logger: ports.logger)
-        callsInFlight = former?.callsInFlight ?? CallerConcurrencyLimit()
+                    journal: dependencies.journal, clocks: dependencies.clocks, throttle: throttle, names: rules.names),
+            log: previous?.rejectionResponder.log ?? RejectionLog(clocks: dependencies.clocks),
+            logger: dependencies.logger)
+        callsInFlight = previous?.callsInFlight ?? CallerConcurrencyLimit()
         inFlightBounds = rules.callsInFlight
-        metrics = ports.metrics
+        metrics = dependencies.metrics
         limitCounters = metrics.counters(
             ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names + [
                 FailedLoginDelay.limitName
@@ -93,15 +97,15 @@ public struct Gateway: RequestResponder {
     public func serve(_ request: ReceivedRequest) async -> Response {
         var phases = PhaseTimer(metrics)
         var rateLimitContext: RateLimitContext?
-        var places = CallerConcurrencyLimit.Permits()
-        defer { callsInFlight.leave(places) }
+        var permits = CallerConcurrencyLimit.Permits()
+        defer { callsInFlight.release(permits) }
         do throws(Rejection) {
             let call = try parsing.parse(request)
-            try countInFlight(for: call, of: request, &places)
+            try countInFlight(for: call, of: request, &permits)
             try forwarding.checkCapacity(for: call)
             phases.enter(.identify)
             let caller = try await authentication.identify(call)
-            try countInFlight(for: caller, &places)
+            try countInFlight(for: caller, &permits)
             rateLimitContext = RateLimitContext(caller)
             phases.enter(.authorize)
             let allowed = try await authorization.authorize(caller)
@@ -117,7 +121,7 @@ public struct Gateway: RequestResponder {
             }
             phases.enter(.rewrite)
             switch try rewriting.rewrite(admitted) {
-            case .own(let plan):
+            case .local(let plan):
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
                 phases.enter(.respond)
@@ -141,11 +145,11 @@ public struct Gateway: RequestResponder {
     /// Counts a call in flight for its address. A call that cannot be parsed does not get here and is rejected at once.
     @inline(never)
     private func countInFlight(
-        for call: borrowing ParsedCall, of request: ReceivedRequest, _ places: inout CallerConcurrencyLimit.Permits
+        for call: borrowing ParsedCall, of request: ReceivedRequest, _ permits: inout CallerConcurrencyLimit.Permits
     ) throws(Rejection) {
         guard request.countsByAddress, request.peer.address != .local else { return }
         do throws(Rejection) {
-            try callsInFlight.enter(request.peer.limitKey, inFlightBounds, &places)
+            try callsInFlight.acquire(request.peer.limitKey, inFlightBounds, &permits)
         } catch {
             throw error.with(call.facts)
         }
@@ -155,11 +159,11 @@ public struct Gateway: RequestResponder {
     /// charged to the limits nevertheless.
     @inline(never)
     private func countInFlight(
-        for identified: borrowing AuthenticatedCall, _ places: inout CallerConcurrencyLimit.Permits
+        for identified: borrowing AuthenticatedCall, _ permits: inout CallerConcurrencyLimit.Permits
     ) throws(Rejection) {
-        if case .own = identified.call { return }
+        if case .local = identified.call { return }
         do throws(Rejection) {
-            try callsInFlight.enter(identified.caller.user, inFlightBounds, &places)
+            try callsInFlight.acquire(identified.caller.user, inFlightBounds, &permits)
         } catch {
             throw limiting.charge(error, to: identified.caller, identified.facts)
         }
@@ -196,8 +200,8 @@ public struct Gateway: RequestResponder {
     /// Records and logs the coalesced rejections that are due. Called once a second, and with `all` at the end.
     public func flushRejections(all: Bool = false) { rejectionResponder.flush(all: all) }
 
-    /// Returns whether the path belongs to a call that needs the backend. Called only while such calls occupy all
-    /// places of the in-flight limit.
+    /// Returns whether the path belongs to a call that needs the backend. Called only while such calls use up
+    /// the in-flight limit.
     public func needsBackend(_ path: ByteBuffer) -> Bool { parsing.routes.needsBackend(path) }
 
     /// Returns the response to a request that could not be framed.

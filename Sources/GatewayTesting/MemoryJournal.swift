@@ -36,7 +36,7 @@ public final class MemoryJournal: Journal {
     }
 
     /// Stores the record, also while durable records fail.
-    public func note(_ record: JournalRecord) { timeline.add(.noted(record)) }
+    public func append(_ record: JournalRecord) { timeline.add(.noted(record)) }
 
     /// The configured failure.
     public var outage: JournalUnavailable? { failure.withLock { $0 } }

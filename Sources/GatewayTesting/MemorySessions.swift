@@ -40,8 +40,8 @@ public final class MemorySessions: SessionStore {
     }
 
     /// Records the groups of an account.
-    public func note(_ groups: Set<GroupName>, of account: Account) {
-        state.withLock { _ = $0.table.groups.note(groups, of: account.user, by: account.authenticator) }
+    public func storeGroups(_ groups: Set<GroupName>, of account: Account) {
+        state.withLock { _ = $0.table.groups.record(groups, of: account.user, by: account.authenticator) }
     }
 
     /// Replaces the groups that an authenticator lists.

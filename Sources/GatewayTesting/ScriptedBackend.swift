@@ -68,6 +68,6 @@ public final class ScriptedBackend: Backend {
 extension BackendResult {
     /// Returns a complete response.
     public static func status(_ status: Int, _ body: String = "") -> BackendResult {
-        .answered(BackendResponse(status: status, body: ByteBuffer(string: body)))
+        .responded(BackendResponse(status: status, body: ByteBuffer(string: body)))
     }
 }

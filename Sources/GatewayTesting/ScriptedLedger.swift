@@ -117,7 +117,7 @@ public final class ScriptedLedger: RegistrationLedger {
         if state.withLock({ $0.fault == .prepare }) { throw LedgerUnavailable("scripted: prepare") }
         if id == claim.registered { return RegistrationAttempt(id: id, undo: .nothing) }
         timeline.add(.prepared(claim.request, id))
-        return RegistrationAttempt(id: id, undo: .forget)
+        return RegistrationAttempt(id: id, undo: .remove)
     }
 
     /// Records the id.

@@ -43,7 +43,8 @@ public struct TestGateway: Sendable {
         return CompiledConfiguration(
             names: NameRules(), profile: BackendProfile(profile),
             authenticators: AuthenticatorChain([
-                .init(name: FixedAuthenticator.name, takes: [.password, .bearer], authenticator: authenticator)
+                .init(
+                    name: FixedAuthenticator.name, credentialKinds: [.password, .bearer], authenticator: authenticator)
             ]),
             // Failed logins are answered without a delay, unless a test sets one.
             authentication: AuthenticationRules(failedLoginDelay: .zero, failedLoginJitter: .zero),
@@ -73,14 +74,14 @@ public struct TestGateway: Sendable {
         adjust(&rules)
         gateway = Gateway(
             rules: rules,
-            ports: Self.ports(
+            dependencies: Self.dependencies(
                 clock: clock, scheduler: scheduler, ledger: ledger, sessions: sessions, journal: journal,
                 history: history,
                 backend: backend))
     }
 
     /// Returns ports to the given test doubles. The random bits are constant.
-    public static func ports(
+    public static func dependencies(
         clock: ManualClock, scheduler: (any CallScheduler)? = nil, ledger: any RegistrationLedger,
         sessions: (any SessionStore)? = nil, journal: any Journal, history: any NotificationHistory = ScriptedHistory(),
         backend: any Backend

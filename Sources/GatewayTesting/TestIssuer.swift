@@ -9,7 +9,7 @@ public final class TestIssuer: TokenIssuer, AccountAuthenticator {
 
     private struct State {
         var tokens: [String: Identity] = [:]
-        var status = AccountStatus.good(groups: [])
+        var status = AccountStatus.valid(groups: [])
         var fault: TokenIssueError?
         var queriedLogins: [LoginName] = []
     }

@@ -27,7 +27,7 @@ struct DeliveredTextTests {
                 rules.limiter = Limiter([], clocks: ManualClock().clocks)
                 rules.authenticators = AuthenticatorChain([
                     .init(
-                        name: "scripted", takes: [.bearer],
+                        name: "scripted", credentialKinds: [.bearer],
                         authenticator: ScriptedAuthenticator(
                             always: .accepted(Identity(user: user, authenticator: "scripted"))))
                 ])

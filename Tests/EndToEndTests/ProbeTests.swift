@@ -112,7 +112,7 @@ import Testing
             let foreign = String(repeating: "B0", count: 32)
             #expect(try await gateway.client.register("bob", "apns", foreign).status == 200)
             var profile = Self.profile(flavor).backend
-            profile.idPlace = .path
+            profile.idLocation = .path
             let target = ProbeTarget(
                 address: .tcp(host: "127.0.0.1", port: gateway.client.port ?? 0), host: "gateway.test",
                 profile: profile,

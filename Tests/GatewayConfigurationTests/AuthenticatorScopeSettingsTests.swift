@@ -78,8 +78,8 @@ struct AuthenticatorScopeSettingsTests {
 /// An authenticator of tokens without settings.
 private enum TokenPlugin: AuthenticatorPlugin {
     static let name: PluginName = "token"
-    static let takes: Set<CredentialKind> = [.bearer]
-    static let accountKnowledge = AccountStatusSupport.status
+    static let credentialKinds: Set<CredentialKind> = [.bearer]
+    static let accountStatusSupport = AccountStatusSupport.status
 
     static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }
     static func problems(in settings: Bool, context: PluginContext) async -> [ConfigurationProblem] { [] }

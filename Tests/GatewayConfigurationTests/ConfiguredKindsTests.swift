@@ -67,9 +67,9 @@ struct ConfiguredKindsTests {
 /// An authenticator of the configured kinds. It reports by a warning whether it is the last of its kind.
 private enum KindsPlugin: AuthenticatorPlugin {
     static let name: PluginName = "kinds"
-    static let takes: Set<CredentialKind> = [.password, .bearer]
-    static let accountKnowledge = AccountStatusSupport.status
-    static func takes(_ settings: DelegationSettings) -> Set<CredentialKind> { settings.kinds }
+    static let credentialKinds: Set<CredentialKind> = [.password, .bearer]
+    static let accountStatusSupport = AccountStatusSupport.status
+    static func credentialKinds(_ settings: DelegationSettings) -> Set<CredentialKind> { settings.kinds }
 
     static func readSettings(_ reader: ConfigurationReader) -> DelegationSettings? { DelegationSettings(reader) }
 

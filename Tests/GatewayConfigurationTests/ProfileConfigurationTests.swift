@@ -40,21 +40,21 @@ struct ProfileConfigurationTests {
         }
         try expect("client: { register-path: /r }") { $0.client.registerPath = "/r" }
         try expect("client: { notifications-path: /n/1 }") { $0.client.notificationsPath = "/n/1" }
-        try expect("client: { id-in: query }") { $0.client.idPlaces = [.query] }
-        try expect("client: { id-in: [query, path] }") { $0.client.idPlaces = [.query, .path] }
+        try expect("client: { id-in: query }") { $0.client.idLocations = [.query] }
+        try expect("client: { id-in: [query, path] }") { $0.client.idLocations = [.query, .path] }
         try expect("client: { update-status: { wns: 200 } }") { $0.client.updateStatuses[.wns] = 200 }
         try expect("backend: { register-path: /r }") { $0.backend.registerPath = "/r" }
         try expect("backend: { notifications-path: /n }") { $0.backend.notificationsPath = "/n" }
-        try expect("backend: { id-in: query }") { $0.backend.idPlace = .query }
-        try expect("backend: { id-answer: xml }") { $0.backend.idForm = .xml }
+        try expect("backend: { id-in: query }") { $0.backend.idLocation = .query }
+        try expect("backend: { id-answer: xml }") { $0.backend.idFormat = .xml }
         try expect("backend: { platforms: { fcm: fcmv1 } }") {
-            $0.backend.platformWords = PlatformIdentifiers([.fcmv1])
+            $0.backend.platformNames = PlatformIdentifiers([.fcmv1])
         }
         try expect("backend: { pns: { apns: apns, fcm: fcm } }") {
-            $0.backend.pnsWords = PlatformIdentifiers([.apns, .fcm])
+            $0.backend.pnsNames = PlatformIdentifiers([.apns, .fcm])
         }
         try expect("backend: { pns: { wns: Windows } }") {
-            $0.backend.pnsWords = PlatformIdentifiers([.wns: PlatformIdentifier("Windows")!])!
+            $0.backend.pnsNames = PlatformIdentifiers([.wns: PlatformIdentifier("Windows")!])!
         }
         try expect("backend: { payload-frames: { apns: 99 } }") { $0.backend.payloadFrames = [.apns: 99] }
         try expect("backend: { success: [202, 200] }") { $0.backend.successStatuses = [200, 202] }

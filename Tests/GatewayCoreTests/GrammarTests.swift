@@ -64,9 +64,9 @@ import Testing
     }
 
     @Test("A tag has room for the longest user name") func aTagHasRoomForTheLongestUserName() throws {
-        let user = try #require(UserName(canonical: String(repeating: "u", count: UserName.longest)))
+        let user = try #require(UserName(canonical: String(repeating: "u", count: UserName.maximumLength)))
         #expect(Tag(of: user) == Tag("username:\(user.text)"))
-        #expect(Tag(of: user).text.utf8.count == Tag.longest)
+        #expect(Tag(of: user).text.utf8.count == Tag.maximumLength)
     }
 }
 

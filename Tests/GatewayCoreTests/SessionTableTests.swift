@@ -60,7 +60,7 @@ struct SessionTableTests {
             let isEnded = writes.contains(true)
             #expect(tokens.allSatisfy { table.isRevoked($0, of: Self.alice) == isEnded }, "\(writes)")
             #expect((table.session(id) == nil) == isEnded)
-            table.forget(before: WallTime(seconds: 1_795_000_060))
+            table.removeExpired(at: WallTime(seconds: 1_795_000_060))
             #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
         }
     }
@@ -72,7 +72,7 @@ struct SessionTableTests {
         #expect(table.isRevoked(Self.token(nil), of: Self.alice))
         #expect(!table.isRevoked(Self.token(nil, id: "u"), of: Self.alice))
         #expect(!table.isRevoked(Self.token(nil), of: Self.bob))
-        table.forget(before: WallTime(seconds: 1_795_000_060))
+        table.removeExpired(at: WallTime(seconds: 1_795_000_060))
         #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
     }
 
@@ -94,7 +94,7 @@ struct SessionTableTests {
         // A clock that is set back does not make older tokens valid again.
         table.revoke(Self.alice, at: WallTime(seconds: 1_794_000_000))
         #expect(table.isRevoked(Self.token(nil), of: Self.alice))
-        table.forget(before: WallTime(seconds: 1_795_000_000 + SessionTable.memory))
+        table.removeExpired(at: WallTime(seconds: 1_795_000_000 + SessionTable.revocationLifetime))
         #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
     }
 

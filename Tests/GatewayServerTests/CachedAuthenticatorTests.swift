@@ -18,7 +18,7 @@ struct CachedAuthenticatorTests {
         let gateway = TestGateway { rules in
             rules.passwordCache = passwordCache
             rules.authenticators = AuthenticatorChain([
-                .init(name: "files", takes: [.password], authenticator: authenticator)
+                .init(name: "files", credentialKinds: [.password], authenticator: authenticator)
             ])
         }
         let request = ReceivedRequest("GET /auth/whoami", as: "alice")

@@ -29,10 +29,10 @@ struct LoginRecordTests {
                 call: CallID(process: 1, number: UInt64(number)), peer: Peer(address: .v4(7), text: "192.0.2.7"))
             facts.attempted = PresentedName(name)
             facts.authenticator = "static-users"
-            _ = logins.note(Rejection(.credentialsRejected, "wrong").with(facts), logger)
+            _ = logins.record(Rejection(.credentialsRejected, "wrong").with(facts), logger)
             if number == 0 {
                 let limit = Rejection.Extra.limit(name: "login-pair", retryAfterSeconds: 30)
-                _ = logins.note(Rejection(.rateLimited, "throttle", extra: limit).with(facts), logger)
+                _ = logins.record(Rejection(.rateLimited, "throttle", extra: limit).with(facts), logger)
             }
         }
         writer.flush()

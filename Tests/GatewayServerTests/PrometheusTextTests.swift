@@ -24,7 +24,7 @@ struct PrometheusTextTests {
     @Test("Histogram buckets are cumulative and in the displayed unit") func bucketsAreCumulative() {
         let histogram = Histogram(.init([1_000_000, 250_000_000], scale: 1_000_000_000))
         for value in [500_000, 1_000_000, 2_000_000, 900_000_000] as [Int64] { histogram.observe(value) }
-        let family = MetricFamily("t_seconds", .histogram, "T.", [([.init("p", "q")], .spread(histogram.reading))])
+        let family = MetricFamily("t_seconds", .histogram, "T.", [([.init("p", "q")], .histogram(histogram.reading))])
         #expect(
             PrometheusText.write([family]) == """
                 # HELP t_seconds T.

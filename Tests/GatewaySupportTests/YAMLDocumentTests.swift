@@ -82,6 +82,8 @@ import Testing
     }
 
     @Test("The length of a file is bounded") func theLengthOfAFileIsBounded() throws {
-        #expect(try #require(problem(String(repeating: "#", count: YAMLDocument.longest + 1))).contains("longer than"))
+        #expect(
+            try #require(problem(String(repeating: "#", count: YAMLDocument.maximumLength + 1))).contains("longer than")
+        )
     }
 }

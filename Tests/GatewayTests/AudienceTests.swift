@@ -95,7 +95,8 @@ import Testing
         rules.policy.audiences = [Self.oncall: (0..<20).map { UserName(canonical: "user\($0)")! }]
         let gateway = Gateway(
             rules: rules,
-            ports: TestGateway.ports(clock: clock, ledger: ScriptedLedger(), journal: journal, backend: backend))
+            dependencies: TestGateway.dependencies(
+                clock: clock, ledger: ScriptedLedger(), journal: journal, backend: backend))
         let response = await gateway.serve(Sample.send(to: "audience:oncall"))
         #expect(try counts(response) == [16, 0, 4])
         #expect(backend.requests.count == 16)
@@ -165,7 +166,7 @@ import Testing
         let ends: [String: (BackendResult, String)] = [
             "user0": (.status(200), "accepted"), "user1": (.status(503), "backend-failed"),
             "user2": (.timedOut, "backend-timed-out"), "user3": (.broken("x"), "backend-failed"),
-            "user4": (.unreachable("x"), "backend-unreachable"), "user5": (.cutOff, "unknown-at-stop"),
+            "user4": (.unreachable("x"), "backend-unreachable"), "user5": (.gatewayStopped, "unknown-at-stop"),
             "user6": (.overloaded, "overloaded"), "user7": (.status(204), "accepted"),
         ]
         let gateway = gateway(

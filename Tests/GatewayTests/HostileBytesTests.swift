@@ -161,7 +161,7 @@ import Testing
             let pns = try #require(facts.pns)
             let recipient = try #require(facts.recipient)
             #expect(query.map(\.name) == ["pns", "to_tag"])
-            #expect(query.map(\.value) == [side.pnsWords[pns]?.text ?? "?", recipient.text])
+            #expect(query.map(\.value) == [side.pnsNames[pns]?.text ?? "?", recipient.text])
             try checkMessage(request.body, facts, pns)
         case ("POST", .registerCreate), ("POST", .registerUpdate):
             #expect(request.path == "/api/register" && request.body.isEmpty)
@@ -179,7 +179,7 @@ import Testing
             }
             #expect(members.map(\.name) == ["Platform", "Handle", "Tags"])
             let service = try #require(facts.platform)
-            #expect(body["Platform"]?.string == side.platformWords[service]?.text)
+            #expect(body["Platform"]?.string == side.platformNames[service]?.text)
             let handle = try #require(body["Handle"]?.string)
             #expect(try HandleRules().handle(handle, of: service).text == handle)
             #expect(tags.allSatisfy { $0.string.flatMap(Tag.init)?.namespace == "topic" })

@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test("A whoami request is parsed") func whoami() throws {
-        guard case .own(.whoami) = try parse(Sample.whoami).0 else { throw Missing() }
+        guard case .local(.whoami) = try parse(Sample.whoami).0 else { throw Missing() }
     }
 
     @Test("A registration body in ISO-8859-1 is decoded") func aRegistrationBodyInISO88591IsDecoded() throws {

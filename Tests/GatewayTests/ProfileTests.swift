@@ -36,15 +36,15 @@ import Testing
     @Test("The frame length is the configured one, the known one or the longest one")
     func theFrameLengthHasThreeSources() {
         var side = BackendProfile(.net6).backend
-        #expect(side.allPayloadFrames()[PushService.fcm.place] == 45)
-        side.pnsWords = PlatformIdentifiers([.gcm, .apns])
-        #expect(side.allPayloadFrames()[PushService.fcm.place] == 33)
-        side.pnsWords = PlatformIdentifiers([.fcm: PlatformIdentifier("android")!, .apns: PlatformIdentifier("ios")!])!
+        #expect(side.allPayloadFrames()[PushService.fcm.index] == 45)
+        side.pnsNames = PlatformIdentifiers([.gcm, .apns])
+        #expect(side.allPayloadFrames()[PushService.fcm.index] == 33)
+        side.pnsNames = PlatformIdentifiers([.fcm: PlatformIdentifier("android")!, .apns: PlatformIdentifier("ios")!])!
         #expect(
-            side.allPayloadFrames()[PushService.fcm.place] == 45
-                && side.allPayloadFrames()[PushService.apns.place] == 27)
+            side.allPayloadFrames()[PushService.fcm.index] == 45
+                && side.allPayloadFrames()[PushService.apns.index] == 27)
         side.payloadFrames = [.fcm: 7]
-        #expect(side.allPayloadFrames()[PushService.fcm.place] == 7)
+        #expect(side.allPayloadFrames()[PushService.fcm.index] == 7)
     }
 
     @Test(
@@ -64,7 +64,7 @@ import Testing
     @Test("An id in a location that the profile's clients do not use is rejected")
     func anIDInALocationThatTheProfilesClientsDoNotUseIsRejected() async {
         func gateway(_ places: Set<BackendProfile.IDLocation>) -> TestGateway {
-            TestGateway(adjust: { $0.profile.client.idPlaces = places }, deciding: { _ in .owned(Sample.other) })
+            TestGateway(adjust: { $0.profile.client.idLocations = places }, deciding: { _ in .owned(Sample.other) })
         }
         let inPath = ReceivedRequest("DELETE /api/register/\(Sample.label)", as: "alice")
         let inQuery = ReceivedRequest("DELETE /api/register?id=\(Sample.label)", as: "alice")

@@ -184,7 +184,7 @@ import Testing
         "A registration that fails twice ends with 502",
         arguments: [
             ([404, 500], []), ([404, 404], []), ([500, 200, 500], [.unresolved(Sample.fresh)]),
-            ([500, 200, 404], [.undone(RegistrationAttempt(id: Sample.fresh, undo: .forget))]), ([400], []),
+            ([500, 200, 404], [.undone(RegistrationAttempt(id: Sample.fresh, undo: .remove))]), ([400], []),
             ([401], []),
             ([503], [.unresolved(Sample.other)]), ([302], [.unresolved(Sample.other)]),
         ] as [([Int], [LedgerChange])])

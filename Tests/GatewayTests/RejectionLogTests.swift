@@ -37,11 +37,11 @@ struct RejectionLogTests {
             // The rate is 20,000 a second, for 50 s.
             if round % 20 == 0 { clock.advance(by: .milliseconds(1)) }
             if round % 20_000 == 0 { rejections.flush(all: false, logger) }
-            rejections.note(kinds[round % 1000], of: call, logger)
+            rejections.record(kinds[round % 1000], of: call, logger)
         }
         rejections.flush(all: true, logger)
         // 50 s overlap at most six windows.
-        #expect(log.lines.count <= 6 * (RejectionLog.most + 1))
+        #expect(log.lines.count <= 6 * (RejectionLog.maximumLines + 1))
         #expect(total(log.lines) == 1_000_000)
         // Faults of the gateway itself are one kind for all callers.
         #expect(log.lines.contains { $0.metadata["code"] == "overloaded" && $0.metadata["count"] != nil })
@@ -53,8 +53,8 @@ struct RejectionLogTests {
         var logger = log.logger
         logger.logLevel = .info
         let rejections = RejectionLog(clocks: clock.clocks)
-        for _ in 0..<5 { rejections.note(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
-        rejections.note(rejection(.noRoute, "no such path", from: 2), of: call, logger)
+        for _ in 0..<5 { rejections.record(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
+        rejections.record(rejection(.noRoute, "no such path", from: 2), of: call, logger)
         rejections.flush(all: false, logger)
         #expect(log.lines.map(\.message) == ["Call rejected", "Call rejected"])
         clock.advance(by: .seconds(10))
@@ -69,10 +69,10 @@ struct RejectionLogTests {
         var logger = log.logger
         let rejections = RejectionLog(clocks: ManualClock().clocks)
         logger.logLevel = .debug
-        for _ in 0..<5 { rejections.note(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
+        for _ in 0..<5 { rejections.record(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
         #expect(log.lines.count == 5)
         logger.logLevel = .warning
-        for _ in 0..<5 { rejections.note(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
+        for _ in 0..<5 { rejections.record(rejection(.noRoute, "no such path", from: 1), of: call, logger) }
         rejections.flush(all: true, logger)
         #expect(log.lines.count == 5)
     }

@@ -17,12 +17,12 @@ import Testing
         own.client = BackendProfile(.classic).client
         own.backend.registerPath = "/v1/registration"
         own.backend.notificationsPath = "/v1/send"
-        own.backend.platformWords = PlatformIdentifiers([
+        own.backend.platformNames = PlatformIdentifiers([
             .apns: PlatformIdentifier("iOS")!, .fcm: PlatformIdentifier("android")!,
             .wns: PlatformIdentifier("windows")!,
             .mpns: PlatformIdentifier("phone")!,
         ])!
-        own.backend.pnsWords = PlatformIdentifiers([
+        own.backend.pnsNames = PlatformIdentifiers([
             .apns: PlatformIdentifier("iOS")!, .fcm: PlatformIdentifier("android")!,
         ])!
         return BackendProfile.BuiltIn.allCases.map { BackendProfile($0) } + [own]
@@ -38,7 +38,7 @@ import Testing
                 rules.policy.tags = [.init(user: .anyUser, allow: [TagPattern("*")!])]
                 rules.authenticators = AuthenticatorChain([
                     .init(
-                        name: "scripted", takes: [.bearer],
+                        name: "scripted", credentialKinds: [.bearer],
                         authenticator: ScriptedAuthenticator { credential, _ in
                             guard case .bearer(let token) = credential else { return .notMine }
                             let text = token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
@@ -85,7 +85,7 @@ import Testing
         for profile in Self.profiles() {
             for number in 0..<300 {
                 let user = Self.user(&random)
-                let words = Platform.allCases.filter { profile.backend.platformWords[$0.service] != nil }
+                let words = Platform.allCases.filter { profile.backend.platformNames[$0.service] != nil }
                 let platform = words.randomElement(using: &random)!
                 let handle = Self.handle(platform.service, &random)
                 var tags = (0..<Int.random(in: 0...30, using: &random)).map { _ in
@@ -113,12 +113,13 @@ import Testing
                 let path = profile.backend.registerPath
                 #expect(
                     request.target
-                        == (profile.backend.idPlace == .path ? "\(path)/\(Sample.other)" : "\(path)?id=\(Sample.other)")
+                        == (profile.backend.idLocation == .path
+                            ? "\(path)/\(Sample.other)" : "\(path)?id=\(Sample.other)")
                 )
                 let read = try #require(
                     try JSONSerialization.jsonObject(with: Data(request.body)) as? [String: Any])
                 #expect(Set(read.keys) == ["Platform", "Handle", "Tags"])
-                #expect(read["Platform"] as? String == profile.backend.platformWords[platform.service]?.text)
+                #expect(read["Platform"] as? String == profile.backend.platformNames[platform.service]?.text)
                 let expectedHandle = try HandleRules().handle(handle, of: platform.service).text
                 #expect(read["Handle"] as? String == expectedHandle)
                 let sent = try #require(read["Tags"] as? [String])
@@ -136,7 +137,7 @@ import Testing
         for profile in Self.profiles() {
             for number in 0..<300 {
                 let (sender, recipient) = (Self.user(&random), Self.user(&random))
-                let words = Platform.allCases.filter { profile.backend.pnsWords[$0.service] != nil }
+                let words = Platform.allCases.filter { profile.backend.pnsNames[$0.service] != nil }
                 let pns = words.randomElement(using: &random)!
                 let typed = random.text(upTo: 40)
                 let gateway = gateway(profile, deciding: .notOwned)
@@ -160,7 +161,7 @@ import Testing
                 #expect(request.values("Authorization") == Self.basic(sender))
                 let query = try #require(request.query)
                 #expect(query.map(\.name) == ["pns", "to_tag"])
-                #expect(query.map(\.value) == [profile.backend.pnsWords[pns.service]?.text ?? "", recipient.text])
+                #expect(query.map(\.value) == [profile.backend.pnsNames[pns.service]?.text ?? "", recipient.text])
                 let decoded = try #require(
                     try JSONSerialization.jsonObject(with: Data(request.body), options: .fragmentsAllowed) as? String)
                 let facts = try #require(gateway.journal.records(.outcome).first?.facts)

@@ -54,7 +54,8 @@ import Testing
         arguments: [
             (BackendResult.unreachable("refused"), RejectionCode.backendUnreachable, "backend-unreachable", Int?.none),
             (.broken("reset"), .backendFailed, "backend-failed", nil),
-            (.timedOut, .backendTimedOut, "backend-timed-out", nil), (.cutOff, .backendFailed, "unknown-at-stop", nil),
+            (.timedOut, .backendTimedOut, "backend-timed-out", nil),
+            (.gatewayStopped, .backendFailed, "unknown-at-stop", nil),
             (.overloaded, .overloaded, "overloaded", nil), (.status(401), .backendFailed, "backend-failed", 401),
             (.status(302), .backendFailed, "backend-failed", 302),
             (.status(503, "s3ntinel"), .backendFailed, "backend-failed", 503),
@@ -93,13 +94,13 @@ import Testing
 
     /// After the first step the backend may have acted, so no result maps to unreachable or overloaded.
     @Test("A failed later step gets backend-failed or backend-timed-out") func endsOfLaterSteps() async {
-        let undone = LedgerChange.undone(RegistrationAttempt(id: Sample.other, undo: .forget))
+        let undone = LedgerChange.undone(RegistrationAttempt(id: Sample.other, undo: .remove))
         let unresolved = LedgerChange.unresolved(Sample.other)
         for (end, code, change) in [
             (BackendResult.unreachable("x"), RejectionCode.backendFailed, undone),
             (.overloaded, .backendFailed, undone),
             (.broken("x"), .backendFailed, unresolved),
-            (.timedOut, .backendTimedOut, unresolved), (.cutOff, .backendFailed, unresolved),
+            (.timedOut, .backendTimedOut, unresolved), (.gatewayStopped, .backendFailed, unresolved),
         ] {
             let gateway = TestGateway()
             gateway.backend.queue(.status(200, "\"11-22-3\""), end)
@@ -136,7 +137,8 @@ import Testing
         }
         let gateway = Gateway(
             rules: TestGateway.rules(clock: clock),
-            ports: TestGateway.ports(clock: clock, ledger: ScriptedLedger(), journal: journal, backend: backend))
+            dependencies: TestGateway.dependencies(
+                clock: clock, ledger: ScriptedLedger(), journal: journal, backend: backend))
         _ = await gateway.serve(Sample.send())
         #expect(journal.records(.outcome).first?.milliseconds == 1234)
     }

@@ -25,7 +25,7 @@ struct UnknownOutcomeTests {
         "A result that does not tell whether the backend registered the device leaves the registration unresolved",
         arguments: [
             (BackendResult.broken("cut"), RejectionCode.backendFailed), (.timedOut, .backendTimedOut),
-            (.cutOff, .backendFailed), (.status(502), .backendFailed), (.status(503), .backendFailed),
+            (.gatewayStopped, .backendFailed), (.status(502), .backendFailed), (.status(503), .backendFailed),
         ])
     func inDoubt(_ response: BackendResult, _ code: RejectionCode) async throws {
         for decision in [
@@ -44,14 +44,14 @@ struct UnknownOutcomeTests {
 
     @Test(
         "A result that proves that the backend did not register the device leaves nothing unresolved",
-        arguments: [BackendResult.status(400), .status(401), .unreachable("refused"), .overloaded, .suspended])
+        arguments: [BackendResult.status(400), .status(401), .unreachable("refused"), .overloaded, .circuitOpen])
     func surelyNot(_ response: BackendResult) async throws {
         let gateway = TestGateway(
             answering: { $0.method == "PUT" ? response : await ScriptedBackend.alwaysSucceeds($0) })
         #expect(await gateway.serve(Sample.put()).status >= 500)
         #expect(
             gateway.ledger.changes == [
-                .undone(RegistrationAttempt(id: ScriptedBackend.givenID, undo: .forget))
+                .undone(RegistrationAttempt(id: ScriptedBackend.givenID, undo: .remove))
             ])
     }
 

@@ -91,7 +91,7 @@ import Testing
         #expect(bench.hub.registrations().map(\.id) == ["path"])
     }
 
-    @Test("A flavor has its own platform identifiers for registrations") func platformWords() {
+    @Test("A flavor has its own platform identifiers for registrations") func platformNames() {
         let cases: [(String, Expected)] = [
             ("gcm", (200, 500, 400)), ("fcm", (400, 200, 400)), ("fcmv1", (400, 500, 200)), ("mpns", (200, 200, 400)),
             ("wns", (200, 200, 200)), ("apns", (200, 200, 200)), ("APNS", (400, 500, 200)), ("", (400, 500, 400)),
@@ -104,7 +104,7 @@ import Testing
         #expect(BackendFixture(.net6).register("alice", platform: "adm").contentType == "text/plain; charset=utf-8")
     }
 
-    @Test("A flavor has its own platform identifiers for sends") func pnsWords() {
+    @Test("A flavor has its own platform identifiers for sends") func pnsNames() {
         let cases: [(String, Expected)] = [
             ("gcm", (200, 500, 500)), ("fcm", (500, 200, 500)), ("fcmv1", (500, 500, 200)), ("wns", (200, 200, 200)),
             ("aPnS", (200, 200, 200)), ("mpns", (500, 500, 500)), ("adm", (500, 500, 500)), ("", (500, 400, 400)),

@@ -26,6 +26,7 @@ struct Authentication: Sendable {
     let sessions: any SessionStore
 
     @inline(never)
+    /// Verifies the presented credential. Throws if it is missing or invalid, or cannot be verified now.
     func identify(_ parsed: consuming ParsedCall) async throws(Rejection) -> AuthenticatedCall {
         let epoch = sessions.epoch
         do throws(Rejection) {
@@ -119,5 +120,39 @@ struct Authentication: Sendable {
         case .unavailable(let reason):
             throw Rejection(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
         }
+    }
+}
+
+/// The time limits of credential verification, and the delay of failed logins.
+public struct AuthenticationRules: Sendable, Hashable {
+    /// The maximum time for all authenticators together to verify one credential, including waiting.
+    public var deadline: Duration
+    /// The minimum time between the arrival of a wrong password and its rejection.
+    public var failedLoginDelay: Duration
+    /// The maximum of the random time that is added to `failedLoginDelay`.
+    public var failedLoginJitter: Duration
+    /// The maximum number of delayed rejections. A further failed login is rejected at once as
+    /// `rate-limited`.
+    public var maximumDelayedRejections: Int
+
+    /// The lifetime of a session whose account status cannot be queried, from its login.
+    public var sessionLifetimeWithoutStatus: Duration
+    /// The time from the last registration after which a device is deleted if the status of its owner's account cannot
+    /// be queried.
+    public var deviceLifetimeWithoutStatus: Duration
+
+    /// Creates rules.
+    public init(
+        deadline: Duration = .seconds(10), failedLoginDelay: Duration = .milliseconds(300),
+        failedLoginJitter: Duration = .milliseconds(85), maximumDelayedRejections: Int = 1024,
+        sessionLifetimeWithoutStatus: Duration = .seconds(86_400),
+        deviceLifetimeWithoutStatus: Duration = .seconds(30 * 86_400)
+    ) {
+        self.deadline = deadline
+        self.failedLoginDelay = failedLoginDelay
+        self.failedLoginJitter = failedLoginJitter
+        self.maximumDelayedRejections = maximumDelayedRejections
+        self.sessionLifetimeWithoutStatus = sessionLifetimeWithoutStatus
+        self.deviceLifetimeWithoutStatus = deviceLifetimeWithoutStatus
     }
 }

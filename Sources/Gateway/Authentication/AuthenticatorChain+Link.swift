@@ -1,5 +1,37 @@
-internal import GatewayCore
+public import GatewayCore
 internal import Logging
+
+extension AuthenticatorChain {
+    /// One configured authenticator. A class, because each call iterates over the links.
+    public final class Link: Sendable {
+        /// The plug-in's name.
+        public let name: PluginName
+        /// The kinds of credential that it accepts.
+        public let credentialKinds: Set<CredentialKind>
+        /// The users and groups that it may accept.
+        public let scope: AuthenticatorScope
+        /// Whether its result may depend on the peer's address.
+        public let outcomeDependsOnPeer: Bool
+        /// The authenticator.
+        public let authenticator: any Authenticator
+        /// The metrics that count its results; nil for none.
+        public let metrics: AuthenticatorMetrics?
+
+        /// Creates a link.
+        public init(
+            name: PluginName, credentialKinds: Set<CredentialKind>, scope: AuthenticatorScope = AuthenticatorScope(),
+            outcomeDependsOnPeer: Bool = true, authenticator: any Authenticator,
+            metrics: AuthenticatorMetrics? = nil
+        ) {
+            self.name = name
+            self.credentialKinds = credentialKinds
+            self.scope = scope
+            self.outcomeDependsOnPeer = outcomeDependsOnPeer
+            self.authenticator = authenticator
+            self.metrics = metrics
+        }
+    }
+}
 
 extension AuthenticatorChain.Link {
     /// Returns whether the authenticator may verify a password for the login name.
@@ -23,7 +55,7 @@ extension AuthenticatorChain.Link {
                 ])
             return .rejected(user == nil ? .unmapped : .wrong)
         }
-        guard bounds.contain(identity) else {
+        guard scope.contains(identity) else {
             logger.warning(
                 "Authenticator accepted a user outside its scope",
                 metadata: ["authenticator": "\(name)", "user": "\(identity.user)"])

@@ -4,36 +4,6 @@ internal import Synchronization
 
 /// The authenticators in the order of the configuration. The first result other than `notMine` decides.
 public struct AuthenticatorChain: Sendable {
-    /// One configured authenticator. A class, because each call iterates over the links.
-    public final class Link: Sendable {
-        /// The plug-in's name.
-        public let name: PluginName
-        /// The kinds of credential that it accepts.
-        public let takes: Set<CredentialKind>
-        /// The users and groups that it may accept.
-        public let bounds: AuthenticatorScope
-        /// Whether its result may depend on the peer's address.
-        public let outcomeDependsOnPeer: Bool
-        /// The authenticator.
-        public let authenticator: any Authenticator
-        /// The metrics that count its results; nil for none.
-        public let metrics: AuthenticatorMetrics?
-
-        /// Creates a link.
-        public init(
-            name: PluginName, takes: Set<CredentialKind>, bounds: AuthenticatorScope = AuthenticatorScope(),
-            outcomeDependsOnPeer: Bool = true, authenticator: any Authenticator,
-            metrics: AuthenticatorMetrics? = nil
-        ) {
-            self.name = name
-            self.takes = takes
-            self.bounds = bounds
-            self.outcomeDependsOnPeer = outcomeDependsOnPeer
-            self.authenticator = authenticator
-            self.metrics = metrics
-        }
-    }
-
     private let links: [Link]
     /// The authenticators that report the status of an account only when the gateway queries it.
     private let rechecked: Set<PluginName>
@@ -62,7 +32,8 @@ public struct AuthenticatorChain: Sendable {
             }.map(\.name)
         ).subtracting(
             links.lazy.filter { $0.authenticator is any AccountAuthenticator }.map(\.name))
-        tokenCandidates = Candidates(links.enumerated().filter { $0.element.takes.contains(.bearer) }, of: generation)
+        tokenCandidates = Candidates(
+            links.enumerated().filter { $0.element.credentialKinds.contains(.bearer) }, of: generation)
     }
 
     /// The token issuer: the first link that can issue tokens.
@@ -82,20 +53,20 @@ public struct AuthenticatorChain: Sendable {
     /// decides, as at a login: an account that is disabled there has ended, even if a later one has the same name too.
     /// An account of an authenticator that is no longer configured has ended.
     public func status(of account: Account) async -> AccountStatus? {
-        let matchingLinks = links.filter { $0.name == account.authenticator && $0.bounds.contain(account.user) }
+        let matchingLinks = links.filter { $0.name == account.authenticator && $0.scope.contains(account.user) }
         guard !matchingLinks.isEmpty else { return .ended(.wrong) }
         let accountAuthenticators = matchingLinks.compactMap { link in
-            (link.authenticator as? any AccountAuthenticator).map { (link.bounds, $0) }
+            (link.authenticator as? any AccountAuthenticator).map { (link.scope, $0) }
         }
         guard !accountAuthenticators.isEmpty else { return nil }
-        for (bounds, authenticator) in accountAuthenticators {
+        for (scope, authenticator) in accountAuthenticators {
             guard authenticator is any AccountList || NameRules.isUnambiguous(account.login.text) else { continue }
             let status = await authenticator.status(of: account.login)
             switch status {
-            case .good(let groups):
+            case .valid(let groups):
                 // The configuration may have narrowed the scope since the login.
                 let identity = Identity(user: account.user, groups: groups, authenticator: account.authenticator)
-                return bounds.contain(identity) ? status : .ended(.untrusted)
+                return scope.contains(identity) ? status : .ended(.untrusted)
             case .ended(.wrong): continue
             case .ended, .unknown: return status
             }
@@ -110,7 +81,7 @@ public struct AuthenticatorChain: Sendable {
     /// even if the account is disabled.
     func lookUpAccount(of user: UserName, login: LoginName) async -> AccountLookup {
         var lookup = AccountLookup()
-        for link in links where link.takes.contains(.password) && link.bounds.contain(user) {
+        for link in links where link.credentialKinds.contains(.password) && link.scope.contains(user) {
             guard link.mayVerify(login) else {
                 lookup.unknownTo.append(link.name)
                 continue
@@ -123,9 +94,9 @@ public struct AuthenticatorChain: Sendable {
             case .ended(.wrong): lookup.unknownTo.append(link.name)
             case .unknown(let reason):
                 lookup.undecided.append(.init(authenticator: link.name, reason: .outage(reason)))
-            case .good(let groups):
+            case .valid(let groups):
                 lookup.owner = link.name
-                if link.bounds.contain(Identity(user: user, groups: groups, authenticator: link.name)) {
+                if link.scope.contains(Identity(user: user, groups: groups, authenticator: link.name)) {
                     lookup.groups = groups
                 }
                 return lookup
@@ -138,15 +109,17 @@ public struct AuthenticatorChain: Sendable {
     }
 
     /// The kinds of credential that the chain accepts. A 401 has a challenge for each.
-    var takes: [CredentialKind] {
-        CredentialKind.allCases.filter { kind in links.contains { $0.takes.contains(kind) } }
+    var credentialKinds: [CredentialKind] {
+        CredentialKind.allCases.filter { kind in links.contains { $0.credentialKinds.contains(kind) } }
     }
 
     /// Returns the candidates for a password of this user (nil for a name without canonical form). An authenticator
     /// never receives the password of a user outside its scope.
     func passwordCandidates(of user: UserName?) -> Candidates {
         Candidates(
-            links.enumerated().filter { $0.element.takes.contains(.password) && $0.element.bounds.contain(user) },
+            links.enumerated().filter {
+                $0.element.credentialKinds.contains(.password) && $0.element.scope.contains(user)
+            },
             of: generation)
     }
 
@@ -190,7 +163,7 @@ public struct AuthenticatorChain: Sendable {
             if case .password(let login, _) = credential, !link.mayVerify(login) { continue }
             let start = link.metrics?.now() ?? 0
             let outcome = await link.authenticator.authenticate(credential, from: peer)
-            link.metrics?.note(outcome, since: start)
+            link.metrics?.record(outcome, since: start)
             if case .notMine = outcome { continue }
             if case .password = credential { link.metrics?.recordCacheMiss() }
             guard case .accepted(let identity) = outcome else {
@@ -207,7 +180,7 @@ public struct AuthenticatorChain: Sendable {
         for link in tokenCandidates.links {
             let start = link.metrics?.now() ?? 0
             guard let outcome = link.authenticator.immediateOutcome(on: token, from: peer) else { return nil }
-            link.metrics?.note(outcome, since: start)
+            link.metrics?.record(outcome, since: start)
             switch outcome {
             case .notMine: continue
             case .accepted(let identity):

@@ -14,22 +14,72 @@ public struct AuthenticatorScope: Sendable, Hashable {
     }
 
     /// Returns whether the name is allowed. A name without canonical form (nil) is allowed only if all names are.
-    public func contain(_ user: UserName?) -> Bool {
+    public func contains(_ user: UserName?) -> Bool {
         guard let users else { return true }
         guard let user else { return false }
         return users.contains { $0.matches(user) }
     }
 
     /// Returns whether the user and all groups of the identity are allowed.
-    public func contain(_ identity: Identity) -> Bool {
-        contain(identity.user) && groups.map { identity.groups.isSubset(of: $0) } ?? true
+    public func contains(_ identity: Identity) -> Bool {
+        contains(identity.user) && groups.map { identity.groups.isSubset(of: $0) } ?? true
     }
 
     /// Returns whether some name is allowed by both.
-    public func overlap(_ other: AuthenticatorScope) -> Bool {
+    public func overlaps(_ other: AuthenticatorScope) -> Bool {
         // A name has at least one character, so only an empty list overlaps nothing.
         guard let users else { return other.users?.isEmpty != true }
         guard let others = other.users else { return !users.isEmpty }
         return users.contains { user in others.contains { user.overlaps($0) } }
     }
+}
+
+/// A pattern of user names: the characters of canonical names, and `*` for any number of characters.
+public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
+    /// The pattern as written.
+    public let text: String
+    private let bytes: [UInt8]
+
+    private static let star = UInt8(ascii: "*")
+
+    /// Creates a pattern; returns nil if it contains a character that no canonical name has.
+    public init?(_ text: String) {
+        let letters = String(text.filter { $0 != "*" })
+        guard !text.isEmpty, text.utf8.count <= 2 * UserName.maximumLength,
+            letters.isEmpty || UserName(canonical: letters) != nil
+        else { return nil }
+        self.text = text
+        bytes = Array(text.utf8)
+    }
+
+    /// Returns whether the name matches. The time is at most proportional to the product of the two lengths.
+    public func matches(_ user: UserName) -> Bool { Self.overlap(bytes, Array(user.text.utf8)) }
+
+    /// Returns whether some name matches both patterns.
+    public func overlaps(_ other: NamePattern) -> Bool { Self.overlap(bytes, other.bytes) }
+
+    // Dynamic programming by rows: `row[j]` says whether the rest of `left` and `right[j...]` match a common text.
+    private static func overlap(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        var below = [Bool](repeating: false, count: right.count + 1)
+        for i in stride(from: left.count, through: 0, by: -1) {
+            var row = [Bool](repeating: false, count: right.count + 1)
+            for j in stride(from: right.count, through: 0, by: -1) {
+                let (a, b) = (i < left.count ? left[i] : nil, j < right.count ? right[j] : nil)
+                row[j] =
+                    switch (a, b) {
+                    case (nil, nil): true
+                    // A star matches nothing, or consumes the next element of the other side.
+                    case (star?, _): below[j] || (b != nil && row[j + 1])
+                    case (_, star?): row[j + 1] || (a != nil && below[j])
+                    case (let a?, let b?): a == b && below[j + 1]
+                    case (nil, _?), (_?, nil): false
+                    }
+            }
+            below = row
+        }
+        return below[0]
+    }
+
+    /// The pattern as written.
+    public var description: String { text }
 }

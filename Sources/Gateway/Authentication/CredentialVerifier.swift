@@ -84,13 +84,13 @@ struct CredentialVerifier: Sendable {
         while true {
             try clientDisconnect.check()
             switch passwordCache.find(login, password, of: user, by: candidates, from: peer) {
-            case .remembered(.accepted(let identity)):
+            case .cached(.accepted(let identity)):
                 try checkThrottles(user, from: peer)
                 // If results depend on the address, a cached one implies an earlier login from this address.
                 if !candidates.dependsOnPeer { throttle.succeeded(identity.user, from: peer) }
                 candidates.recordCacheHit(identity.authenticator)
                 return VerificationResult(outcome: .accepted(identity), authenticator: identity.authenticator)
-            case .remembered(.rejected(let reason, let authenticator)):
+            case .cached(.rejected(let reason, let authenticator)):
                 // Another address may have tried the password, which this one must not learn for free.
                 if !candidates.dependsOnPeer { try checkThrottles(user, from: peer) }
                 candidates.recordCacheHit(authenticator)
@@ -110,8 +110,8 @@ struct CredentialVerifier: Sendable {
         }
     }
 
-    /// Rejects a password that could not be verified now, so that a caller who may not guess does not learn from a
-    /// cached or pending result that a guess is correct. A user with an earlier login from this address is not affected
+    /// Rejects a password that could not be verified now, so that a caller who has to wait does not learn from a
+    /// cached or pending result that a password is correct. A user with an earlier login from this address is not affected
     /// by the failed logins of others.
     private func checkThrottles(_ user: UserName?, from peer: Peer) throws(Rejection) {
         if try throttle.check(user, from: peer) { return }

@@ -31,7 +31,7 @@ final class FailedLoginDelay: Sendable {
         let end = arrival.nanoseconds + rules.failedLoginDelay.nanoseconds + random
         let rest = end - clocks.monotonic().nanoseconds
         if rest <= 0 { return }
-        guard waiting.add(1, ordering: .relaxed).newValue <= rules.maximumRejectionsWaiting else {
+        guard waiting.add(1, ordering: .relaxed).newValue <= rules.maximumDelayedRejections else {
             waiting.subtract(1, ordering: .relaxed)
             throw Rejection(
                 .rateLimited, "too many delayed login rejections",

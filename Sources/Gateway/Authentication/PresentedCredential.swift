@@ -12,7 +12,7 @@ struct PresentedCredential {
     var login: LoginName? { if case .password(let login, _) = credential { login } else { nil } }
 
     /// The maximum length of a password in bytes. A longer one is rejected before it is hashed.
-    static let longestPassword = 1024
+    static let maximumPasswordLength = 1024
 
     init(_ field: ByteBuffer, names: NameRules) throws(Rejection) {
         let bytes = field.readableBytesUInt8Span
@@ -50,7 +50,7 @@ struct PresentedCredential {
         else { throw Rejection(.credentialsRejected, "the Basic credential is malformed") }
         let password = pair[(colon + 1)...]
         // A C library reads a password only up to its first NUL, so a password with a NUL is rejected.
-        guard !user.isEmpty, !user.utf8.contains(0), (1...longestPassword).contains(password.count),
+        guard !user.isEmpty, !user.utf8.contains(0), (1...maximumPasswordLength).contains(password.count),
             !password.contains(0)
         else { throw Rejection(.credentialsRejected, "user or password is empty, too long, or contains NUL") }
         let name = PresentedName(user)

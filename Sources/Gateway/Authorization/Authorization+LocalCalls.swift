@@ -38,6 +38,7 @@ extension Limit {
 }
 
 extension Authorization {
+    /// Authorizes a call that the gateway serves without the backend, and reads the data that its response lists.
     func permit(
         _ call: LocalCall, _ caller: Identity, at peer: Peer, login: LoginName?, since epoch: RevocationEpoch
     ) async throws(Rejection) -> PermittedLocalCall {
@@ -86,7 +87,7 @@ extension Authorization {
                 hint: "Only a token obtained with a password can be exchanged for another.")
         }
         switch await chain.status(of: session.account) {
-        case .good(let groups): return .renewSession(session, groups: groups)
+        case .valid(let groups): return .renewSession(session, groups: groups)
         case nil: return .renewSession(session, groups: caller.groups)
         case .ended(let reason):
             throw Rejection(.credentialsRejected, "the account of the session is not valid: \(reason.rawValue)")

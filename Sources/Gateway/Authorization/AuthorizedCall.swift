@@ -1,13 +1,14 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// A call that the caller may make, with its registration claimed in the ledger. Only the authorize phase creates one.
+/// A call that the caller may make. The ledger holds a claim on the registration that it concerns, if any. Only the
+/// authorize phase creates one.
 struct AuthorizedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
-    let permitted: Permitted
+    let permitted: PermittedOperation
 
-    fileprivate init(facts: CallFacts, caller: Identity, permitted: consuming Permitted) {
+    fileprivate init(facts: CallFacts, caller: Identity, permitted: consuming PermittedOperation) {
         self.facts = facts
         self.caller = caller
         self.permitted = permitted
@@ -15,11 +16,11 @@ struct AuthorizedCall: ~Copyable {
 }
 
 /// An authorized operation. Operations on a registration hold a claim, which is a lock in the ledger.
-enum Permitted: ~Copyable {
+enum PermittedOperation: ~Copyable {
     case registration(PermittedRegistration)
     case send(RequestedSend)
     case sendToAudience(RequestedAudienceSend, members: [UserName])
-    case own(PermittedLocalCall)
+    case local(PermittedLocalCall)
 
     /// The send, if the operation is a send to one user.
     var requestedSend: RequestedSend? {
@@ -28,7 +29,7 @@ enum Permitted: ~Copyable {
         case .send(let send): send
         case .registration: nil
         case .sendToAudience: nil
-        case .own: nil
+        case .local: nil
         }
     }
 
@@ -38,7 +39,7 @@ enum Permitted: ~Copyable {
         case .send(let send): send.text
         case .sendToAudience(let send, _): send.text
         case .registration: nil
-        case .own: nil
+        case .local: nil
         }
     }
 
@@ -48,7 +49,7 @@ enum Permitted: ~Copyable {
         case .sendToAudience(let send, let members): (send, members)
         case .registration: nil
         case .send: nil
-        case .own: nil
+        case .local: nil
         }
     }
 }
@@ -73,13 +74,17 @@ struct Authorization: Sendable {
     let historyLimiter: Limiter
     let clocks: Clocks
 
+    /// Decides whether the caller may make the call. Throws if not, or if the ledger, the history or the authenticator
+    /// of the account is unavailable.
+    ///
+    /// - Parameter chargeMode: Whether a rejection is charged to the limits that count every call; not in a dry run.
     @inline(never)
     func authorize(
-        _ identified: consuming AuthenticatedCall, _ payment: Limiter.Payment = .charged
+        _ identified: consuming AuthenticatedCall, _ chargeMode: Limiter.ChargeMode = .charged
     ) async throws(Rejection) -> AuthorizedCall {
-        switch try authorizeSend(&identified, payment) {
+        switch try authorizeSend(&identified, chargeMode) {
         case .authorized(let authorized): return authorized
-        case .deferred(let call): return try await authorize(call, of: identified, payment)
+        case .deferred(let call): return try await authorize(call, of: identified, chargeMode)
         }
     }
 
@@ -93,32 +98,32 @@ struct Authorization: Sendable {
     /// A call whose authorization may wait for the ledger, the history or an authenticator.
     private enum DeferredCall {
         case registration(RegistrationCall)
-        case own(LocalCall)
+        case local(LocalCall)
     }
 
     /// Authorizes sends, which depend only on the policy, and defers all other calls.
     @inline(never)
     private func authorizeSend(
-        _ identified: inout AuthenticatedCall, _ payment: Limiter.Payment
+        _ identified: inout AuthenticatedCall, _ chargeMode: Limiter.ChargeMode
     ) throws(Rejection) -> SendAuthorization {
         do throws(Rejection) {
-            let permitted: Permitted
+            let permitted: PermittedOperation
             switch identified.call {
             case .send(let send): permitted = try permit(send, identified.caller, &identified.facts)
             case .sendToAudience(let send): permitted = try permit(send, identified.caller, &identified.facts)
             case .registration(let call): return .deferred(.registration(call))
-            case .own(let call): return .deferred(.own(call))
+            case .local(let call): return .deferred(.local(call))
             }
             return .authorized(
                 AuthorizedCall(facts: identified.facts, caller: identified.caller, permitted: permitted))
         } catch {
-            throw charge(error, to: identified.caller, identified.facts, payment)
+            throw charge(error, to: identified.caller, identified.facts, chargeMode)
         }
     }
 
     @inline(never)
     private func authorize(
-        _ call: DeferredCall, of identified: consuming AuthenticatedCall, _ payment: Limiter.Payment
+        _ call: DeferredCall, of identified: consuming AuthenticatedCall, _ chargeMode: Limiter.ChargeMode
     ) async throws(Rejection) -> AuthorizedCall {
         var facts = identified.facts
         let caller = identified.caller
@@ -129,17 +134,17 @@ struct Authorization: Sendable {
             try revocation.check()
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
         } catch {
-            throw charge(error, to: caller, facts, payment)
+            throw charge(error, to: caller, facts, chargeMode)
         }
     }
 
     /// Charges a call that is rejected here and so never reaches the limit phase. Otherwise no limit would count
     /// rejected attempts.
     private func charge(
-        _ rejection: Rejection, to caller: Identity, _ facts: CallFacts, _ payment: Limiter.Payment
+        _ rejection: Rejection, to caller: Identity, _ facts: CallFacts, _ chargeMode: Limiter.ChargeMode
     ) -> Rejection {
         do throws(Rejection) {
-            try limiter.admit(refusedCallOf: caller, at: facts.peer, payment)
+            try limiter.admit(refusedCallOf: caller, at: facts.peer, chargeMode)
         } catch {
             return error.with(facts)
         }
@@ -149,12 +154,12 @@ struct Authorization: Sendable {
     private func permit(
         _ call: DeferredCall, _ caller: Identity, login: LoginName?, _ revocation: CallerRevocationCheck,
         _ facts: inout CallFacts
-    ) async throws(Rejection) -> Permitted {
+    ) async throws(Rejection) -> PermittedOperation {
         switch call {
-        case .own(let own):
-            let permitted = try await permit(own, caller, at: facts.peer, login: login, since: revocation.epoch)
+        case .local(let local):
+            let permitted = try await permit(local, caller, at: facts.peer, login: login, since: revocation.epoch)
             facts.session = permitted.session
-            return .own(permitted)
+            return .local(permitted)
         case .registration(let registration):
             return .registration(try await permit(registration, caller, login: login, revocation, &facts))
         }
@@ -187,7 +192,7 @@ struct Authorization: Sendable {
 
     private func permit(
         _ send: RequestedSend, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Rejection) -> Permitted {
+    ) throws(Rejection) -> PermittedOperation {
         let rule = try rule(sendRules.rule(for: caller, to: send.recipient))
         facts.establish { $0.rule = rule }
         return .send(send)
@@ -195,7 +200,7 @@ struct Authorization: Sendable {
 
     private func permit(
         _ send: RequestedAudienceSend, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Rejection) -> Permitted {
+    ) throws(Rejection) -> PermittedOperation {
         guard let members = policy.audiences[send.audience] else {
             throw Rejection(.sendNotAllowed, "there is no such audience")
         }
@@ -211,7 +216,8 @@ struct Authorization: Sendable {
         return Policy.wouldReject
     }
 
-    /// Claims what the request names in the ledger.
+    /// Claims the handle and the registration of the request in the ledger, and returns the claim with the ledger's
+    /// decision.
     func claim(
         _ request: LedgerRequest, _ revocation: CallerRevocationCheck? = nil
     ) async throws(Rejection) -> LedgerClaim {

@@ -8,7 +8,7 @@ extension Completion {
         var counts = AudienceCounts(skipped: audience.skipped.count)
         var failure: ForwardResult?
         for (member, sent) in zip(audience.members, results) {
-            journal.note(
+            journal.append(
                 JournalRecord(
                     .outcome, facts: facts.with(recipient: member), result: sent.outcome.result.rawValue,
                     status: sent.outcome.status, milliseconds: sent.milliseconds))

@@ -13,6 +13,7 @@ struct Completion: Sendable {
     let logger: Logger
 
     @inline(never)
+    /// Writes the change to the ledger, records the outcome, and returns the response to the client.
     func complete(_ forwarded: consuming ForwardedPlan) async -> Response {
         switch completeSend(forwarded) {
         case .completed(let response): return response
@@ -90,7 +91,7 @@ struct Completion: Sendable {
         _ completed: Completed, _ outcome: ForwardResult, _ milliseconds: Int, _ facts: CallFacts,
         _ claim: IdempotencyClaim? = nil
     ) -> Response {
-        journal.note(
+        journal.append(
             JournalRecord(
                 .outcome, facts: facts, result: completed.result.rawValue, status: outcome.status,
                 milliseconds: milliseconds))

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-// The responses that unmodified clients accept as success (contract: clients).
+// The responses that unmodified clients accept as success (docs/contract.md: clients).
 
 extension Response {
     /// Returns a response without a body, the success of every call except a create.
@@ -31,4 +31,31 @@ extension Response {
 extension Response.Field {
     /// Forbids caches to store the response.
     static let noStore = Response.Field("Cache-Control", "no-store")
+}
+
+extension CallResult {
+    /// The code of the error response to the client; nil if the call was carried out.
+    var rejection: RejectionCode? {
+        switch self {
+        case .accepted, .adopted, .healed, .neutralised: nil
+        case .backendFailed, .deleteUnconfirmed: .backendFailed
+        case .backendUnreachable: .backendUnreachable
+        case .backendTimedOut: .backendTimedOut
+        case .overloaded: .overloaded
+        case .ledgerUnavailable: .ledgerUnavailable
+        case .ledgerFailed, .notIssued: .internalError
+        case .revoked: .credentialsRejected
+        case .unknownAtStop, .unknownAfterCrash: .backendFailed
+        }
+    }
+
+    /// The additional content of the error response: when to retry.
+    var extra: Rejection.Extra? {
+        switch self {
+        case .overloaded, .ledgerUnavailable: .retryAfter(seconds: 1)
+        case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .backendFailed, .backendUnreachable,
+            .backendTimedOut, .ledgerFailed, .notIssued, .revoked, .unknownAtStop, .unknownAfterCrash:
+            nil
+        }
+    }
 }

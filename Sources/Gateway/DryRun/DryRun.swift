@@ -54,17 +54,17 @@ public struct DryRun: Sendable {
             explanation.registration = allowed.facts.registration
             let admitted = try limiting.limit(Idempotency.exempt(allowed), .dryRun)
             switch try rewriting.rewrite(admitted) {
-            case .own:
-                explanation.end = .answeredHere
+            case .local:
+                explanation.outcome = .servedLocally
             case .upstream(let plan):
-                explanation.end = .forwarded(
+                explanation.outcome = .forwarded(
                     requests(of: plan), skipped: plan.audience?.skipped.map(\.explained) ?? [])
             }
         } catch {
             explanation.action = error.facts?.action ?? explanation.action
             explanation.rule = error.facts?.rule ?? explanation.rule
             explanation.registration = error.facts?.registration ?? explanation.registration
-            explanation.end = .refused(error, status: error.code.status)
+            explanation.outcome = .rejected(error, status: error.code.status)
         }
         return explanation
     }
@@ -76,7 +76,7 @@ public struct DryRun: Sendable {
         case .sendToAudience(let send):
             let members = rules.policy.audiences[send.audience] ?? []
             return rules.limiter.statuses(of: caller, at: peer, sending: send, to: members)
-        case .registration, .own:
+        case .registration, .local:
             return rules.limiter.statuses(of: caller, at: peer, sending: nil)
         }
     }

@@ -1,13 +1,15 @@
 public import GatewayCore
+public import GatewaySupport
+internal import NIOCore
 
 /// The predicted result of a call, with the reasons.
 public struct Explanation: Sendable {
     /// The final decision of the gateway.
     public enum Outcome: Sendable {
         /// The call would be rejected with this status.
-        case refused(Rejection, status: Int)
+        case rejected(Rejection, status: Int)
         /// The gateway would respond itself, without the backend.
-        case answeredHere
+        case servedLocally
         /// The call would be recorded, and these requests would be sent to the backend. These members of an audience
         /// would be skipped.
         case forwarded([ExplainedRequest], skipped: [Skipped])
@@ -33,5 +35,86 @@ public struct Explanation: Sendable {
     /// only to limits that count every call.
     public var limits: [LimitStatus] = []
     /// The final decision.
-    public var end = Outcome.answeredHere
+    public var outcome = Outcome.servedLocally
+}
+
+/// A parsed call as named parameters, for display.
+public struct ExplainedCall: Sendable, Hashable {
+    /// The parameters in display order. They include the text of a message.
+    public let parameters: [JSONValue.Member]
+
+    init(_ call: Call) {
+        parameters =
+            switch call {
+            case .registration(.create(let handle)): Self.handle(handle)
+            case .registration(.update(let label, let wanted)):
+                [.init("label", .string(label.text))] + Self.handle(wanted.handle)
+                    + [.init("tags", .array(wanted.tags.map(JSONValue.string)))]
+            case .registration(.delete(let label)): [.init("label", .string(label.text))]
+            case .send(let send):
+                [.init("recipient", .string(send.recipient.text))] + Self.message(send.text, send.service)
+            case .sendToAudience(let send):
+                [.init("audience", .string(send.audience.text))] + Self.message(send.text, send.service)
+            case .local: []
+            }
+    }
+
+    private static func handle(_ handle: DeviceHandle?) -> [JSONValue.Member] {
+        guard let handle else { return [] }
+        return [.init("platform", .string(handle.service.rawValue)), .init("handle", .string(handle.text))]
+    }
+
+    private static func message(_ text: String, _ service: PushService) -> [JSONValue.Member] {
+        [
+            .init("pns", .string(service.rawValue)), .init("text", .string(text)),
+            .init("bytes", .number(String(text.utf8.count))),
+        ]
+    }
+}
+
+/// A request that the backend would receive, unchanged except for the credential, which is hidden.
+public struct ExplainedRequest: Sendable, Hashable {
+    /// The condition under which the request is sent.
+    public enum Condition: String, Sendable, Hashable, CaseIterable {
+        /// After the previous request succeeded.
+        case always
+        /// If the backend assigns an id that the ledger has for another device.
+        case ifIDIsAnothers = "if-id-is-anothers"
+        /// If the backend responds that the registration of the previous request no longer exists.
+        case ifGone = "if-gone"
+    }
+
+    /// The condition under which the request is sent.
+    public let condition: Condition
+    /// The head and the body. `{id}` stands for the id that the backend assigns, `{traceparent}` for the unique value
+    /// of the request, and `(hidden)` for a credential.
+    public let text: String
+
+    init(_ condition: Condition, _ bytes: ByteBuffer, credential: UpstreamCredential) {
+        self.condition = condition
+        let text = String(buffer: bytes)
+        let secret =
+            switch credential {
+            case .mirror, .sharedPassword: "Authorization"
+            case .header(_, let secretField, _): secretField
+            }
+        self.text = Self.hiding(secret, in: text)
+    }
+
+    /// Replaces the value of the header field. The encoder writes the field once, in the head.
+    static func hiding(_ field: String, in text: String) -> String {
+        guard let headEnd = text.range(of: "\r\n\r\n")?.lowerBound,
+            let start = text.range(of: "\r\n\(field): ", in: ..<headEnd)?.upperBound
+        else { return text }
+        let end = text.range(of: "\r\n", in: start...)?.lowerBound ?? text.endIndex
+        return text[..<start] + "(hidden)" + text[end...]
+    }
+}
+
+extension String {
+    fileprivate func range(of other: String, in part: some RangeExpression<String.Index>) -> Range<String.Index>? {
+        self[part].firstRange(of: other)
+    }
+
+    fileprivate func range(of other: String) -> Range<String.Index>? { firstRange(of: other) }
 }

@@ -1,3 +1,4 @@
+public import GatewayCore
 public import NIOCore
 
 /// The backend as the request pipeline sees it: sends one recorded request and reports the result.
@@ -23,7 +24,7 @@ extension Backend {
 /// The result of one request to the backend.
 public enum BackendResult: Sendable {
     /// A complete response arrived.
-    case answered(BackendResponse)
+    case responded(BackendResponse)
     /// No connection could be opened. No byte of the request was sent.
     case unreachable(String)
     /// The connection closed early, or the response was not valid HTTP or too long. The backend may have acted.
@@ -31,9 +32,9 @@ public enum BackendResult: Sendable {
     /// The deadline passed. The backend may have acted, or may act later.
     case timedOut
     /// The gateway stopped before the response arrived. The backend may have acted, or may act later.
-    case cutOff
+    case gatewayStopped
     /// The circuit breaker is open because the backend was unreachable repeatedly. No byte of the request was sent.
-    case suspended
+    case circuitOpen
     /// All connections are in use and the queue is full. No byte of the request was sent.
     case overloaded
 }
@@ -49,5 +50,25 @@ public struct BackendResponse: Sendable {
     public init(status: Int, body: ByteBuffer = ByteBuffer()) {
         self.status = status
         self.body = body
+    }
+}
+
+/// One request to the backend, part of a plan that is on disk. Only the forward phase creates one.
+public struct RecordedRequest: ~Copyable, Sendable {
+    /// The call that the request belongs to.
+    public let id: CallID
+    /// The serialized HTTP/1.1 request, head and body.
+    public let bytes: ByteBuffer
+    /// Whether the request may be sent again on a new connection if the first one closed before a response. Never true
+    /// for a send, which would notify twice.
+    public let mayBeRepeated: Bool
+    /// The time by which the response must be complete, on the monotonic clock.
+    public let deadline: NIODeadline
+
+    init(id: CallID, bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline) {
+        self.id = id
+        self.bytes = bytes
+        self.mayBeRepeated = mayBeRepeated
+        self.deadline = deadline
     }
 }

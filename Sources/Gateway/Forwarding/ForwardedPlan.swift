@@ -54,12 +54,13 @@ struct Forwarding: Sendable {
     /// Rejects a call if the backend is full. Runs before authentication, limits and recording, so that the response is
     /// immediate.
     func checkCapacity(for parsed: borrowing ParsedCall) throws(Rejection) {
-        if case .own = parsed.call { return }
+        if case .local = parsed.call { return }
         guard backend.isFull else { return }
         throw Rejection(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
             .with(parsed.facts)
     }
 
+    /// Performs the steps in order until one fails, and returns the result of the plan.
     func forward(_ recorded: consuming RecordedPlan) async -> ForwardedPlan {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps
@@ -164,6 +165,7 @@ struct Forwarding: Sendable {
         return await exchange(.reserve(handle: nil), &run)
     }
 
+    /// Sends the request of one step to the backend and adds its result to `run`.
     @inline(__always)
     func exchange(_ step: UpstreamStep, _ run: inout PlanExecution) async -> StepResult {
         guard
@@ -183,8 +185,11 @@ struct Forwarding: Sendable {
 
 /// The result of one step.
 enum StepResult: Sendable, Hashable {
+    /// The backend carried out the step.
     case done
+    /// The registration no longer exists at the backend.
     case gone
+    /// The step failed, or its result is unknown.
     case failed
 }
 

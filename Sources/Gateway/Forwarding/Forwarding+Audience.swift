@@ -10,17 +10,17 @@ struct MemberResult: Sendable {
 
 extension Forwarding {
     /// The maximum number of concurrent sends to the members of an audience.
-    static let audienceWidth = 16
+    static let maximumConcurrentSends = 16
     /// The maximum time for all sends to the members of an audience. Shorter than the timeout of clients, so that
     /// the response with the counts reaches them.
-    static let audienceTime = TimeAmount.seconds(55)
+    static let audienceDeadline = TimeAmount.seconds(55)
 
     /// Sends to each member once, with limited concurrency. The tasks are children of the call's task and so run on its
     /// event loop.
     func sendToAll(
         _ steps: [PlannedStep], of facts: CallFacts, caller: UserName, from start: Int64
     ) async -> [MemberResult] {
-        let until = NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) + min(deadline, Self.audienceTime)
+        let until = NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) + min(deadline, Self.audienceDeadline)
         return await withTaskGroup(of: (Int, MemberResult).self) { group in
             var results = [MemberResult?](repeating: nil, count: steps.count)
             var next = 0
@@ -30,7 +30,7 @@ extension Forwarding {
                 next += 1
                 group.addTask { (index, await send(step, of: facts, caller: caller, until: until)) }
             }
-            for _ in 0..<Self.audienceWidth { startNext() }
+            for _ in 0..<Self.maximumConcurrentSends { startNext() }
             while let (index, result) = await group.next() {
                 results[index] = result
                 startNext()

@@ -1,7 +1,8 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// The state of a plan while it is forwarded: the data from earlier steps, and the result if no further step succeeds.
+/// The state of a plan while its steps are forwarded: the id that an earlier step returned, and the result of the plan
+/// if no further step succeeds.
 struct PlanExecution {
     let call: CallID
     let caller: UserName
@@ -24,7 +25,7 @@ struct PlanExecution {
     ) -> StepResult {
         if case .upsert = step { outcome.isInDoubt = result.leavesInDoubt(by: profile) }
         switch result {
-        case .answered(let response):
+        case .responded(let response):
             outcome.status = response.status
             return apply(response, of: step, by: profile)
         case .unreachable(let detail):
@@ -37,10 +38,10 @@ struct PlanExecution {
         case .timedOut:
             outcome.result = .backendTimedOut
             outcome.detail = "no response before the deadline"
-        case .cutOff:
+        case .gatewayStopped:
             outcome.result = .unknownAtStop
             outcome.detail = "the gateway stopped before the response"
-        case .suspended:
+        case .circuitOpen:
             outcome.result = outcome.status == nil ? .overloaded : .backendFailed
             outcome.detail = "the backend is unreachable"
         case .overloaded:
@@ -57,7 +58,7 @@ struct PlanExecution {
         outcome.result = .backendFailed
         switch step {
         case .reserve:
-            outcome.reserved = succeeded ? ReservedIDParser.read(response.body, as: profile.idForm) : nil
+            outcome.reserved = succeeded ? ReservedIDParser.read(response.body, as: profile.idFormat) : nil
             outcome.detail = succeeded ? "the backend responded with an invalid id" : "status \(response.status)"
             return outcome.reserved == nil ? .failed : .done
         case .upsert:
@@ -76,14 +77,15 @@ struct PlanExecution {
 }
 
 extension BackendResult {
-    /// Returns whether a request may have been carried out, or may be carried out later, despite this result.
+    /// Returns whether the backend may have carried out the request, or may carry it out later, although this result
+    /// does not confirm it.
     func leavesInDoubt(by profile: BackendProfile.BackendSide) -> Bool {
         switch self {
         // A 4xx proves that the backend did not act; after a 5xx the push service may have acted.
-        case .answered(let response):
+        case .responded(let response):
             !profile.successStatuses.contains(response.status) && !(400..<500).contains(response.status)
-        case .broken, .timedOut, .cutOff: true
-        case .unreachable, .suspended, .overloaded: false
+        case .broken, .timedOut, .gatewayStopped: true
+        case .unreachable, .circuitOpen, .overloaded: false
         }
     }
 }

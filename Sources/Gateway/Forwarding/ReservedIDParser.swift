@@ -1,8 +1,8 @@
 package import GatewayCore
 package import NIOCore
 
-/// A parser of the registration id in a backend's response, in the formats of all backend generations (contract: client
-/// rule 1).
+/// A parser of the registration id in a backend's response, in the formats of all backend generations
+/// (docs/contract.md: client rule 1).
 package enum ReservedIDParser {
     /// Returns the id, which may be bare, in quotation marks, or in an XML `string` element, with white space around
     /// it. Returns nil if the body has another form than `form` or contains no valid id.

@@ -25,12 +25,13 @@ enum DeduplicationResult: ~Copyable {
 ///
 /// A send without a key is always new. The limit phase stores a new send when it admits it.
 struct Idempotency: Sendable {
-    let memory: IdempotencyStore
+    let store: IdempotencyStore
     let digester: KeyedDigester
     let limiter: Limiter
     let journal: any Journal
 
     @inline(never)
+    /// Looks up the send by its key. Throws if the same send is in flight, or if the key was used for another message.
     func deduplicate(_ authorized: consuming AuthorizedCall) throws(Rejection) -> DeduplicationResult {
         guard let send = authorized.permitted.keyedSend else { return .new(DeduplicatedCall(authorized)) }
         do throws(Rejection) {
@@ -41,7 +42,7 @@ struct Idempotency: Sendable {
             authorized.facts.idempotencyKey = key
             let scope = IdempotencyStore.Scope(
                 user: authorized.caller.user, target: send.target, service: send.service, key: key)
-            switch memory.lookUp(scope, message: message) {
+            switch store.lookUp(scope, message: message) {
             case .new(let claim):
                 return .new(DeduplicatedCall(authorized, claim: claim))
             case .inFlight:
@@ -52,7 +53,7 @@ struct Idempotency: Sendable {
                 throw Rejection(
                     .idempotencyMismatch, "the key was used for another message",
                     hint: "This Idempotency-Key was used for another message.")
-            case .answered(let response, let result):
+            case .completed(let response, let result):
                 try charge(authorized.caller, authorized.facts)
                 return .repeated(replay(response, result, authorized.facts))
             case .unknown:
@@ -75,7 +76,7 @@ struct Idempotency: Sendable {
     }
 
     private func replay(_ response: Response, _ result: CallResult, _ facts: CallFacts) -> Response {
-        journal.note(JournalRecord(.replay, facts: facts, result: result.rawValue))
+        journal.append(JournalRecord(.replay, facts: facts, result: result.rawValue))
         var response = response
         response.fields.append(Response.Field("Idempotency-Replayed", "true"))
         return response
@@ -99,7 +100,7 @@ struct PermittedIdempotentSend {
     }
 }
 
-extension Permitted {
+extension PermittedOperation {
     /// The send, if the operation is a send with a key.
     var keyedSend: PermittedIdempotentSend? {
         // Does not use `requestedSend`: with that inlined, the optimizer of Swift 6.3 crashes.
@@ -110,7 +111,64 @@ extension Permitted {
             PermittedIdempotentSend(
                 send.key, target: AudienceName.prefix + send.audience.text, service: send.service, text: send.text)
         case .registration: nil
-        case .own: nil
+        case .local: nil
         }
     }
+}
+
+/// The result of a send, which decides how later requests with the same key are handled.
+enum IdempotentResult {
+    /// The send certainly did not reach the backend; it may be sent again.
+    case notSent
+    /// The send may have reached the backend.
+    case unknown
+    /// The result is certain, and the client got this response.
+    case completed(Response, CallResult)
+
+    /// Creates the result of a send to one user.
+    init(_ result: CallResult, _ response: Response) {
+        switch result {
+        case .backendUnreachable, .overloaded: self = .notSent
+        case .backendTimedOut, .unknownAtStop, .unknownAfterCrash: self = .unknown
+        case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .ledgerUnavailable, .backendFailed,
+            .ledgerFailed, .notIssued, .revoked:
+            self = .completed(response, result)
+        }
+    }
+
+    /// Creates the result of a send to an audience, in this order: `completed` if any member's send was accepted,
+    /// `unknown` if any result is unknown, `notSent` if no send reached the backend, and otherwise `completed`.
+    init(_ results: [CallResult], _ response: Response) {
+        let outcomes = results.map { IdempotentResult($0, response) }
+        if results.contains(.accepted) {
+            self = .completed(response, .accepted)
+        } else if outcomes.contains(where: \.isUnknown) {
+            self = .unknown
+        } else if outcomes.allSatisfy(\.isNotSent) {
+            self = .notSent
+        } else {
+            self = .completed(response, .backendFailed)
+        }
+    }
+
+    /// Creates the result of a send read from the journal.
+    init(_ send: IdempotentSend) {
+        let isAudience = AudienceName.named(in: send.target) != nil
+        guard send.results.count >= send.intents, let result = send.results.first else {
+            // The outcome of at least one send was not recorded.
+            self = .unknown
+            return
+        }
+        if isAudience {
+            let accepted = send.results.count { $0 == .accepted }
+            let counts = AudienceCounts(
+                accepted: accepted, skipped: send.skipped, failed: send.results.count - accepted)
+            self.init(send.results, .audience(counts, detail: nil))
+        } else {
+            self.init(result, result.rejection.map { ProblemDocument.response(Rejection($0, "")) } ?? .empty(200))
+        }
+    }
+
+    private var isUnknown: Bool { if case .unknown = self { true } else { false } }
+    private var isNotSent: Bool { if case .notSent = self { true } else { false } }
 }

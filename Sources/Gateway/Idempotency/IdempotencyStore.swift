@@ -13,7 +13,7 @@ public final class IdempotencyStore: Sendable {
     /// The maximum number of sends of one user.
     public static let maximumPerUser = 10_000
     /// The maximum number of sends in total.
-    public static let most = 1_000_000
+    public static let maximumCount = 1_000_000
 
     /// The scope of a key. The same key for another recipient identifies another send.
     struct Scope: OwnedKey {
@@ -27,24 +27,25 @@ public final class IdempotencyStore: Sendable {
 
     /// The result of a look-up.
     enum Lookup {
-        /// No such send is stored. The caller may make it, and calls `enter()` on the claim once it is admitted.
+        /// No such send is stored. The caller may make it, and calls `insert()` on the claim once it is admitted.
         case new(IdempotencyClaim)
         /// Another call is making the same send.
         case inFlight
         /// The key was used before with another message.
         case another
         /// The send completed with this response.
-        case answered(Response, CallResult)
+        case completed(Response, CallResult)
         /// The send may have been made.
         case unknown
     }
 
     /// The state of a stored send.
     enum State {
-        /// A call is making the send. Its result leads to `answered` or `unknown`; a send that was not made is removed.
+        /// A call is making the send. Its result leads to `completed` or `unknown`; a send that was not made is
+        /// removed.
         case inFlight
         /// The send completed with this response. Expires after `period`.
-        case answered(Response, CallResult)
+        case completed(Response, CallResult)
         /// The send may have been made. Expires after `period`.
         case unknown
     }
@@ -54,12 +55,12 @@ public final class IdempotencyStore: Sendable {
 
     /// Creates an empty store.
     public convenience init(clocks: Clocks) {
-        self.init(clocks: clocks, most: Self.most, maximumPerUser: Self.maximumPerUser)
+        self.init(clocks: clocks, capacity: Self.maximumCount, maximumPerUser: Self.maximumPerUser)
     }
 
-    init(clocks: Clocks, most: Int, maximumPerUser: Int) {
+    init(clocks: Clocks, capacity: Int, maximumPerUser: Int) {
         self.clocks = clocks
-        table = Mutex(IdempotencyTable(most: most, maximumPerUser: maximumPerUser))
+        table = Mutex(IdempotencyTable(capacity: capacity, maximumPerUser: maximumPerUser))
     }
 
     /// The number of stored sends. For tests of the bound.
@@ -75,7 +76,7 @@ public final class IdempotencyStore: Sendable {
     }
 
     /// Removes the sends of a user, so that a later user with the same name starts without any.
-    public func forget(_ user: UserName) { table.withLock { $0.removeAll(of: user) } }
+    public func removeAll(of user: UserName) { table.withLock { $0.removeAll(of: user) } }
 
     /// Looks up a send. Stores nothing.
     func lookUp(_ scope: Scope, message: KeyedDigest) -> Lookup {
@@ -88,7 +89,7 @@ public final class IdempotencyStore: Sendable {
         guard send.message == message else { return .another }
         switch send.state {
         case .inFlight: return .inFlight
-        case .answered(let response, let result): return .answered(response, result)
+        case .completed(let response, let result): return .completed(response, result)
         case .unknown: return .unknown
         }
     }
@@ -109,8 +110,8 @@ public final class IdempotencyStore: Sendable {
             switch outcome {
             case nil, .notSent: table.remove(scope, number: number)
             case .unknown: table.update(scope, number: number, to: .unknown)
-            case .answered(let response, let result):
-                table.update(scope, number: number, to: .answered(response, result))
+            case .completed(let response, let result):
+                table.update(scope, number: number, to: .completed(response, result))
             }
         }
     }
@@ -130,16 +131,16 @@ extension IdempotencyStore.State {
         switch IdempotentResult(send) {
         case .notSent: return nil
         case .unknown: self = .unknown
-        case .answered(let response, let result): self = .answered(response, result)
+        case .completed(let response, let result): self = .completed(response, result)
         }
     }
 }
 
-/// The permission to make a send under its key. It occupies an entry of the store from `enter()` on. A claim that is
+/// The permission to make a send under its key. It occupies an entry of the store from `insert()` on. A claim that is
 /// dropped without a result removes the entry, because the send was not made.
 ///
-/// - Created: `enter()` stores the entry. Dropping the claim has no effect.
-/// - Entered: `complete(_:)` sets the result. Dropping the claim removes the entry.
+/// - Created: `insert()` stores the entry. Dropping the claim has no effect.
+/// - Inserted: `complete(_:)` sets the result. Dropping the claim removes the entry.
 /// - Completed: further calls of `complete(_:)` have no effect.
 final class IdempotencyClaim: Sendable {
     private static let noEntry: UInt64 = 0
@@ -147,7 +148,7 @@ final class IdempotencyClaim: Sendable {
     private let scope: IdempotencyStore.Scope
     private let message: KeyedDigest
     private let store: IdempotencyStore
-    /// The number of the entry, at least 1; 0 before `enter()` and after completion.
+    /// The number of the entry, at least 1; 0 before `insert()` and after completion.
     private let number = Atomic(noEntry)
 
     fileprivate init(scope: IdempotencyStore.Scope, message: KeyedDigest, store: IdempotencyStore) {
@@ -164,7 +165,7 @@ final class IdempotencyClaim: Sendable {
     /// Stores the admitted send. Called once, before the send is recorded.
     ///
     /// - Throws: `idempotency-in-progress` if another call with the same key was admitted meanwhile.
-    func enter() throws(Rejection) {
+    func insert() throws(Rejection) {
         guard let entry = store.insert(scope, message) else { throw .sendInFlight }
         number.store(entry, ordering: .relaxed)
     }

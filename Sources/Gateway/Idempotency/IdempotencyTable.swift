@@ -19,10 +19,10 @@ struct IdempotencyTable {
     private let maximumPerUser: Int
     private var sends: BoundedMap<IdempotencyStore.Scope, Send>
 
-    /// Creates an empty table for at most `most` sends in total and `maximumPerUser` sends of one user.
-    init(most: Int, maximumPerUser: Int) {
+    /// Creates an empty table for at most `capacity` sends in total and `maximumPerUser` sends of one user.
+    init(capacity: Int, maximumPerUser: Int) {
         self.maximumPerUser = max(1, maximumPerUser)
-        sends = BoundedMap(capacity: most)
+        sends = BoundedMap(capacity: capacity)
     }
 
     /// The number of sends in the table.

@@ -4,7 +4,7 @@ internal import GatewayCore
 struct AdmittedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
-    let permitted: Permitted
+    let permitted: PermittedOperation
     /// The members of the audience that a send reaches; nil for other calls.
     let members: AdmittedMembers?
     /// The idempotency claim of the send.
@@ -24,9 +24,10 @@ struct AdmittedCall: ~Copyable {
 struct Limiting: Sendable {
     let limiter: Limiter
 
+    /// Charges the call to every limit that counts it. Throws if one of them is exhausted, and charges none then.
     @inline(never)
     func limit(
-        _ deduplicated: consuming DeduplicatedCall, _ payment: Limiter.Payment = .charged
+        _ deduplicated: consuming DeduplicatedCall, _ chargeMode: Limiter.ChargeMode = .charged
     ) throws(Rejection) -> AdmittedCall {
         let send = deduplicated.authorized.permitted.requestedSend
         let audience = deduplicated.authorized.permitted.requestedAudience
@@ -34,14 +35,14 @@ struct Limiting: Sendable {
         var members: AdmittedMembers?
         do throws(Rejection) {
             if let audience {
-                members = try limiter.admit(caller, at: peer, sending: audience.send, to: audience.members, payment)
+                members = try limiter.admit(caller, at: peer, sending: audience.send, to: audience.members, chargeMode)
                 deduplicated.authorized.facts.wouldLimit = members?.shadowed ?? []
             } else {
-                let shadowed = try limiter.admit(caller, at: peer, sending: send, payment)
+                let shadowed = try limiter.admit(caller, at: peer, sending: send, chargeMode)
                 if !shadowed.isEmpty { deduplicated.authorized.facts.wouldLimit = shadowed }
             }
             // Stored only after admission, so that sends rejected by limits do not evict stored ones.
-            try deduplicated.claim?.enter()
+            try deduplicated.claim?.insert()
         } catch {
             throw error.with(deduplicated.authorized.facts)
         }

@@ -32,15 +32,15 @@ struct GCRA: Sendable, Hashable {
     }
 
     /// Returns the number of calls that would be admitted at once now.
-    func left(arrival: Int64?, now: Int64) -> Int {
+    func remaining(arrival: Int64?, now: Int64) -> Int {
         let debt = debt(arrival: arrival, now: now)
         return debt > tolerance ? 0 : Int((tolerance - debt) / interval) + 1
     }
 
-    /// Returns the time until the key has its full burst again; at most `memory`.
+    /// Returns the time until the key has its full burst again; at most `maximumDebt`.
     func debt(arrival: Int64?, now: Int64) -> Int64 {
         guard let arrival, arrival > now else { return 0 }
-        return min(arrival - now, memory)
+        return min(arrival - now, maximumDebt)
     }
 
     /// Returns the time of `cost` calls at the steady rate.
@@ -51,5 +51,5 @@ struct GCRA: Sendable, Hashable {
     }
 
     /// The time after which every key has its full burst again, so that its state can be discarded.
-    var memory: Int64 { tolerance + interval }
+    var maximumDebt: Int64 { tolerance + interval }
 }

@@ -77,7 +77,7 @@ public struct Limit: Sendable, Hashable {
     ]
 
     /// The maximum number of limits.
-    public static let most = 64
+    public static let maximumCount = 64
 }
 
 extension Limit.Key {

@@ -26,15 +26,15 @@ extension Limiter {
     /// are skipped.
     func admit(
         _ caller: Identity, at peer: Peer, sending send: RequestedAudienceSend, to members: [UserName],
-        _ payment: Payment = .charged
+        _ chargeMode: ChargeMode = .charged
     ) throws(Rejection) -> AdmittedMembers {
         let subject = LimitSubject(caller, at: peer, sending: send)
         let (common, each) = charges(subject, members)
         let now = now
         let decision = store.table.withLock { table in
-            payment == .charged ? table.admit(common, now: now) : table.check(common, now: now)
+            chargeMode == .charged ? table.admit(common, now: now) : table.check(common, now: now)
         }
-        if payment == .charged { note(decision, subject) }
+        if chargeMode == .charged { recordExhausted(decision, subject) }
         if let exhausted = decision.exhausted { throw rejection(exhausted) }
         var shadowed = decision.shadowed
         var admitted = AdmittedMembers()
@@ -42,10 +42,10 @@ extension Limiter {
         for start in stride(from: 0, to: members.count, by: Self.membersAtOnce) {
             let part = start..<min(start + Self.membersAtOnce, members.count)
             let decisions = store.table.withLock { table in
-                part.map { payment == .charged ? table.admit(each[$0], now: now) : table.check(each[$0], now: now) }
+                part.map { chargeMode == .charged ? table.admit(each[$0], now: now) : table.check(each[$0], now: now) }
             }
             for (member, decision) in zip(members[part], decisions) {
-                if payment == .charged { note(decision, subject, recipient: member) }
+                if chargeMode == .charged { recordExhausted(decision, subject, recipient: member) }
                 shadowed += decision.shadowed
                 if let exhausted = decision.exhausted {
                     let limit = rules[exhausted.charge.rule].limit.name

@@ -57,10 +57,11 @@ public final class Limiter: Sendable {
         }
     }
 
+    /// Counts a call that the shadow limit with this index would have rejected.
     func recordShadowRejection(_ rule: Int) { shadowCounters[rule]?.add() }
 
     /// Whether a check is charged.
-    enum Payment: Sendable, Hashable {
+    enum ChargeMode: Sendable, Hashable {
         /// The check is charged if all limits admit the call.
         case charged
         /// The check is not charged, for a dry run.
@@ -95,28 +96,28 @@ public final class Limiter: Sendable {
     ///
     /// - Returns: The names of shadow limits that would have rejected it.
     @discardableResult func admit(
-        _ caller: Identity, at peer: Peer, sending send: RequestedSend?, _ payment: Payment = .charged
+        _ caller: Identity, at peer: Peer, sending send: RequestedSend?, _ chargeMode: ChargeMode = .charged
     ) throws(Rejection) -> [String] {
         let subject = LimitSubject(caller, at: peer, sending: send)
-        return try admit(charges(subject), subject, payment)
+        return try admit(charges(subject), subject, chargeMode)
     }
 
     /// Charges a call that was rejected before the limit phase to the limits that count every call.
     @discardableResult func admit(
-        refusedCallOf caller: Identity, at peer: Peer, _ payment: Payment = .charged
+        refusedCallOf caller: Identity, at peer: Peer, _ chargeMode: ChargeMode = .charged
     ) throws(Rejection) -> [String] {
         let subject = LimitSubject(caller, at: peer)
-        return try admit(charges(subject), subject, payment)
+        return try admit(charges(subject), subject, chargeMode)
     }
 
     private func admit(
-        _ charges: [LimitCharge], _ subject: LimitSubject, _ payment: Payment
+        _ charges: [LimitCharge], _ subject: LimitSubject, _ chargeMode: ChargeMode
     ) throws(Rejection) -> [String] {
         let now = now
         let decision = store.table.withLock { table in
-            payment == .charged ? table.admit(charges, now: now) : table.check(charges, now: now)
+            chargeMode == .charged ? table.admit(charges, now: now) : table.check(charges, now: now)
         }
-        if payment == .charged { note(decision, subject) }
+        if chargeMode == .charged { recordExhausted(decision, subject) }
         if let exhausted = decision.exhausted { throw rejection(exhausted) }
         return decision.shadowed.isEmpty ? [] : names(decision.shadowed)
     }
@@ -132,6 +133,7 @@ public final class Limiter: Sendable {
         return charges
     }
 
+    /// Returns the rejection of a call that exhausted a limit, with the time to wait.
     func rejection(_ exhausted: LimitDecision.Exhausted) -> Rejection {
         let name = rules[exhausted.charge.rule].limit.name
         return Rejection(

@@ -63,7 +63,7 @@ extension Limiter {
                 let arrival = store.table.withLock { $0.arrival(of: key) }
                 if count > 0 { text.append(", ") }
                 text.append(text: rule.statusPrefix)
-                text.append(decimal: min(rule.limit.count, rule.rate.left(arrival: arrival, now: now)))
+                text.append(decimal: min(rule.limit.count, rule.rate.remaining(arrival: arrival, now: now)))
                 text.append(";t=")
                 text.append(decimal: rule.rate.debt(arrival: arrival, now: now).secondsRoundedUp)
                 count += 1

@@ -63,7 +63,7 @@ struct LocalEndpoints: Sendable {
         }
         return await write(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
             guard try await sessions.start(session, since: epoch) else { return .revoked }
-            note(caller.groups, of: session)
+            recordGroups(caller.groups, of: session)
             return .accepted
         }
     }
@@ -79,7 +79,7 @@ struct LocalEndpoints: Sendable {
         }
         return await write(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
             guard try await sessions.renew(session.id) else { return .revoked }
-            note(groups, of: session)
+            recordGroups(groups, of: session)
             return .accepted
         }
     }
@@ -87,12 +87,12 @@ struct LocalEndpoints: Sendable {
     /// Returns the lifetime of a new session. It is shorter if the status of the account is known only at a login.
     private func lifetime(of caller: Identity, by issuer: any TokenIssuer) -> Duration {
         chain.authenticatorsWithoutStatus.contains(caller.authenticator)
-            ? min(issuer.sessionLifetime, authentication.sessionWithoutStatus) : issuer.sessionLifetime
+            ? min(issuer.sessionLifetime, authentication.sessionLifetimeWithoutStatus) : issuer.sessionLifetime
     }
 
     /// Records the current groups of the account if its authenticator is queried for them again later.
-    private func note(_ groups: Set<GroupName>, of session: Session) {
-        if chain.requiresRecheck(session.authenticator) { sessions.note(groups, of: session.account) }
+    private func recordGroups(_ groups: Set<GroupName>, of session: Session) {
+        if chain.requiresRecheck(session.authenticator) { sessions.storeGroups(groups, of: session.account) }
     }
 
     /// Performs the write, and responds with success if it succeeded. If it failed, nothing has changed, and the caller
@@ -112,7 +112,7 @@ struct LocalEndpoints: Sendable {
     private func finish(
         _ result: CallResult, _ facts: CallFacts, _ detail: String, or response: Response? = nil
     ) -> Response {
-        journal.note(JournalRecord(.outcome, facts: facts, result: result.rawValue))
+        journal.append(JournalRecord(.outcome, facts: facts, result: result.rawValue))
         guard let code = result.rejection else { return response ?? .empty(204) }
         logger.warning(
             "Local endpoint failed",

@@ -20,10 +20,11 @@ public final class AuthenticatorMetrics: Sendable {
 
     init(clocks: Clocks) { self.clocks = clocks }
 
+    /// Returns the monotonic time in nanoseconds.
     func now() -> Int64 { clocks.monotonic().nanoseconds }
 
     /// Records a result, and the duration since `start`.
-    func note(_ outcome: AuthenticationOutcome, since start: Int64) {
+    func record(_ outcome: AuthenticationOutcome, since start: Int64) {
         switch outcome {
         case .accepted: accepted.add()
         case .rejected: rejected.add()
@@ -48,6 +49,7 @@ public final class AuthenticatorMetrics: Sendable {
         }
     }
 
+    /// Returns the metrics of all authenticators, for export.
     static func families(_ all: [PluginName: AuthenticatorMetrics]) -> [MetricFamily] {
         let all = all.sorted { $0.key.text < $1.key.text }
         func name(_ name: PluginName) -> MetricFamily.Label { .init("authenticator", name.text) }
@@ -74,7 +76,7 @@ public final class AuthenticatorMetrics: Sendable {
             MetricFamily(
                 "notify_gateway_authenticator_duration_seconds", .histogram,
                 "Duration of credential verifications by authenticators, in seconds.",
-                all.map { ([name($0.key)], .spread($0.value.durations.reading)) }),
+                all.map { ([name($0.key)], .histogram($0.value.durations.reading)) }),
         ]
     }
 }

@@ -36,8 +36,10 @@ public final class CallMetrics: Sendable {
         self.calls = calls
     }
 
+    /// Returns the monotonic time in nanoseconds.
     func now() -> Int64 { clocks.monotonic().nanoseconds }
 
+    /// Records the duration of one phase of a call.
     func observe(_ nanoseconds: Int64, in phase: CallPhase) { phases[phase.index].observe(nanoseconds) }
 
     /// Records a completed call.
@@ -89,14 +91,80 @@ public final class CallMetrics: Sendable {
                 counted.map { ($0.labels, .number(Double($0.value))) }),
             MetricFamily(
                 "notify_gateway_call_duration_seconds", .histogram,
-                "Time from the complete request to the response, in seconds.", [([], .spread(durations.reading))]),
+                "Time from the complete request to the response, in seconds.", [([], .histogram(durations.reading))]),
             MetricFamily(
                 "notify_gateway_phase_duration_seconds", .histogram, "Duration of the phases of calls, in seconds.",
-                CallPhase.allCases.map { ([.init("phase", $0.rawValue)], .spread(phases[$0.index].reading)) }),
+                CallPhase.allCases.map { ([.init("phase", $0.rawValue)], .histogram(phases[$0.index].reading)) }),
             MetricFamily(
                 "notify_gateway_limit_rejections_total", .counter, "Calls rejected by a limit.",
                 named.limits.sorted { $0.key < $1.key }
                     .map { ([.init("limit", $0.key)], .number(Double($0.value.value))) }),
         ] + AuthenticatorMetrics.families(named.authenticators)
     }
+}
+
+/// The phases of a call, as named in metrics.
+enum CallPhase: String, Sendable, CaseIterable {
+    case parse
+    case identify
+    case authorize
+    case deduplicate
+    case limit
+    case rewrite
+    case record
+    case forward
+    case complete
+    /// The gateway's own endpoints, in place of `forward` and `complete`.
+    case respond
+
+    /// The index in tables with one element for each phase.
+    var index: Int {
+        switch self {
+        case .parse: 0
+        case .identify: 1
+        case .authorize: 2
+        case .deduplicate: 3
+        case .limit: 4
+        case .rewrite: 5
+        case .record: 6
+        case .forward: 7
+        case .complete: 8
+        case .respond: 9
+        }
+    }
+}
+
+/// A timer for the phases of one call. It reads the clock once at each transition.
+struct PhaseTimer {
+    private let metrics: CallMetrics
+    private let start: Int64
+    private var last: Int64
+    private var phase = CallPhase.parse
+
+    init(_ metrics: CallMetrics) {
+        self.metrics = metrics
+        start = metrics.now()
+        last = start
+    }
+
+    /// Completes the current phase and starts the next.
+    mutating func enter(_ next: CallPhase) {
+        let now = metrics.now()
+        metrics.observe(now - last, in: phase)
+        last = now
+        phase = next
+    }
+
+    /// Completes the call in its current phase.
+    func finish(_ action: Action?, _ rejection: RejectionCode?) {
+        let now = metrics.now()
+        metrics.observe(now - last, in: phase)
+        metrics.count(action, rejection, after: now - start)
+    }
+}
+
+extension RejectionCode {
+    /// Returns the metric label of a call's result; `ok` if the call was carried out. The only mapping from codes to
+    /// labels.
+    static func metricLabel(of code: RejectionCode?) -> String { code?.rawValue ?? "ok" }
 }

@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewaySupport
+internal import NIOCore
 
 /// A parsed call: one of the operations that the gateway supports, with valid parameters.
 enum Call: Sendable {
@@ -10,18 +11,19 @@ enum Call: Sendable {
     /// One user notifies all members of an audience.
     case sendToAudience(RequestedAudienceSend)
     /// A call to one of the gateway's own endpoints.
-    case own(LocalCall)
+    case local(LocalCall)
 
     /// Whether the call is a send.
     var isSend: Bool {
         switch self {
         case .send, .sendToAudience: true
-        case .registration, .own: false
+        case .registration, .local: false
         }
     }
 }
 
-/// A call of a device about its registration.
+/// A call of a device about its registration. A label is the id that the device presents; the ledger decides which
+/// registration of the caller it refers to.
 enum RegistrationCall: Sendable {
     /// Requests a registration id, with or without the device's handle.
     case create(handle: DeviceHandle?)
@@ -71,4 +73,27 @@ struct RequestedSend: Sendable, Hashable {
     var text: String
     /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
+}
+
+/// The value of `Idempotency-Key`, by which a sender identifies a send: 1–255 visible ASCII characters.
+struct IdempotencyKey: Sendable, Hashable {
+    static let maximumLength = 255
+
+    let bytes: [UInt8]
+
+    /// Reads the key of a request; returns nil if there is none.
+    static func read(_ field: ReceivedRequest.FieldValue) throws(Rejection) -> IdempotencyKey? {
+        switch field {
+        case .absent: return nil
+        case .repeated: throw Rejection(.malformedRequest, "Idempotency-Key is repeated")
+        case .single(let value):
+            let bytes = Array(value.readableBytesView)
+            guard (1...maximumLength).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+                throw Rejection(
+                    .malformedRequest, "Idempotency-Key is malformed",
+                    hint: "Idempotency-Key must have 1 to 255 visible ASCII characters.")
+            }
+            return IdempotencyKey(bytes: bytes)
+        }
+    }
 }

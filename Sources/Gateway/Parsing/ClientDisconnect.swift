@@ -7,7 +7,7 @@ internal import Synchronization
 /// the signal has no effect. Usually signalled and read on the call's event loop; safe on any thread.
 public final class ClientDisconnect: Sendable {
     private struct State {
-        var hasLeft = false
+        var hasDisconnected = false
         var watcher: (@Sendable () -> Void)?
     }
 
@@ -17,12 +17,12 @@ public final class ClientDisconnect: Sendable {
     public init() {}
 
     /// Whether the client has disconnected.
-    public var hasLeft: Bool { state.withLock(\.hasLeft) }
+    public var hasDisconnected: Bool { state.withLock(\.hasDisconnected) }
 
     /// Signals the disconnect and calls the watcher, once.
-    public func announce() {
+    public func signal() {
         let watcher = state.withLock { state in
-            state.hasLeft = true
+            state.hasDisconnected = true
             defer { state.watcher = nil }
             return state.watcher
         }
@@ -32,11 +32,11 @@ public final class ClientDisconnect: Sendable {
     /// Sets the watcher of the call's current wait. It is called at once if the client has disconnected already. The
     /// call removes it with `endWatch()` after the wait.
     func watch(_ watcher: @escaping @Sendable () -> Void) {
-        let hasLeft = state.withLock { state in
-            if !state.hasLeft { state.watcher = watcher }
-            return state.hasLeft
+        let hasDisconnected = state.withLock { state in
+            if !state.hasDisconnected { state.watcher = watcher }
+            return state.hasDisconnected
         }
-        if hasLeft { watcher() }
+        if hasDisconnected { watcher() }
     }
 
     /// Removes the watcher.
@@ -46,6 +46,6 @@ public final class ClientDisconnect: Sendable {
 extension ClientDisconnect? {
     /// Rejects the call if its client has disconnected.
     func check() throws(Rejection) {
-        if let self, self.hasLeft { throw Rejection(.requestTimeout, "the client has disconnected") }
+        if let self, self.hasDisconnected { throw Rejection(.requestTimeout, "the client has disconnected") }
     }
 }

@@ -2,7 +2,7 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import NIOCore
 
-/// Checks of `Content-Type` and `Content-Encoding` (contract: client rule 8).
+/// Checks of `Content-Type` and `Content-Encoding` (docs/contract.md: client rule 8).
 enum MediaType {
     /// Requires `application/json` or no field, with the charset utf-8, iso-8859-1, us-ascii or none.
     static func requireJSON(_ field: ReceivedRequest.FieldValue) throws(Rejection) {

@@ -2,8 +2,8 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import NIOCore
 
-/// The rule for reading the text of a message from a body, which some clients build without escaping (contract: client
-/// rule 5).
+/// The rule for reading the text of a message from a body, which some clients build without escaping (docs/contract.md:
+/// client rule 5).
 public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
     /// Decodes a strict JSON string. From any other body, removes one outer pair of quotation marks.
     case auto
@@ -11,6 +11,7 @@ public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
     /// tutorial, which never escape.
     case literal
 
+    /// Returns the text of the message. Throws if the body is not in the form that the rule requires.
     func text(of body: ByteBuffer) throws(Rejection) -> String {
         let bytes = Self.trimmed(BodyText.utf8(body))
         if self == .auto, let text = try Self.strictText(bytes) { return text }

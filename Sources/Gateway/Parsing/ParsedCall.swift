@@ -30,6 +30,7 @@ struct Parsing: Sendable {
     let messages: MessageExtraction
 
     @inline(never)
+    /// Parses the request. Throws if the path, a parameter or the body is invalid.
     func parse(_ request: ReceivedRequest) throws(Rejection) -> ParsedCall {
         var facts = CallFacts(call: request.id, peer: request.peer)
         // An invalid trace context is ignored (W3C Trace Context, section 4.3); the call is not rejected for it.
@@ -59,7 +60,7 @@ struct Parsing: Sendable {
                     // The label that the client presents may belong to another user. It is recorded only after the
                     // ledger has resolved it to a registration.
                     facts.platform = registration.handle.service
-                case .registration(.create), .registration(.delete), .own:
+                case .registration(.create), .registration(.delete), .local:
                     break
                 }
             }
@@ -111,10 +112,10 @@ struct Parsing: Sendable {
             return .send(
                 RequestedSend(
                     service: service, recipient: recipient, text: try messages.text(of: request.body), key: key))
-        case .own(let route):
+        case .local(let route):
             if route != .listReceived { _ = try QueryParameters(request.query, allowed: []) }
             if route != .issueToken { try requireNoBody(request) }
-            return .own(try ownCall(route, segment, request))
+            return .local(try ownCall(route, segment, request))
         }
     }
 
@@ -150,12 +151,12 @@ struct Parsing: Sendable {
             }
             return id
         }
-        let takesQuery = profile.client.idPlaces.contains(.query)
+        let takesQuery = profile.client.idLocations.contains(.query)
         let query = try QueryParameters(request.query, allowed: takesQuery ? ["id"] : [])
         let queryID = query.value("id")
         switch (pathID, queryID) {
         case (let id?, nil):
-            guard profile.client.idPlaces.contains(.path) else {
+            guard profile.client.idLocations.contains(.path) else {
                 throw Rejection(.malformedRequest, "the registration id must be in the query")
             }
             return id
@@ -180,7 +181,7 @@ struct Parsing: Sendable {
 
     private func registration(_ body: ByteBuffer) throws(Rejection) -> RequestedRegistration {
         let read = try RegistrationBody.read(body)
-        guard let service = profile.backend.platformWords.service(for: read.platform) else {
+        guard let service = profile.backend.platformNames.service(for: read.platform) else {
             throw Rejection(.unknownPlatform, "the backend does not support the Platform")
         }
         do throws(DeviceHandle.Fault) {
@@ -191,7 +192,7 @@ struct Parsing: Sendable {
     }
 
     private func pushService(_ word: String) throws(Rejection) -> PushService {
-        guard let service = profile.backend.pnsWords.service(for: word) else {
+        guard let service = profile.backend.pnsNames.service(for: word) else {
             throw Rejection(.unknownPlatform, "the backend does not support the pns")
         }
         return service

@@ -11,7 +11,8 @@ enum Route: Sendable, Hashable {
     /// profile says.
     case deleteByPath
     case send
-    case own(LocalRoute)
+    /// A call that the gateway serves without the backend.
+    case local(LocalRoute)
 
     var action: Action {
         switch self {
@@ -19,12 +20,12 @@ enum Route: Sendable, Hashable {
         case .update: .registerUpdate
         case .delete, .deleteByPath: .registerDelete
         case .send: .send
-        case .own(.whoami): .whoami
-        case .own(.issueToken): .tokenIssue
-        case .own(.endToken), .own(.endSession): .sessionEnd
-        case .own(.listSessions): .sessionList
-        case .own(.listRegistrations): .registrationList
-        case .own(.listReceived): .receivedList
+        case .local(.whoami): .whoami
+        case .local(.issueToken): .tokenIssue
+        case .local(.endToken), .local(.endSession): .sessionEnd
+        case .local(.listSessions): .sessionList
+        case .local(.listRegistrations): .registrationList
+        case .local(.listReceived): .receivedList
         }
     }
 }
@@ -47,65 +48,65 @@ struct RouteTable: Sendable {
 
     private let paths: [(path: [UInt8], routes: Routes)]
     /// The paths that end with one variable segment, by the prefix before it.
-    private let families: [(prefix: [UInt8], routes: Routes)]
+    private let prefixRoutes: [(prefix: [UInt8], routes: Routes)]
 
     /// - Parameter issuesTokens: Whether some authenticator issues tokens. Without one there are no sessions and no
     ///   endpoints for them.
     init(_ client: BackendProfile.ClientSide, issuesTokens: Bool) {
         var register: [(method: HTTPMethod, route: Route)] = [(.post, .create)]
-        if client.idPlaces.contains(.query) { register += [(.put, .update), (.delete, .delete)] }
+        if client.idLocations.contains(.query) { register += [(.put, .update), (.delete, .delete)] }
         var paths: [(path: [UInt8], routes: Routes)] = [
             (Array(client.notificationsPath.utf8), [(.post, .send)]),
             (Array(client.registerPath.utf8), register),
-            (Array("/auth/whoami".utf8), [(.get, .own(.whoami))]),
-            (Array("/auth/registrations".utf8), [(.get, .own(.listRegistrations))]),
-            (Array("/auth/notifications-received".utf8), [(.get, .own(.listReceived))]),
+            (Array("/auth/whoami".utf8), [(.get, .local(.whoami))]),
+            (Array("/auth/registrations".utf8), [(.get, .local(.listRegistrations))]),
+            (Array("/auth/notifications-received".utf8), [(.get, .local(.listReceived))]),
         ]
-        var families: [(prefix: [UInt8], routes: Routes)] = [
+        var prefixRoutes: [(prefix: [UInt8], routes: Routes)] = [
             (Array("\(client.registerPath)/".utf8), [(.put, .update), (.delete, .delete)]),
             (Array("/auth/registrations/".utf8), [(.delete, .deleteByPath)]),
         ]
         if issuesTokens {
-            paths.append((Array("/auth/token".utf8), [(.post, .own(.issueToken)), (.delete, .own(.endToken))]))
-            paths.append((Array("/auth/sessions".utf8), [(.get, .own(.listSessions))]))
-            families.append((Array("/auth/sessions/".utf8), [(.delete, .own(.endSession))]))
+            paths.append((Array("/auth/token".utf8), [(.post, .local(.issueToken)), (.delete, .local(.endToken))]))
+            paths.append((Array("/auth/sessions".utf8), [(.get, .local(.listSessions))]))
+            prefixRoutes.append((Array("/auth/sessions/".utf8), [(.delete, .local(.endSession))]))
         }
         self.paths = paths
-        self.families = families
+        self.prefixRoutes = prefixRoutes
     }
 
     /// Returns the route, and the variable last segment of the path if the route has one.
     func route(_ request: ReceivedRequest) throws(Rejection) -> (Route, String?) {
         let path = request.path.readableBytesView
-        if let known = place(ofPath: request.path) {
+        if let known = index(ofPath: request.path) {
             return (try route(request.method, among: paths[known].routes, query: request.query), nil)
         }
         // A path that matched exactly needs no check, because the table contains no ambiguous path.
-        try Self.requireSound(path)
-        guard let family = families.first(where: { path.starts(with: $0.prefix) }) else {
+        try Self.requireUnambiguous(path)
+        guard let match = prefixRoutes.first(where: { path.starts(with: $0.prefix) }) else {
             throw Rejection(.noRoute, "no such path")
         }
-        let segment = path.dropFirst(family.prefix.count)
+        let segment = path.dropFirst(match.prefix.count)
         guard !segment.isEmpty, !segment.contains(UInt8(ascii: "/")) else { throw Rejection(.noRoute, "no such path") }
-        return (try route(request.method, among: family.routes, query: nil), String(decoding: segment, as: UTF8.self))
+        return (try route(request.method, among: match.routes, query: nil), String(decoding: segment, as: UTF8.self))
     }
 
     /// Returns whether the path belongs to a call that needs the backend.
     func needsBackend(_ path: ByteBuffer) -> Bool {
         let view = path.readableBytesView
         let routes =
-            place(ofPath: path).map { paths[$0].routes }
-            ?? families.first { view.starts(with: $0.prefix) }?.routes ?? []
+            index(ofPath: path).map { paths[$0].routes }
+            ?? prefixRoutes.first { view.starts(with: $0.prefix) }?.routes ?? []
         return routes.contains { _, route in
             switch route {
             case .create, .update, .delete, .deleteByPath, .send: true
-            case .own: false
+            case .local: false
             }
         }
     }
 
-    /// Returns the index of the exactly matching path.
-    private func place(ofPath path: ByteBuffer) -> Int? {
+    /// Returns the index in `paths` of the exactly matching path.
+    private func index(ofPath path: ByteBuffer) -> Int? {
         path.withUnsafeReadableBytes { path in
             paths.firstIndex { known in
                 known.path.count == path.count
@@ -126,7 +127,7 @@ struct RouteTable: Sendable {
     }
 
     /// Rejects a path that another server might interpret differently.
-    private static func requireSound(_ path: ByteBufferView) throws(Rejection) {
+    private static func requireUnambiguous(_ path: ByteBufferView) throws(Rejection) {
         func reject() -> Rejection { Rejection(.malformedRequest, "the path is ambiguous") }
         var previous: UInt8 = 0
         for (offset, byte) in path.enumerated() {

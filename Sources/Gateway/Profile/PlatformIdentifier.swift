@@ -31,7 +31,7 @@ public struct PlatformIdentifier: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A backend's names for push services, and the names by which clients may select them: the backend's own names, and
-/// the `Platform` names of the same services (contract: client rule 6). Client names are matched without case.
+/// the `Platform` names of the same services (docs/contract.md: client rule 6). Client names are matched without case.
 public struct PlatformIdentifiers: Sendable, Hashable {
     /// A name that clients may use, in lower case.
     private struct Known: Hashable {
@@ -39,7 +39,7 @@ public struct PlatformIdentifiers: Sendable, Hashable {
         let service: PushService
     }
 
-    /// The backend's names, indexed by `PushService.place`.
+    /// The backend's names, indexed by `PushService.index`.
     private let words: [PlatformIdentifier?]
     // An array, because a linear search of so few elements is faster than hashing.
     private let known: [Known]
@@ -70,7 +70,7 @@ public struct PlatformIdentifiers: Sendable, Hashable {
     }
 
     /// The backend's name for the service; nil if it does not support the service.
-    public subscript(service: PushService) -> PlatformIdentifier? { words[service.place] }
+    public subscript(service: PushService) -> PlatformIdentifier? { words[service.index] }
 
     /// Returns the service for a client's name, in any case; nil if the name is unknown or the backend does not support
     /// the service.

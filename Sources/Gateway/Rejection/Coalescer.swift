@@ -12,7 +12,7 @@ struct Coalescer<Kind: Hashable, Event> {
         /// The minimum time between two entries of a kind.
         var period: Int64
         /// The maximum number of entries in a window, excluding the summary entry.
-        var most: Int
+        var maximum: Int
         /// The length of a window, which is also the minimum time between two summary entries.
         var window: Int64
         /// The maximum number of kinds that are tracked at a time.
@@ -82,7 +82,7 @@ struct Coalescer<Kind: Hashable, Event> {
 
     private mutating func write(_ event: Event, _ count: Int, _ now: Int64) -> [Entry] {
         if now - (windowBegan ?? .min / 2) >= bounds.window { (windowBegan, inWindow) = (now, 0) }
-        guard inWindow < bounds.most else {
+        guard inWindow < bounds.maximum else {
             rest += count
             return summaryIfDue(now)
         }

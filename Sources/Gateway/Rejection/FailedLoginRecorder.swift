@@ -51,7 +51,7 @@ final class FailedLoginRecorder: Sendable {
     private struct State {
         var records = Coalescer<Kind, JournalRecord>(
             .init(
-                period: FailedLoginRecorder.minute, most: FailedLoginRecorder.maximumPerMinute,
+                period: FailedLoginRecorder.minute, maximum: FailedLoginRecorder.maximumPerMinute,
                 window: FailedLoginRecorder.minute))
         var bans: [LoginThrottle.Subject: Ban] = [:]
     }
@@ -70,7 +70,7 @@ final class FailedLoginRecorder: Sendable {
     /// The maximum number of bans whose end is tracked.
     static let maximumBans = 1024
     /// The maximum length of a recorded unverified name, in bytes.
-    static let longestName = 64
+    static let maximumNameLength = 64
 
     private let journal: any Journal
     private let clocks: Clocks
@@ -88,7 +88,7 @@ final class FailedLoginRecorder: Sendable {
     /// Records a rejection if it concerns a login.
     ///
     /// - Returns: Whether the rejection concerns a login. If so, this method has logged it or will log it coalesced.
-    func note(_ rejection: Rejection, _ logger: Logger) -> Bool {
+    func record(_ rejection: Rejection, _ logger: Logger) -> Bool {
         guard let facts = rejection.facts, facts.user == nil else { return false }
         switch (rejection.code, rejection.extra) {
         case (.credentialsRejected, _), (.identityUnmapped, _):
@@ -168,13 +168,13 @@ final class FailedLoginRecorder: Sendable {
     /// are replaced.
     static func sanitized(_ name: String) -> String {
         var text = ""
-        for scalar in name.unicodeScalars.prefix(longestName) {
+        for scalar in name.unicodeScalars.prefix(maximumNameLength) {
             let shown: Unicode.Scalar =
                 switch scalar.properties.generalCategory {
                 case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .unassigned: "\u{FFFD}"
                 default: scalar
                 }
-            guard text.utf8.count + String(shown).utf8.count <= longestName else { break }
+            guard text.utf8.count + String(shown).utf8.count <= maximumNameLength else { break }
             text.unicodeScalars.append(shown)
         }
         return text
@@ -182,7 +182,7 @@ final class FailedLoginRecorder: Sendable {
 
     private func write(_ records: [JournalRecord], _ logger: Logger) {
         for record in records {
-            journal.note(record)
+            journal.append(record)
             guard let facts = record.facts, let result = record.result.flatMap(Result.init) else {
                 let count = record.count ?? 1
                 logger.warning("Further logins failed or were rejected", metadata: ["count": "\(count)"])

@@ -51,15 +51,15 @@ final class RejectionLog: Sendable {
     private typealias Lines = Coalescer<Kind, Line>
     private static let period: Int64 = 10_000_000_000
     /// The maximum number of lines in ten seconds, excluding the summary line.
-    static let most = 100
+    static let maximumLines = 100
 
-    private let lines = Mutex(Lines(.init(period: period, most: most, window: period)))
+    private let lines = Mutex(Lines(.init(period: period, maximum: maximumLines, window: period)))
     private let clocks: Clocks
 
     init(clocks: Clocks) { self.clocks = clocks }
 
     /// Adds a rejected call.
-    func note(_ rejection: Rejection, of call: CallID, _ logger: Logger) {
+    func record(_ rejection: Rejection, of call: CallID, _ logger: Logger) {
         let line = Line(rejection: rejection, call: call)
         guard logger.logLevel <= line.level else { return }
         if logger.logLevel <= .debug { return write([.kind(line, count: 1)], logger) }

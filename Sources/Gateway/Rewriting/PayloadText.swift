@@ -1,7 +1,8 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// A message escaped for the payload that the backend builds by pasting it without escaping (contract: payloads).
+/// A message escaped for the payload that the backend builds by pasting it without escaping (docs/contract.md:
+/// payloads).
 ///
 /// The backend decodes one JSON string and pastes the result. The gateway sends `JSON(escape(text))`, so that the
 /// payload is valid and the text arrives unchanged. The escaping also prevents injection into the payload.

@@ -1,6 +1,6 @@
 internal import GatewayCore
-internal import GatewaySupport
-internal import NIOCore
+public import GatewaySupport
+package import NIOCore
 
 /// A serializer of the gateway's own HTTP/1.1 requests from typed steps. It writes an allow-list of header fields and
 /// no byte of the client's head.
@@ -49,7 +49,7 @@ final class UpstreamEncoder: Sendable {
         case .delete(let id, let owner):
             return request("DELETE", as: owner, body: nil, origin) { write(pathOf: id.text, to: &$0) }
         case .send(let send):
-            guard let word = backend.pnsWords[send.service] else { return nil }
+            guard let word = backend.pnsNames[send.service] else { return nil }
             let body = [UInt8](expecting: send.text.count + 16) { JSONWriter.write(stringOfUTF8: send.text, to: &$0) }
             return request("POST", as: send.sender, body: body, origin) { target in
                 target.append(text: backend.notificationsPath)
@@ -62,7 +62,7 @@ final class UpstreamEncoder: Sendable {
     }
 
     private func upsert(_ id: String, _ registration: UpstreamRegistration, _ origin: Origin) -> ByteBuffer? {
-        guard let word = backend.platformWords[registration.handle.service] else { return nil }
+        guard let word = backend.platformNames[registration.handle.service] else { return nil }
         let body = JSONWriter.bytes(
             of: .object([
                 .init("Platform", .string(word.text)),
@@ -74,7 +74,7 @@ final class UpstreamEncoder: Sendable {
 
     private func write(pathOf id: String, to target: inout ByteWriter) {
         target.append(text: backend.registerPath)
-        switch backend.idPlace {
+        switch backend.idLocation {
         case .path: target.append("/")
         case .query: target.append("?id=")
         }
@@ -119,12 +119,12 @@ final class UpstreamEncoder: Sendable {
         case .mirror:
             bytes.append("\r\nAuthorization: Basic ")
             let length = user.text.utf8.count
-            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * length + 1) { room in
-                var pair = ByteWriter(room)
+            withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 2 * length + 1) { buffer in
+                var pair = ByteWriter(buffer)
                 pair.append(text: user.text)
                 pair.append(":")
                 pair.append(text: user.text)
-                Base64.write(UnsafeBufferPointer(room), .standard, to: &bytes)
+                Base64.write(UnsafeBufferPointer(buffer), .standard, to: &bytes)
             }
         case .sharedPassword(let password):
             bytes.append("\r\nAuthorization: Basic ")
@@ -160,5 +160,37 @@ final class UpstreamEncoder: Sendable {
                 bytes.append(low)
             }
         }
+    }
+}
+
+/// The credential that identifies the user to the backend. The gateway has authenticated the user, and the backend
+/// trusts the gateway.
+public enum UpstreamCredential: Sendable {
+    /// Basic, with the user name also as the password, which the backends of the tutorial accept.
+    case mirror
+    /// Basic, with the user name and a password that gateway and backend share.
+    case sharedPassword(Secret)
+    /// The user name in one header field, and a secret that gateway and backend share in another.
+    case header(userField: String, secretField: String, secret: Secret)
+}
+
+extension ByteBuffer {
+    /// Creates a buffer from the bytes that `write` appends. `write` runs a second time if there are more than
+    /// expected.
+    ///
+    /// - Parameter length: The expected maximum number of bytes.
+    package init(
+        expecting length: Int, from allocator: ByteBufferAllocator = ByteBufferAllocator(),
+        _ write: (inout ByteWriter) -> Void
+    ) {
+        self = allocator.buffer(capacity: length)
+        var needed = 0
+        writeWithUnsafeMutableBytes(minimumWritableBytes: length) { buffer in
+            var writer = ByteWriter(buffer.bindMemory(to: UInt8.self))
+            write(&writer)
+            needed = writer.count
+            return writer.isComplete ? needed : 0
+        }
+        if readableBytes < needed { self.init(expecting: needed, from: allocator, write) }
     }
 }

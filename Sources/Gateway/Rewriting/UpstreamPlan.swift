@@ -49,7 +49,7 @@ struct UpstreamPlan: ~Copyable {
 /// The result of the rewrite phase: a plan for the backend, or for one of the gateway's own endpoints.
 enum RewrittenCall: ~Copyable {
     case upstream(UpstreamPlan)
-    case own(LocalPlan)
+    case local(LocalPlan)
 }
 
 /// A call to one of the gateway's own endpoints, ready to be recorded. Only the rewrite phase creates one.
@@ -67,12 +67,13 @@ struct LocalPlan: ~Copyable {
 
 /// The rewrite phase: plans the gateway's own requests for a call. Pure and synchronous.
 struct Rewriting: Sendable {
-    /// The size of the backend's payload without user and message, indexed by `PushService.place`.
+    /// The size of the backend's payload without user and message, indexed by `PushService.index`.
     let payloadFrames: [Int]
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
 
     @inline(never)
+    /// Plans the requests. Throws if the payload is too long or cannot represent the text.
     func rewrite(_ admitted: consuming AdmittedCall) throws(Rejection) -> RewrittenCall {
         // A send with an idempotency key has its digest already.
         if admitted.facts.digest == nil, let text = admitted.permitted.text {
@@ -88,8 +89,8 @@ struct Rewriting: Sendable {
         let members = admitted.members ?? AdmittedMembers()
         let sendClaim = admitted.claim
         switch consume admitted.permitted {
-        case .own(let call):
-            return .own(LocalPlan(facts: facts, caller: caller, call: call))
+        case .local(let call):
+            return .local(LocalPlan(facts: facts, caller: caller, call: call))
         case .registration(let registration):
             return .upstream(plan(registration, facts, caller))
         case .send(let send):
@@ -184,7 +185,7 @@ struct Rewriting: Sendable {
         _ text: String, _ service: PushService, from sender: UserName
     ) throws(Rejection) -> [UInt8] {
         let text = try PayloadText(text, for: service)
-        let length = text.payloadLength(from: sender, frame: payloadFrames[service.place])
+        let length = text.payloadLength(from: sender, frame: payloadFrames[service.index])
         guard length <= service.payloadLimit else {
             throw Rejection(
                 .payloadTooLarge, "the payload would have \(length) bytes",
@@ -197,5 +198,28 @@ struct Rewriting: Sendable {
     private func registrationOfNobody() -> UpstreamRegistration {
         let random = (0..<4).map { _ in String(hexEncoding: withUnsafeBytes(of: randomness(), Array.init)) }.joined()
         return UpstreamRegistration(owner: .nobody(random), handle: .nobody(random), tags: [])
+    }
+}
+
+/// The recipients of a send to an audience, one step for each, and the skipped members.
+struct AudiencePlan: Sendable {
+    /// The recipients, in the order of the plan's steps.
+    let members: [UserName]
+    let skipped: [SkippedMember]
+
+    init(_ admitted: AdmittedMembers) {
+        members = admitted.reached
+        skipped = admitted.skipped
+    }
+
+    /// Returns the records to write before the first step: an intent for each send, and a rejection for each
+    /// skipped member.
+    func records(_ facts: CallFacts) -> [JournalRecord] {
+        members.map { JournalRecord(.intent, facts: facts.with(recipient: $0)) }
+            + skipped.map { member in
+                var facts = facts.with(recipient: member.user)
+                facts.limit = member.limit
+                return JournalRecord(.rejection, facts: facts, result: RejectionCode.rateLimited.rawValue)
+            }
     }
 }

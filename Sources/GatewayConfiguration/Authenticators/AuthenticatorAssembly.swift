@@ -59,7 +59,7 @@ package struct AuthenticatorAssembly {
             made.links.append((plugin, context.isLastOfItsKind, authenticator))
             if let lives = authenticator as? any ReloadableAuthenticator { made.reloadable.append(lives) }
             if let list = authenticator as? any AccountList {
-                made.lists.append(ScopedAccountList(name: plugin.name, scope: plugin.bounds, list: list))
+                made.lists.append(ScopedAccountList(name: plugin.name, scope: plugin.scope, list: list))
             }
             links.append(link(of: plugin, authenticator))
         }
@@ -87,7 +87,7 @@ package struct AuthenticatorAssembly {
 
     private func link(of plugin: ConfiguredPlugin, _ authenticator: any Authenticator) -> AuthenticatorChain.Link {
         .init(
-            name: plugin.name, takes: plugin.takes, bounds: plugin.bounds,
+            name: plugin.name, credentialKinds: plugin.credentialKinds, scope: plugin.scope,
             outcomeDependsOnPeer: plugin.outcomeDependsOnPeer, authenticator: authenticator,
             metrics: metrics?.authenticator(plugin.name))
     }
@@ -95,10 +95,10 @@ package struct AuthenticatorAssembly {
     private func context(of index: Int, revocations: any RevocationList) -> PluginContext {
         var logger = logger
         logger[metadataKey: "authenticator"] = "\(plugins[index].name)"
-        let later = plugins[(index + 1)...].reduce(into: Set<CredentialKind>()) { $0.formUnion($1.takes) }
+        let later = plugins[(index + 1)...].reduce(into: Set<CredentialKind>()) { $0.formUnion($1.credentialKinds) }
         return PluginContext(
             logger: logger, blockingPool: pool, filePool: filePool, clocks: clocks, names: names,
-            isLastOfItsKind: plugins[index].takes.isDisjoint(with: later), revocations: revocations,
+            isLastOfItsKind: plugins[index].credentialKinds.isDisjoint(with: later), revocations: revocations,
             isReload: isReload)
     }
 }

@@ -21,18 +21,18 @@ package struct ScopedAccountList {
     package func accounts(at now: WallTime) -> AccountSnapshot {
         let all = list.accounts(at: now)
         guard scope != AuthenticatorScope() else { return all }
-        var closed = all.closed.filter { scope.contain($0) }
-        var marks: [UserName: AccountFingerprint] = [:]
-        for (user, mark) in all.marks where scope.contain(user) {
-            if scope.contain(Identity(user: user, groups: all.groups[user] ?? [], authenticator: name)) {
-                marks[user] = mark
+        var closed = all.closed.filter { scope.contains($0) }
+        var fingerprints: [UserName: AccountFingerprint] = [:]
+        for (user, mark) in all.fingerprints where scope.contains(user) {
+            if scope.contains(Identity(user: user, groups: all.groups[user] ?? [], authenticator: name)) {
+                fingerprints[user] = mark
             } else {
                 closed.insert(user)
             }
         }
         return AccountSnapshot(
-            marks: marks, groups: all.groups.filter { marks[$0.key] != nil }, closed: closed,
-            holdsUntil: all.holdsUntil)
+            fingerprints: fingerprints, groups: all.groups.filter { fingerprints[$0.key] != nil }, closed: closed,
+            validUntil: all.validUntil)
     }
 }
 
@@ -41,18 +41,18 @@ extension AccountSnapshot {
     /// decides about it, even if the account is closed there, because its authenticator decides about the login.
     package static func merging(_ snapshots: [AccountSnapshot]) -> AccountSnapshot {
         var decided: Set<UserName> = []
-        var marks: [UserName: AccountFingerprint] = [:]
+        var fingerprints: [UserName: AccountFingerprint] = [:]
         var groups: [UserName: Set<GroupName>] = [:]
         for snapshot in snapshots {
-            for (user, mark) in snapshot.marks where !decided.contains(user) {
-                marks[user] = mark
+            for (user, mark) in snapshot.fingerprints where !decided.contains(user) {
+                fingerprints[user] = mark
                 groups[user] = snapshot.groups[user]
             }
-            decided.formUnion(snapshot.marks.keys)
+            decided.formUnion(snapshot.fingerprints.keys)
             decided.formUnion(snapshot.closed)
         }
         return AccountSnapshot(
-            marks: marks, groups: groups, closed: decided.subtracting(marks.keys),
-            holdsUntil: snapshots.compactMap(\.holdsUntil).min())
+            fingerprints: fingerprints, groups: groups, closed: decided.subtracting(fingerprints.keys),
+            validUntil: snapshots.compactMap(\.validUntil).min())
     }
 }

@@ -7,11 +7,11 @@ public struct ConfiguredPlugin: Sendable {
     /// The name of the plug-in in the configuration.
     public let name: PluginName
     /// The kinds of credential that the plug-in verifies with these settings.
-    public let takes: Set<CredentialKind>
+    public let credentialKinds: Set<CredentialKind>
     /// Whether and how the plug-in reports the status of an account after a login.
-    public let accountKnowledge: AccountStatusSupport
+    public let accountStatusSupport: AccountStatusSupport
     /// The users and groups that the plug-in may authenticate.
-    public let bounds: AuthenticatorScope
+    public let scope: AuthenticatorScope
     /// Whether a verification result may depend on the peer's address.
     public let outcomeDependsOnPeer: Bool
     /// The fingerprint of the settings, including the bounds. Equal settings have equal fingerprints.
@@ -35,20 +35,21 @@ public struct PluginCatalog: Sendable {
     /// Returns the plug-in of the name with settings from the reader; nil if there is no such plug-in or the settings
     /// are invalid.
     func configured(
-        _ name: String, _ reader: ConfigurationReader, within bounds: AuthenticatorScope
+        _ name: String, _ reader: ConfigurationReader, within scope: AuthenticatorScope
     ) -> ConfiguredPlugin? {
-        plugins.first { $0.name.text == name }.flatMap { Self.configured($0, reader, bounds) }
+        plugins.first { $0.name.text == name }.flatMap { Self.configured($0, reader, scope) }
     }
 
     /// Returns whether there is a plug-in of the name.
     func contains(_ name: String) -> Bool { plugins.contains { $0.name.text == name } }
 
     private static func configured<Plugin: AuthenticatorPlugin>(
-        _ plugin: Plugin.Type, _ reader: ConfigurationReader, _ bounds: AuthenticatorScope
+        _ plugin: Plugin.Type, _ reader: ConfigurationReader, _ scope: AuthenticatorScope
     ) -> ConfiguredPlugin? {
         guard let settings = plugin.readSettings(reader) else { return nil }
         return ConfiguredPlugin(
-            name: plugin.name, takes: plugin.takes(settings), accountKnowledge: plugin.accountKnowledge, bounds: bounds,
+            name: plugin.name, credentialKinds: plugin.credentialKinds(settings),
+            accountStatusSupport: plugin.accountStatusSupport, scope: scope,
             outcomeDependsOnPeer: plugin.outcomeDependsOnPeer, settings: reader.fingerprint,
             problems: { await plugin.problems(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })

@@ -27,13 +27,15 @@ extension ServerConfiguration {
             defer { reader.finish() }
             guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader)) else { continue }
             for earlier in located where earlier.plugin.mayAuthenticateSameUser(as: plugin) {
-                let order = earlier.plugin.takes.isDisjoint(with: plugin.takes) ? "" : ", which is queried first"
+                let order =
+                    earlier.plugin.credentialKinds.isDisjoint(with: plugin.credentialKinds)
+                    ? "" : ", which is queried first"
                 reader.report(
                     "may authenticate the same names as \(earlier.path)\(order); equal names count as one user; limit both "
                         + "with \"users\" so that no name matches twice",
                     severity: .warning)
             }
-            if plugin.accountKnowledge == .loginsOnly {
+            if plugin.accountStatusSupport == .loginsOnly {
                 reader.report(
                     "reports the status of an account only at a login; the sessions and devices of an ended account last "
                         + "until authentication.session-without-status and authentication.device-without-status",
@@ -77,11 +79,11 @@ extension ServerConfiguration {
         // The time after a login at which a session ends if the account's status cannot be queried; default: 24h.
         let days = Duration.seconds(86_400)
         if let time = reader?.duration("session-without-status", in: .seconds(60)...days * 365) {
-            rules.sessionWithoutStatus = time
+            rules.sessionLifetimeWithoutStatus = time
         }
         // The time after its last registration at which a device of such an account is deleted; default: 30d.
         if let time = reader?.duration("device-without-status", in: .seconds(3600)...days * 3650) {
-            rules.deviceWithoutStatus = time
+            rules.deviceLifetimeWithoutStatus = time
         }
         return rules
     }
@@ -91,6 +93,6 @@ extension ConfiguredPlugin {
     /// Whether both plug-ins may accept the same user name, which then counts as one user.
     fileprivate func mayAuthenticateSameUser(as other: ConfiguredPlugin) -> Bool {
         // Tokens that the gateway issues contain the names of users of the other authenticators on purpose.
-        accountKnowledge != .ofOthers && other.accountKnowledge != .ofOthers && bounds.overlap(other.bounds)
+        accountStatusSupport != .ofOthers && other.accountStatusSupport != .ofOthers && scope.overlaps(other.scope)
     }
 }

@@ -6,7 +6,7 @@ extension ServerConfiguration {
     /// Reads `limits`: the rate limits. Default: `Limit.defaults`.
     static func readLimits(_ root: ConfigurationReader, _ names: NameRules) -> [Limit] {
         guard let values = root.sequence("limits") else { return Limit.defaults }
-        if values.count > Limit.most { root.report("limits", "must be at most \(Limit.most)") }
+        if values.count > Limit.maximumCount { root.report("limits", "must be at most \(Limit.maximumCount)") }
         if values.isEmpty { root.report("limits", "is empty: nothing is limited", severity: .warning) }
         var limits: [Limit] = []
         for value in values {

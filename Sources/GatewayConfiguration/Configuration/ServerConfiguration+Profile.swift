@@ -42,7 +42,7 @@ extension ServerConfiguration {
             reader.report(name, "\"\(path)\" is reserved for the gateway's own endpoints")
         }
         // The locations where clients may put a registration id: path, query, or both.
-        if let places = readPlaces(reader) { client.idPlaces = places }
+        if let places = readPlaces(reader) { client.idLocations = places }
         // The status of the response to a registration, by push service: 200 to 204.
         guard let statuses = reader.mapping("update-status") else { return }
         defer { statuses.finish() }
@@ -58,13 +58,13 @@ extension ServerConfiguration {
         // The paths of registrations and sends.
         readPaths(reader, register: &side.registerPath, notifications: &side.notificationsPath)
         // The location where the backend reads a registration id.
-        side.idPlace = reader.word("id-in", of: BackendProfile.IDLocation.self) ?? side.idPlace
+        side.idLocation = reader.word("id-in", of: BackendProfile.IDLocation.self) ?? side.idLocation
         // The format of a registration id in the backend's response.
-        side.idForm = reader.word("id-answer", of: BackendProfile.IDFormat.self) ?? side.idForm
+        side.idFormat = reader.word("id-answer", of: BackendProfile.IDFormat.self) ?? side.idFormat
         // The identifiers of push services in a registration's Platform. Services that are left out are rejected.
-        side.platformWords = readWords("platforms", of: PushService.allCases, reader) ?? side.platformWords
+        side.platformNames = readWords("platforms", of: PushService.allCases, reader) ?? side.platformNames
         // The identifiers of push services in pns. Services that are left out cannot be sent to.
-        side.pnsWords = readWords("pns", of: [.apns, .wns, .fcm], reader) ?? side.pnsWords
+        side.pnsNames = readWords("pns", of: [.apns, .wns, .fcm], reader) ?? side.pnsNames
         // The statuses of a successful call.
         side.successStatuses = readStatuses("success", 200...299, reader) ?? side.successStatuses
         if side.successStatuses.isEmpty { reader.report("success", "must name at least one status") }

@@ -65,8 +65,8 @@ package enum CertificateFiles {
 
     private static func text(_ path: String) throws(ConfigurationProblem) -> String {
         let data = try TextFile.bytes(path)
-        guard data.count <= YAMLDocument.longest else {
-            throw problem(path, "is longer than \(YAMLDocument.longest) bytes")
+        guard data.count <= YAMLDocument.maximumLength else {
+            throw problem(path, "is longer than \(YAMLDocument.maximumLength) bytes")
         }
         guard let text = String(validating: data, as: UTF8.self) else { throw problem(path, "is not UTF-8") }
         return text

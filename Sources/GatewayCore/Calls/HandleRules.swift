@@ -1,6 +1,6 @@
 internal import GatewaySupport
 
-/// The grammar of device handles (contract: grammars), with the hosts that channel URIs may name.
+/// The grammar of device handles (docs/contract.md: grammars), with the hosts that channel URIs may name.
 public struct HandleRules: Sendable, Hashable {
     /// The host patterns of WNS channel URIs: a host name, or `*.` and the required suffix.
     public var wnsHosts: [String]

@@ -14,7 +14,7 @@ public enum PushService: String, Sendable, Hashable, CaseIterable {
     case fcm
 
     /// The index of the service in tables with one element for each service.
-    package var place: Int {
+    package var index: Int {
         switch self {
         case .apns: 0
         case .wns: 1
@@ -23,7 +23,7 @@ public enum PushService: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The largest payload that the service accepts, in bytes (contract: payload limits).
+    /// The largest payload that the service accepts, in bytes (docs/contract.md: payload limits).
     public var payloadLimit: Int {
         switch self {
         case .apns, .fcm: 4096

@@ -1,6 +1,6 @@
 internal import GatewaySupport
 
-/// A tag of a registration: 1–120 bytes of `A–Z a–z 0–9 _ @ # . : -` (contract: grammars).
+/// A tag of a registration: 1–120 bytes of `A–Z a–z 0–9 _ @ # . : -` (docs/contract.md: grammars).
 ///
 /// Tags keep the client's spelling and are compared without case, as hubs do.
 public struct Tag: Sendable, Hashable, CustomStringConvertible {
@@ -10,12 +10,12 @@ public struct Tag: Sendable, Hashable, CustomStringConvertible {
     public let key: String
 
     /// The maximum length of a tag in bytes.
-    public static let longest = 120
+    public static let maximumLength = 120
 
     /// Creates a tag, or returns nil if the text has another character or length.
     public init?(_ text: String) {
         let bytes = text.utf8
-        guard (1...Self.longest).contains(bytes.count), bytes.allSatisfy(Self.isTagByte) else { return nil }
+        guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy(Self.isTagByte) else { return nil }
         self.text = text
         self.key = text.asciiLowercased
     }

@@ -46,7 +46,7 @@ public struct NameRules: Sendable, Hashable {
             return already
         }
         // Bounds the work of folding; a name of this length can have no canonical form.
-        guard name.utf8.count <= Self.longestPresented else { return nil }
+        guard name.utf8.count <= Self.maximumPresentedLength else { return nil }
         return escaped(stripped(name))
     }
 
@@ -60,10 +60,10 @@ public struct NameRules: Sendable, Hashable {
     ///
     /// Folding also merges letters that account databases distinguish: `ß` becomes `ss`, `ſ` becomes `s`, a ligature
     /// becomes its letters, and NFC turns the Kelvin sign into `K`. Two accounts of an authenticator whose accounts are
-    /// not known could then be one user, so such names are refused there.
+    /// not known could then be one user, so such names are rejected for these authenticators.
     public static func isUnambiguous(_ name: String) -> Bool {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return true }
-        guard name.utf8.count <= longestPresented else { return false }
+        guard name.utf8.count <= maximumPresentedLength else { return false }
         let becomesASCII = name.unicodeScalars.contains { scalar in
             !scalar.isASCII && String(scalar).precomposedStringWithCanonicalMapping.utf8.allSatisfy { $0 < 0x80 }
         }
@@ -71,7 +71,7 @@ public struct NameRules: Sendable, Hashable {
         return !becomesASCII && folded(name) == name.precomposedStringWithCanonicalMapping.lowercased()
     }
 
-    static let longestPresented = 1024
+    static let maximumPresentedLength = 1024
 
     /// Returns the folded name without prefix and suffix.
     func stripped(_ name: String) -> Substring {
@@ -121,5 +121,38 @@ public struct NameRules: Sendable, Hashable {
             $0.properties.uppercaseMapping.unicodeScalars
         }
         .map(\.properties.lowercaseMapping).joined()
+    }
+}
+
+extension NameRules {
+    /// The reason why a name has no canonical form. It is for the log and for operators and is never sent to a caller.
+    public enum Unmapped: Error, Sendable, Hashable, CustomStringConvertible {
+        /// The name is empty after prefix and suffix are stripped.
+        case empty
+        /// The name is longer than 111 bytes, escapes included.
+        case tooLong
+        /// The name has a character that no tag can hold, and escaping is off.
+        case foreign(Unicode.Scalar)
+
+        /// A sentence that contains no part of the name but the code point of a foreign character.
+        public var description: String {
+            switch self {
+            case .empty: "the name is empty after prefix and suffix are removed"
+            case .tooLong: "the name is longer than \(UserName.maximumLength) bytes"
+            case .foreign(let scalar):
+                "U+\(String(scalar.value, radix: 16, uppercase: true)) in the name is not one of a-z 0-9 _ @ . -"
+            }
+        }
+    }
+
+    /// Returns the reason why the name has no canonical form; nil if it has one.
+    public func reasonUnmapped(_ name: String) -> Unmapped? {
+        guard canonical(name) == nil else { return nil }
+        guard name.utf8.count <= Self.maximumPresentedLength else { return .tooLong }
+        let rest = stripped(name)
+        if rest.isEmpty { return .empty }
+        let foreign = rest.unicodeScalars.first { !$0.isASCII || !UserName.isNameByte(UInt8($0.value)) }
+        if escaping == .refuse, let foreign { return .foreign(foreign) }
+        return .tooLong
     }
 }

@@ -8,12 +8,12 @@ public struct UserName: Sendable, Hashable, Comparable, CustomStringConvertible 
     public let text: String
 
     /// The maximum length in bytes: the 120 of a tag less `username:`.
-    public static let longest = 111
+    public static let maximumLength = 111
 
     /// Creates a name, or returns nil if the text is not canonical already.
     public init?(canonical text: String) {
         let bytes = text.utf8
-        guard (1...Self.longest).contains(bytes.count), bytes.allSatisfy(Self.isNameByte) else { return nil }
+        guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy(Self.isNameByte) else { return nil }
         self.text = text
     }
 

@@ -1,9 +1,11 @@
+public import GatewaySupport
+
 /// A verifier of credentials, made by a plug-in. The gateway queries authenticators in the order of the configuration.
 public protocol Authenticator: Sendable {
     /// Verifies one credential. A wrong password is a returned outcome, not an error.
     ///
     /// Called on the event loop of the call. Work that blocks or needs much CPU time belongs on the context's blocking
-    /// pool. The credential's kind is one of those that the plug-in `takes`.
+    /// pool. The credential's kind is one of the `credentialKinds` of the plug-in.
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome
 
     /// Verifies one token without suspending; returns nil if that is not possible, and `authenticate` is called then.
@@ -60,4 +62,63 @@ public enum OutageReason: String, Sendable, Hashable, CaseIterable {
     case timedOut = "timed-out"
     /// A component that the authenticator depends on failed.
     case failed
+}
+
+/// A credential that a caller presents. Authenticators receive it together with the peer, and never see a header.
+public enum Credential: Sendable {
+    /// A user name and password of the Basic scheme (RFC 7617).
+    case password(user: LoginName, password: Secret)
+    /// A bearer token (RFC 6750).
+    case bearer(token: Secret)
+
+    /// The kind of the credential.
+    public var kind: CredentialKind {
+        switch self {
+        case .password: .password
+        case .bearer: .bearer
+        }
+    }
+}
+
+/// The kinds of credential that an authenticator may accept. More may be added.
+public enum CredentialKind: String, Sendable, Hashable, CaseIterable {
+    /// A user name and password, with the challenge `Basic` (RFC 7617).
+    case password
+    /// A token, with the challenge `Bearer` (RFC 6750).
+    case bearer
+}
+
+/// An authenticator with workers or connections of its own that reports their load.
+public protocol MeasuredAuthenticator: Authenticator {
+    /// The number of workers, connections or waiting logins in each state. Read when metrics are collected, on any
+    /// thread; must not block.
+    var load: [AuthenticatorLoad] { get }
+}
+
+/// The number of an authenticator's workers, connections or logins in one state.
+public struct AuthenticatorLoad: Sendable, Hashable {
+    /// The state: a word of a closed set that the authenticator defines, such as `busy`, `idle`, `waiting`.
+    public let state: String
+    /// The number in that state.
+    public let count: Int
+
+    /// Creates a load value.
+    public init(_ state: String, _ count: Int) {
+        self.state = state
+        self.count = count
+    }
+}
+
+/// An authenticator that is based on files. Logins after a reload use the new contents.
+public protocol ReloadableAuthenticator: Authenticator, ReloadableFiles {}
+
+/// A component that is based on files and can reload them while the gateway runs.
+public protocol ReloadableFiles: Sendable {
+    /// The files whose change triggers a reload.
+    var files: [String] { get }
+
+    /// Reads the files again and applies them. If they are invalid, nothing changes and the problems are returned.
+    ///
+    /// Called when a file has changed and on SIGHUP, on any thread, never concurrently.
+    func reload() async -> [ConfigurationProblem]
 }

@@ -1,4 +1,5 @@
 public import GatewaySupport
+public import Logging
 
 /// A kind of authenticator that the configuration can name. The program's plug-in catalogue lists all of them.
 ///
@@ -12,18 +13,19 @@ public protocol AuthenticatorPlugin: Sendable {
     static var name: PluginName { get }
 
     /// The kinds of credential that the plug-in supports, independent of its settings.
-    static var takes: Set<CredentialKind> { get }
+    static var credentialKinds: Set<CredentialKind> { get }
 
     /// Returns the kinds that an authenticator with these settings accepts. They decide the challenges of a 401 and
-    /// which credentials the authenticator receives. Must be a subset of `takes`; the default is all of `takes`.
-    static func takes(_ settings: Settings) -> Set<CredentialKind>
+    /// which credentials the authenticator receives. Must be a subset of `credentialKinds`; the default is all of
+    /// `credentialKinds`.
+    static func credentialKinds(_ settings: Settings) -> Set<CredentialKind>
 
     /// Whether the result may depend on the peer's address. If so, the password cache keeps separate entries by
     /// address.
     static var outcomeDependsOnPeer: Bool { get }
 
     /// The plug-in's ability to report on its accounts after a login.
-    static var accountKnowledge: AccountStatusSupport { get }
+    static var accountStatusSupport: AccountStatusSupport { get }
 
     /// Reads the mapping under the plug-in's name and reports every problem to the reader. Returns nil if a problem
     /// leaves no usable settings.
@@ -39,11 +41,11 @@ public protocol AuthenticatorPlugin: Sendable {
 }
 
 extension AuthenticatorPlugin {
-    /// Returns all of `takes`.
-    public static func takes(_ settings: Settings) -> Set<CredentialKind> { takes }
+    /// Returns all of `credentialKinds`.
+    public static func credentialKinds(_ settings: Settings) -> Set<CredentialKind> { credentialKinds }
 
     /// The default: the plug-in reports on accounts only at a login.
-    public static var accountKnowledge: AccountStatusSupport { .loginsOnly }
+    public static var accountStatusSupport: AccountStatusSupport { .loginsOnly }
 
     /// The default: results may depend on the peer's address.
     public static var outcomeDependsOnPeer: Bool { true }
@@ -59,4 +61,42 @@ public enum AccountStatusSupport: Sendable, Hashable {
     case loginsOnly
     /// The plug-in has no accounts. Its credentials stand for accounts of other authenticators.
     case ofOthers
+}
+
+/// The facilities that a plug-in receives. A plug-in has no other access to the gateway.
+public struct PluginContext: Sendable {
+    /// A logger labelled with the plug-in's name.
+    public let logger: Logger
+    /// The pool for work that blocks or takes more than some microseconds.
+    public let blockingPool: BlockingPool
+    /// The pool for reading files. Logins do not use it, so that a changed file is read at once even while many
+    /// passwords are being hashed.
+    public let filePool: BlockingPool
+    /// The clocks.
+    public let clocks: Clocks
+    /// The rules that make names canonical.
+    public let names: NameRules
+    /// Whether no later authenticator accepts the same kind of credential. If one does, an unknown name is `notMine`.
+    public let isLastOfItsKind: Bool
+    /// The list of revoked tokens.
+    public let revocations: any RevocationList
+    /// Whether a running gateway reads its configuration again. A plug-in may then accept what would be a mistake at a
+    /// start, such as a file from which the last user was removed.
+    public let isReload: Bool
+
+    /// Creates a context. Called by the server and the test kit.
+    public init(
+        logger: Logger, blockingPool: BlockingPool, filePool: BlockingPool? = nil, clocks: Clocks, names: NameRules,
+        isLastOfItsKind: Bool,
+        revocations: any RevocationList = EmptyRevocationList(), isReload: Bool = false
+    ) {
+        self.logger = logger
+        self.blockingPool = blockingPool
+        self.filePool = filePool ?? blockingPool
+        self.clocks = clocks
+        self.names = names
+        self.isLastOfItsKind = isLastOfItsKind
+        self.revocations = revocations
+        self.isReload = isReload
+    }
 }

@@ -22,7 +22,7 @@ public struct TokenIssueError: Error, Sendable, Hashable {
     /// Whether a token for this user could be issued later, or with other keys.
     public let isTemporary: Bool
 
-    /// Creates a fault.
+    /// Creates an error.
     public init(_ detail: String, isTemporary: Bool) {
         self.detail = detail
         self.isTemporary = isTemporary

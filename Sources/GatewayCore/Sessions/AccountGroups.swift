@@ -7,7 +7,7 @@ public struct AccountGroups: Sendable {
     /// Complete lists of the authenticators that have one (`AccountList`).
     private var listed: [PluginName: [UserName: Set<GroupName>]] = [:]
     /// Single accounts of the authenticators that report one account at a time (`AccountAuthenticator`).
-    private var noted: [PluginName: [UserName: Set<GroupName>]] = [:]
+    private var reported: [PluginName: [UserName: Set<GroupName>]] = [:]
 
     /// Creates an empty table.
     public init() {}
@@ -19,7 +19,7 @@ public struct AccountGroups: Sendable {
         _ groups: [UserName: Set<GroupName>], of authenticator: PluginName
     ) -> Set<UserName> {
         let before = listed.updateValue(groups, forKey: authenticator) ?? [:]
-        noted[authenticator] = nil
+        reported[authenticator] = nil
         return Set(groups.filter { before[$0.key]?.isSubset(of: $0.value) == false }.keys)
     }
 
@@ -33,19 +33,19 @@ public struct AccountGroups: Sendable {
     ///
     /// - Returns: Whether the user lost a group since the previous report.
     @discardableResult
-    public mutating func note(_ groups: Set<GroupName>, of user: UserName, by authenticator: PluginName) -> Bool {
+    public mutating func record(_ groups: Set<GroupName>, of user: UserName, by authenticator: PluginName) -> Bool {
         guard listed[authenticator] == nil else { return false }
-        let before = noted[authenticator, default: [:]].updateValue(groups, forKey: user)
+        let before = reported[authenticator, default: [:]].updateValue(groups, forKey: user)
         return before?.isSubset(of: groups) == false
     }
 
     /// Removes the reports on all other accounts, because they have neither sessions nor registrations.
-    public mutating func keepNotes(on accounts: Set<Account>) {
+    public mutating func keepReports(on accounts: Set<Account>) {
         var kept: [PluginName: Set<UserName>] = [:]
         for account in accounts { kept[account.authenticator, default: []].insert(account.user) }
-        for (authenticator, users) in noted {
+        for (authenticator, users) in reported {
             let rest = users.filter { kept[authenticator]?.contains($0.key) == true }
-            noted[authenticator] = rest.isEmpty ? nil : rest
+            reported[authenticator] = rest.isEmpty ? nil : rest
         }
     }
 
@@ -53,13 +53,13 @@ public struct AccountGroups: Sendable {
     /// from a complete list is in no group.
     public func groups(of user: UserName, by authenticator: PluginName) -> Set<GroupName>? {
         if let list = listed[authenticator] { return list[user] ?? [] }
-        return noted[authenticator]?[user]
+        return reported[authenticator]?[user]
     }
 
     /// Returns the union of the groups of all accounts of the user; nil if none is known.
     public func groups(of user: UserName) -> Set<GroupName>? {
         var found: Set<GroupName>?
-        for accounts in [listed.values, noted.values] {
+        for accounts in [listed.values, reported.values] {
             for groups in accounts { if let groups = groups[user] { found = (found ?? []).union(groups) } }
         }
         return found

@@ -6,7 +6,7 @@ public struct SessionTable: Sendable {
     public static let maximumSessions = 20
     /// How long a revocation is kept, in seconds: the maximum lifetime of a token plus a clock difference of one
     /// minute.
-    public static let memory: Int64 = 7 * 86_400 + 60
+    public static let revocationLifetime: Int64 = 7 * 86_400 + 60
 
     private struct TokenKey: Hashable {
         let user: UserName
@@ -22,7 +22,8 @@ public struct SessionTable: Sendable {
     private var ofUser: [UserName: Set<SessionID>] = [:]
     private var tokens: [TokenKey: WallTime] = [:]
     private var cutoffs: [UserName: Cutoff] = [:]
-    /// The sessions and tokens whose revocation is being written, each with the number of calls that write it. They count as revoked.
+    /// The sessions and tokens whose revocation is being written, each with the number of calls that write it. They
+    /// count as revoked.
     private var endingSessions: [SessionID: Int] = [:]
     private var endingTokens: [TokenKey: Int] = [:]
     /// The current revocation epoch.
@@ -79,7 +80,8 @@ public struct SessionTable: Sendable {
     /// Returns the time of the user's latest revocation; nil if there was none or it is no longer kept.
     public func cutoff(of user: UserName) -> WallTime? { cutoffs[user]?.at }
 
-    /// Adds a session. Returns the sessions of the user that were removed: expired ones, and those over `maximumSessions`.
+    /// Adds a session. Returns the sessions of the user that were removed: expired ones, and those over
+    /// `maximumSessions`.
     public mutating func add(_ session: Session) -> [SessionID] {
         let rest = sessions(of: session.user, at: session.began)
         var gone = (ofUser[session.user] ?? []).subtracting(rest.map(\.id))
@@ -116,7 +118,8 @@ public struct SessionTable: Sendable {
 
     /// Completes `beginEnding`.
     ///
-    /// - Parameter isWritten: Whether the removal is on disk. If not, the session stays open, unless another call has closed it.
+    /// - Parameter isWritten: Whether the removal is on disk. If not, the session stays open, unless another call has
+    ///   closed it.
     public mutating func finishEnding(_ id: SessionID, of user: UserName, isWritten: Bool) {
         Self.countDown(&endingSessions, id)
         if isWritten { _ = end(id, of: user) }
@@ -129,7 +132,8 @@ public struct SessionTable: Sendable {
 
     /// Completes `beginRevoking`.
     ///
-    /// - Parameter until: When the token expires by itself; nil if the revocation is not on disk, so that the token stays valid.
+    /// - Parameter until: When the token expires by itself; nil if the revocation is not on disk, so that the token
+    ///   stays valid.
     public mutating func finishRevoking(token id: String, of user: UserName, until: WallTime?) {
         Self.countDown(&endingTokens, TokenKey(user: user, id: id))
         if let until { revoke(token: id, of: user, until: until) }
@@ -155,10 +159,10 @@ public struct SessionTable: Sendable {
     }
 
     /// Removes expired sessions and revocations.
-    public mutating func forget(before now: WallTime) {
+    public mutating func removeExpired(at now: WallTime) {
         for session in sessions.values where session.ends <= now { remove(session.id) }
         tokens = tokens.filter { $0.value > now }
-        cutoffs = cutoffs.filter { $0.value.at.seconds + Self.memory > now.seconds }
+        cutoffs = cutoffs.filter { $0.value.at.seconds + Self.revocationLifetime > now.seconds }
     }
 
     private mutating func remove(_ id: SessionID) {

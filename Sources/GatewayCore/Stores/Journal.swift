@@ -1,3 +1,5 @@
+public import GatewaySupport
+
 /// The audit journal: records who notified whom, before the send is forwarded.
 public protocol Journal: Sendable {
     /// Appends the records in order and returns when they are on disk.
@@ -5,8 +7,8 @@ public protocol Journal: Sendable {
     /// Called on an event loop; resumes on the same. Throws if the records are not on disk and will not be written.
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable)
 
-    /// Appends a record in order with all others, without waiting for the disk. Never blocks.
-    func note(_ record: JournalRecord)
+    /// Queues a record in order with all others and returns without waiting for the disk. Never blocks.
+    func append(_ record: JournalRecord)
 }
 
 /// The error that the journal cannot be written.
@@ -36,7 +38,7 @@ public struct JournalRecord: Sendable, Hashable {
         case outcome
         /// A call was rejected.
         case rejection = "refusal"
-        /// A send was repeated with its idempotency key and answered from memory. Nothing was sent.
+        /// A send was repeated with its idempotency key and got the stored response. Nothing was sent.
         case replay
         /// An operator changed something.
         case `operator`
@@ -56,7 +58,7 @@ public struct JournalRecord: Sendable, Hashable {
     public var kind: Kind
     /// The facts of the call concerned; nil if there is none.
     public var facts: CallFacts?
-    /// The result: a word of `CallResult`, or the code of a refusal.
+    /// The result: a word of `CallResult`, or the code of a rejection.
     public var result: String?
     /// The reason of a failed login, or the duration of a login ban; nil for other records.
     public var reason: String?
@@ -122,4 +124,43 @@ public enum CallResult: String, Sendable, Hashable, CaseIterable {
     case unknownAtStop = "unknown-at-stop"
     /// The gateway crashed before the result was known.
     case unknownAfterCrash = "unknown-after-crash"
+}
+
+/// A send with an idempotency key as read back from the journal, to restore the idempotency store after a restart.
+public struct IdempotentSend: Sendable, Hashable {
+    /// The sender.
+    public let user: UserName
+    /// The recipient: a user name, or `audience:` and the name of an audience.
+    public let target: String
+    /// The push service.
+    public let service: PushService
+    /// The keyed digest of the idempotency key.
+    public let key: KeyedDigest
+    /// The keyed digest of the message.
+    public let message: KeyedDigest
+    /// The time of the intent.
+    public let at: WallTime
+    /// The results: one for a send to a user, one for each member of an audience. A send whose outcome was not recorded
+    /// has none.
+    public let results: [CallResult]
+    /// The number of members of an audience that were skipped.
+    public let skipped: Int
+    /// The number of intents, which is the number of sends.
+    public let intents: Int
+
+    /// Creates a send.
+    public init(
+        user: UserName, target: String, service: PushService, key: KeyedDigest, message: KeyedDigest, at: WallTime,
+        results: [CallResult], skipped: Int, intents: Int
+    ) {
+        self.user = user
+        self.target = target
+        self.service = service
+        self.key = key
+        self.message = message
+        self.at = at
+        self.results = results
+        self.skipped = skipped
+        self.intents = intents
+    }
 }

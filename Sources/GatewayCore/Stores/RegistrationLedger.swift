@@ -30,7 +30,7 @@ public protocol RegistrationLedger: Sendable {
     ) async throws(LedgerUnavailable) -> RegistrationAttempt?
 
     /// Marks a registration for deletion whose last update has an unknown outcome and whose id the backend uses for
-    /// another handle. The device has that other handle now and is about to be registered anew.
+    /// another handle. The device has that other handle now and is about to be registered again.
     func dropOutdated(_ id: RegistrationID, now: WallTime) async throws(LedgerUnavailable)
 
     /// Returns whether a call holds a claim of the registration. Never waits.
@@ -164,7 +164,7 @@ public struct RegistrationAttempt: Sendable, Hashable {
         /// unknown.
         case nothing
         /// Remove the attempt. The registration existed before it.
-        case forget
+        case remove
         /// Turn the registration back into a reservation.
         case reserve
     }
@@ -193,7 +193,7 @@ public struct LedgerClaim: ~Copyable, Sendable {
     public let registered: RegistrationID?
     /// Whether this sweep precedes a call that holds the registration and whose caller is revoked. The registration
     /// must be deleted once more after that call.
-    public let isAhead: Bool
+    public let precedesCall: Bool
     /// Returns whether the caller was revoked.
     public let isRevoked: @Sendable () -> Bool
     private let release: @Sendable (UInt64) -> Void
@@ -201,14 +201,14 @@ public struct LedgerClaim: ~Copyable, Sendable {
     /// Creates a claim. `release` is called once with its number, on any thread, when the claim is dropped.
     public init(
         number: UInt64, request: LedgerRequest, decision: LedgerDecision, registered: RegistrationID? = nil,
-        isAhead: Bool = false, isRevoked: @escaping @Sendable () -> Bool = { false },
+        precedesCall: Bool = false, isRevoked: @escaping @Sendable () -> Bool = { false },
         release: @escaping @Sendable (UInt64) -> Void
     ) {
         self.number = number
         self.request = request
         self.decision = decision
         self.registered = registered
-        self.isAhead = isAhead
+        self.precedesCall = precedesCall
         self.isRevoked = isRevoked
         self.release = release
     }

@@ -2,8 +2,8 @@ public import GatewaySupport
 
 /// The sessions and revocations: in memory for readers, durable for writers.
 ///
-/// A revocation takes effect in memory at the start of the call. A call that throws has changed nothing: the session or token is
-/// valid again.
+/// A revocation takes effect in memory at the start of the call. A call that throws has changed nothing: the session or
+/// token is valid again.
 public protocol SessionStore: RevocationList {
     /// The current epoch. A call reads it at its beginning and passes it to `start` or `wasRevoked` later. Costs one
     /// atomic load.
@@ -31,7 +31,7 @@ public protocol SessionStore: RevocationList {
     func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool
 
     /// Records the current groups of the account of a session, in memory. Tokens of the account grant no other groups.
-    func note(_ groups: Set<GroupName>, of account: Account)
+    func storeGroups(_ groups: Set<GroupName>, of account: Account)
 
     /// Durably revokes one token until it expires by itself.
     func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable)

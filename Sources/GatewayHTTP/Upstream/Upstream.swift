@@ -85,7 +85,7 @@ public final class Upstream: Backend {
         return loops.first { $0.eventLoop === current }?.value.isFull ?? false
     }
 
-    /// Closes all connections. Requests in the queue complete with `.unreachable`, requests in progress with `.cutOff`.
+    /// Closes all connections. Requests in the queue complete with `.unreachable`, requests in progress with `.gatewayStopped`.
     public func shutdown() async {
         isShutDown.store(true, ordering: .relaxed)
         for loop in loops {

@@ -113,7 +113,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         lastUsed = pool.eventLoop.now
         isReused = true
         destination.circuit.succeeded()
-        exchange.finish(.answered(completed.response))
+        exchange.finish(.responded(completed.response))
         // If part of the request is still unwritten, the backend would read the rest as another request.
         if completed.isReusable, let channel = context?.channel, channel.isActive, channel.isWritable {
             pool.release(self)

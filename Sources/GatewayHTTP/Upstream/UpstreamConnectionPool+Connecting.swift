@@ -59,7 +59,7 @@ extension UpstreamConnectionPool {
         if !destination.circuit.isClosed { destination.circuit.succeeded() }
         connections[ObjectIdentifier(connection)] = connection
         if isShutDown {
-            exchange?.finish(exchange?.isRepeated == true ? .cutOff : .unreachable("the gateway is stopping"))
+            exchange?.finish(exchange?.isRepeated == true ? .gatewayStopped : .unreachable("the gateway is stopping"))
             discard(connection)
         } else if let exchange, !exchange.isFinished {
             connection.start(exchange)
@@ -74,7 +74,7 @@ extension UpstreamConnectionPool {
             if let destination = destination(for: exchange) {
                 connect(for: exchange, to: destination)
             } else {
-                exchange.finish(.suspended)
+                exchange.finish(.circuitOpen)
             }
         }
     }

@@ -20,10 +20,10 @@ extension UpstreamConnectionPool {
             bytes: request, mayBeRepeated: false, deadline: eventLoop.now + check.timeout
         ) { result in
             switch result {
-            case .answered(let response): destination.health.isGood = response.status < 500
+            case .responded(let response): destination.health.isGood = response.status < 500
             case .unreachable, .broken, .timedOut: destination.health.isGood = false
             // These results say nothing about the backend.
-            case .cutOff, .overloaded, .suspended: break
+            case .gatewayStopped, .overloaded, .circuitOpen: break
             }
             let loop = NIOLoopBound(self, eventLoop: self.eventLoop)
             let place = NIOLoopBound(destination, eventLoop: self.eventLoop)
@@ -78,6 +78,6 @@ extension UpstreamConnectionPool {
         scheduleHalfOpenProbe(of: destination)
         // Without an available destination, queued requests fail at once.
         guard !destinations.contains(where: \.isAvailable) else { return }
-        while let exchange = waiting.popFirst() { exchange.finish(.suspended) }
+        while let exchange = waiting.popFirst() { exchange.finish(.circuitOpen) }
     }
 }

@@ -58,7 +58,7 @@ final class UpstreamConnectionPool {
     func send(_ exchange: PendingExchange) {
         if isShutDown { return exchange.finish(.unreachable("the gateway is stopping")) }
         if exchange.deadline <= eventLoop.now { return exchange.finish(.timedOut) }
-        guard let destination = destination(for: exchange) else { return exchange.finish(.suspended) }
+        guard let destination = destination(for: exchange) else { return exchange.finish(.circuitOpen) }
         if let connection = takeIdle(of: destination, for: exchange) {
             connection.start(exchange)
         } else if open < maximum {
@@ -109,7 +109,7 @@ final class UpstreamConnectionPool {
                 exchange.isRepeated = true
                 connect(for: exchange, to: connection.destination)
             } else {
-                exchange.finish(isShutDown ? .cutOff : .broken(reason))
+                exchange.finish(isShutDown ? .gatewayStopped : .broken(reason))
             }
         }
         connectWaiting()

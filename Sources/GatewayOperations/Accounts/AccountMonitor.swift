@@ -13,7 +13,7 @@ package actor AccountMonitor {
         /// In the order of the configuration.
         let lists: [ScopedAccountList]
         var reconciled: [UserName: AccountFingerprint]?
-        var holdsUntil: WallTime?
+        var validUntil: WallTime?
         var isDue = true
         var lastError: String?
     }
@@ -59,7 +59,7 @@ package actor AccountMonitor {
     package func compare() async {
         let now = clocks.wall()
         for index in watched.indices {
-            guard watched[index].isDue || watched[index].holdsUntil.map({ $0 <= now }) == true else { continue }
+            guard watched[index].isDue || watched[index].validUntil.map({ $0 <= now }) == true else { continue }
             await reconcile(index, at: now)
         }
     }
@@ -68,9 +68,9 @@ package actor AccountMonitor {
         let name = watched[index].name
         watched[index].isDue = false
         let accounts = AccountSnapshot.merging(watched[index].lists.map { $0.accounts(at: now) })
-        let marks = accounts.marks
+        let fingerprints = accounts.fingerprints
         // A listed account without groups is in none, which differs from an account whose groups are unknown.
-        let groups = Dictionary(uniqueKeysWithValues: marks.keys.map { ($0, accounts.groups[$0] ?? []) })
+        let groups = Dictionary(uniqueKeysWithValues: fingerprints.keys.map { ($0, accounts.groups[$0] ?? []) })
         // This changes memory only, so it comes before the steps that can fail.
         let fewerGroups = revocation.replaceGroups(groups, of: name)
         do throws(LedgerUnavailable) {
@@ -80,10 +80,10 @@ package actor AccountMonitor {
             } else {
                 before = try await sessions.accounts(of: name)
             }
-            let changes = AccountChanges(from: before, to: marks)
+            let changes = AccountChanges(from: before, to: fingerprints)
             if !changes.isEmpty { try await revocation.reconcile(changes, of: name) }
-            watched[index].reconciled = marks
-            watched[index].holdsUntil = accounts.holdsUntil
+            watched[index].reconciled = fingerprints
+            watched[index].validUntil = accounts.validUntil
             watched[index].lastError = nil
         } catch {
             watched[index].isDue = true

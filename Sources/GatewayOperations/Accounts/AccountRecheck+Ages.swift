@@ -15,7 +15,7 @@ extension AccountRecheck {
         let (authenticators, rules) = (chain.value.authenticatorsWithoutStatus, authentication.value)
         if authenticators.isEmpty { return }
         let now = sessions.confirmedTime.seconds
-        let oldest = WallTime(seconds: now - rules.sessionWithoutStatus.components.seconds)
+        let oldest = WallTime(seconds: now - rules.sessionLifetimeWithoutStatus.components.seconds)
         let old = sessions.allSessions.filter { authenticators.contains($0.authenticator) && $0.began <= oldest }
         do throws(LedgerUnavailable) {
             if !old.isEmpty {
@@ -24,7 +24,7 @@ extension AccountRecheck {
             }
             let count = try await sessions.markRegistrationsForDeletion(
                 of: authenticators,
-                notSeenSince: WallTime(seconds: now - rules.deviceWithoutStatus.components.seconds))
+                notSeenSince: WallTime(seconds: now - rules.deviceLifetimeWithoutStatus.components.seconds))
             guard count > 0 else { return }
             logger.notice(
                 "Registrations expired: login too old", metadata: ["registrations": "\(count)"])

@@ -150,7 +150,7 @@ package struct AccountRecheck: Service {
             while let (account, status) = await tasks.next(), !Task.isCancelled {
                 switch status {
                 case .ended(let reason): ended[account] = reason
-                case .good(let groups):
+                case .valid(let groups):
                     good.insert(account.user)
                     if chain.requiresRecheck(account.authenticator) {
                         await revocation.noteGroups(groups, of: account)

@@ -46,7 +46,7 @@ package struct UserRevocation: Sendable {
     /// Ends the sessions that began with an account and drops its cached password results. The user's registrations
     /// stay.
     func endSessions(of account: Account) async throws(LedgerUnavailable) {
-        passwordCache.forget(account.user)
+        passwordCache.removeAll(of: account.user)
         try await end(sessions.sessions(of: account.user).filter { $0.account == account }, because: .ended)
         logger.notice("Sessions of an account revoked", metadata: ["user": "\(account.user)"])
     }
@@ -78,14 +78,14 @@ package struct UserRevocation: Sendable {
     func replaceGroups(_ groups: [UserName: Set<GroupName>], of authenticator: PluginName) -> Set<UserName> {
         let users = sessions.replaceGroups(groups, of: authenticator)
         // A cached password result contains the groups of its verification.
-        for user in users { passwordCache.forget(user) }
+        for user in users { passwordCache.removeAll(of: user) }
         return users
     }
 
     /// Updates the groups of one account. Its tokens lose the removed groups at once.
     func noteGroups(_ groups: Set<GroupName>, of account: Account) async {
         guard sessions.noteGroups(groups, of: account) else { return }
-        passwordCache.forget(account.user)
+        passwordCache.removeAll(of: account.user)
         await recordLostGroups(of: [account.user], account.authenticator)
     }
 
@@ -118,10 +118,10 @@ package struct UserRevocation: Sendable {
     /// its idempotency entries, because a later user with the same name starts without any. Otherwise they stay: a
     /// client that repeats a send after its password has changed must not send twice.
     private func forget(_ user: UserName, because end: AccountEndReason) {
-        passwordCache.forget(user)
-        throttle.forget(user)
+        passwordCache.removeAll(of: user)
+        throttle.removeKnownAddresses(of: user)
         switch end {
-        case .ended: sends.forget(user)
+        case .ended: sends.removeAll(of: user)
         case .passwordChanged, .groupsLost, .loginTooOld, .byOperator: break
         }
     }

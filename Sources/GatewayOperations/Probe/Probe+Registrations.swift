@@ -48,7 +48,7 @@ extension Probe {
     mutating func testDuplicateMembers() async throws(ProbeError) {
         guard let id = try await session.reserve(nil, as: session.own).id else { return }
         let handle = ProbeSession.handle()
-        let word = session.target.profile.platformWords[.apns]?.text ?? "apns"
+        let word = session.target.profile.platformNames[.apns]?.text ?? "apns"
         let status = try await session.register(
             id, handle, as: session.own,
             body: #"{"Platform":"\#(word)","platform":"\#(word)","Handle":"\#(handle)","Tags":[]}"#)

@@ -44,7 +44,7 @@ final class ProbeSession {
         body: String? = nil
     ) async throws(ProbeError) -> Int {
         let list = String(decoding: JSONWriter.bytes(of: .array(tags.map(JSONValue.string))), as: UTF8.self)
-        let word = target.profile.platformWords[platform]?.text ?? "-"
+        let word = target.profile.platformNames[platform]?.text ?? "-"
         let standard = #"{"Platform":"\#(word)","Handle":"\#(handle)","Tags":\#(list)}"#
         // Tracked before the call, because a registration whose response is lost must be deleted too.
         let before = registered.updateValue(user, forKey: id)
@@ -65,7 +65,7 @@ final class ProbeSession {
     func send(
         _ body: String, to recipient: String? = nil, pns: String? = nil, service: PushService = .apns
     ) async throws(ProbeError) -> BackendResponse {
-        let word = pns ?? target.profile.pnsWords[service]?.text ?? "-"
+        let word = pns ?? target.profile.pnsNames[service]?.text ?? "-"
         let path = "\(target.profile.notificationsPath)?pns=\(word)&to_tag=\(recipient ?? own)"
         return try await call("POST", path, fields: target.authorization(of: own), body: body)
     }
@@ -79,7 +79,7 @@ final class ProbeSession {
 
     /// Returns the path of a registration, with the id where the backend reads it.
     func path(of id: RegistrationID) -> String {
-        switch target.profile.idPlace {
+        switch target.profile.idLocation {
         case .path: "\(target.profile.registerPath)/\(id.text)"
         case .query: "\(target.profile.registerPath)?id=\(id.text)"
         }

@@ -17,7 +17,7 @@ struct CachedAuthenticator: ReloadableAuthenticator {
     func reload() async -> [ConfigurationProblem] {
         let problems = await authenticator.reload()
         // If the files are invalid, the authenticator keeps its state and the cached results remain valid.
-        if problems.isEmpty { passwordCache.forget() }
+        if problems.isEmpty { passwordCache.removeAll() }
         return problems
     }
 

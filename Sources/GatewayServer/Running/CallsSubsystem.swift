@@ -57,7 +57,7 @@ struct CallsSubsystem: ReloadParticipant {
     }
 
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
-        passwordCache.forget()
+        passwordCache.removeAll()
         drain.value = configuration.drain
         handles.value = configuration.backend.handles
     }

@@ -51,7 +51,7 @@ actor RunningGateway {
         upstream = try await Upstream.start(
             configuration: upstreamConfiguration, group: context.threads.group, connects: connects)
         current = HotSwappable(
-            Gateway(rules: calls.firstRules, ports: Self.dependencies(context, stores, upstream, scheduler)))
+            Gateway(rules: calls.firstRules, dependencies: Self.dependencies(context, stores, upstream, scheduler)))
     }
 
     /// Sets the listeners that `exchange` updates, and the counter of their connections.
@@ -94,7 +94,8 @@ actor RunningGateway {
         }
         let rules = calls.rules(of: new, chain: chain)
         let gateway = Gateway(
-            rules: rules, ports: Self.dependencies(context, stores, upstream, scheduler), succeeding: current.value)
+            rules: rules, dependencies: Self.dependencies(context, stores, upstream, scheduler),
+            replacing: current.value)
         // No later step can fail.
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.serve(by: gateway) } }

@@ -110,17 +110,17 @@ extension SessionRegister {
     }
 
     /// Stores the groups that an account was just found in.
-    public func note(_ groups: Set<GroupName>, of account: Account) {
+    public func storeGroups(_ groups: Set<GroupName>, of account: Account) {
         _ = noteGroups(groups, of: account)
     }
 
     /// Stores the groups that an account was just found in. Returns whether the account lost a group.
     public func noteGroups(_ groups: Set<GroupName>, of account: Account) -> Bool {
-        table.withLock { $0.groups.note(groups, of: account.user, by: account.authenticator) }
+        table.withLock { $0.groups.record(groups, of: account.user, by: account.authenticator) }
     }
 
     /// Removes the stored groups of all other accounts.
     public func keepNotedGroups(of accounts: Set<Account>) {
-        table.withLock { $0.groups.keepNotes(on: accounts) }
+        table.withLock { $0.groups.keepReports(on: accounts) }
     }
 }

@@ -68,7 +68,7 @@ public final class JournalFile: Journal {
 
     /// Queues a record without waiting. An expected outcome always has room. Other records are dropped, counted and
     /// reported if the queue is half full.
-    public func note(_ record: JournalRecord) { queue.note(record) }
+    public func append(_ record: JournalRecord) { queue.append(record) }
 
     /// Applies new bounds from the next batch on.
     public func apply(_ bounds: Bounds) { queue.setBounds(bounds) }

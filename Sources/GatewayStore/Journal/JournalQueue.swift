@@ -144,7 +144,7 @@ final class JournalQueue: Sendable {
 
     /// Adds a record without a waiting caller. An expected outcome always has room. Any other note is dropped and
     /// counted if half of the queue is used, so that notes do not prevent the recording of calls.
-    func note(_ record: JournalRecord) {
+    func append(_ record: JournalRecord) {
         let item = Item(record)
         let mustWake = state.withLock { state -> Bool in
             let isExpected = record.kind == .outcome && state.reserved > 0

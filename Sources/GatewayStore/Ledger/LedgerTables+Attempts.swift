@@ -45,7 +45,7 @@ extension LedgerTables {
                     lastSeen: task.now))
         }
         try putAttempt(on: id, by: user, account, now: task.now)
-        let undo: RegistrationAttempt.Undo = replaces || wasInDoubt ? .nothing : wasReserved ? .reserve : .forget
+        let undo: RegistrationAttempt.Undo = replaces || wasInDoubt ? .nothing : wasReserved ? .reserve : .remove
         return RegistrationAttempt(id: id, undo: undo)
     }
 

@@ -15,7 +15,7 @@ struct LedgerTask: Sendable {
     /// Returns whether the caller's credential was revoked.
     var isRevoked: @Sendable () -> Bool = { false }
     /// Whether a sweep deletes the registration while a call of a revoked user holds it.
-    var isAhead = false
+    var precedesCall = false
 }
 
 extension LedgerTables {
@@ -68,7 +68,7 @@ extension LedgerTables {
 
     /// Removes a registration that the backend has deleted, unless a running call or a late update may create it again.
     private func delete(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
-        if task.isAhead { return false }
+        if task.precedesCall { return false }
         if try hasPendingUpdate(id, now: task.now) {
             try mark(id, task)
             return false
@@ -81,7 +81,7 @@ extension LedgerTables {
     private func mark(_ id: RegistrationID, _ task: LedgerTask) throws {
         // An orphan has no row here and stays marked in its own table. A registration that another call holds is
         // already marked.
-        guard !task.isAhead, var row = try registration(id), row.isBound else { return }
+        guard !task.precedesCall, var row = try registration(id), row.isBound else { return }
         row.state = .deleting
         row.reason = row.reason ?? .givenUp
         try store(row)

@@ -47,7 +47,7 @@ extension SQLiteLedger: RegistrationLedger {
                     .decision
             }
             return LedgerClaim(
-                number: number, request: .sweep(id), decision: decision, isAhead: result == .heldByRevoked
+                number: number, request: .sweep(id), decision: decision, precedesCall: result == .heldByRevoked
             ) { [claims] number in
                 claims.releaseAll(number)
             }
@@ -111,7 +111,7 @@ extension SQLiteLedger: RegistrationLedger {
             let task = LedgerTask(
                 request: claim.request, decision: claim.decision,
                 handle: try key(of: claim.request.handle), changeHandle: try key(of: change.handle), now: now,
-                limits: limits, isRevoked: claim.isRevoked, isAhead: claim.isAhead)
+                limits: limits, isRevoked: claim.isRevoked, precedesCall: claim.precedesCall)
             outcome = await write { tables in try tables.apply(change, to: task) }
         } catch {
             outcome = .failure(error)

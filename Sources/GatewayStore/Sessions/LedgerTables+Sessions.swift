@@ -23,7 +23,7 @@ extension LedgerTables {
             if let cutoff = table.cutoff(of: session.user), session.began <= cutoff { continue }
             _ = table.add(session)
         }
-        table.forget(before: now)
+        table.removeExpired(at: now)
         return table
     }
 
@@ -98,7 +98,7 @@ extension LedgerTables {
         try execute(sql: "DELETE FROM revoked_token WHERE until BETWEEN 0 AND ?", arguments: [now.microseconds])
         try execute(
             sql: "DELETE FROM revoked_user WHERE at <= ?",
-            arguments: [now.adding(-SessionTable.memory * 1_000_000).microseconds])
+            arguments: [now.adding(-SessionTable.revocationLifetime * 1_000_000).microseconds])
     }
 
     /// Returns the confirmed time when it was last stored; nil if none is stored.

@@ -23,7 +23,7 @@ public final class SessionRegister: SessionStore {
     /// The longest revocation of a single token, in microseconds: the longest lifetime of a token, a minute by which it
     /// may be dated ahead, and a minute for which it is accepted after its expiry. The `exp` of a token that an
     /// operator revokes is not verified and may be any number.
-    private static let maximumRevocation = (SessionTable.memory + 60) * 1_000_000
+    private static let maximumRevocation = (SessionTable.revocationLifetime + 60) * 1_000_000
 
     /// Reads sessions and revocations from the ledger. Blocks; called at startup.
     public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
@@ -194,7 +194,7 @@ public final class SessionRegister: SessionStore {
     public func forgetEnded() async throws(LedgerUnavailable) {
         let now = confirmedTime
         let end = now.adding(-Self.margin)
-        table.withLock { $0.forget(before: end) }
+        table.withLock { $0.removeExpired(at: end) }
         try await ledger.write {
             try $0.storeConfirmedTime(now)
             try $0.forgetSessions(before: end)

@@ -51,3 +51,73 @@ public struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
     /// `file:line:column`, or only the file.
     public var description: String { line == 0 ? file : "\(file):\(line):\(column)" }
 }
+
+/// The error that a configuration, or a file that it names, cannot be used or changed. It lists every problem with its
+/// location, and contains no secret.
+public struct ConfigurationError: Error, Sendable, CustomStringConvertible {
+    /// The problems; at least one.
+    public let problems: [ConfigurationProblem]
+
+    /// Creates an error with several problems.
+    public init(_ problems: [ConfigurationProblem]) { self.problems = problems }
+
+    /// Creates an error that concerns a file as a whole.
+    public init(file: String, _ message: String) {
+        problems = [ConfigurationProblem(at: SourceLocation(file: file), path: "", message)]
+    }
+
+    /// The problems, one on each line.
+    public var description: String { problems.map(\.description).joined(separator: "\n") }
+}
+
+/// The collection of problems that readers report to.
+public final class ConfigurationProblems {
+    /// The problems so far, in the order of discovery.
+    public private(set) var all: [ConfigurationProblem] = []
+
+    /// Creates an empty collection.
+    public init() {}
+
+    /// Adds a problem. Its message does not contain expanded values.
+    public func add(_ problem: ConfigurationProblem) {
+        var problem = problem
+        problem.message = concealed(problem.message, at: problem.location)
+        all.append(problem)
+    }
+
+    /// The text of each scalar that contains an expansion, by location.
+    private var expandedTexts: [SourceLocation: String] = [:]
+    /// The values of expansions and the texts that contain them, which no problem contains.
+    private var expansions: Set<String> = []
+
+    /// Removes the value of an expansion, and the text that contains it, from the messages of later problems.
+    package func conceal(_ values: [String], in text: String, at location: SourceLocation) {
+        expandedTexts[location] = text
+        expansions.formUnion((values + [text]).filter { !$0.isEmpty })
+    }
+
+    private func concealed(_ message: String, at location: SourceLocation) -> String {
+        guard !expansions.isEmpty else { return message }
+        let replacement = "a value from an expansion"
+        var message = message
+        for text in expansions.sorted(by: { $0.utf8.count > $1.utf8.count }) {
+            message = message.replacing("\"\(text)\"", with: replacement)
+            // A short text, such as a port, may also be a part of the message itself.
+            if text.utf8.count >= 8 { message = message.replacing(text, with: replacement) }
+        }
+        guard let text = expandedTexts[location]?.lowercased() else { return message }
+        // A part of the value, such as the host of a URL.
+        let parts = message.split(separator: "\"", omittingEmptySubsequences: false)
+        for (index, part) in parts.enumerated() where index % 2 == 1 && !part.isEmpty {
+            if text.contains(part.lowercased()) { message = message.replacing("\"\(part)\"", with: replacement) }
+        }
+        return message
+    }
+
+    func add(
+        at location: SourceLocation, _ path: String, _ message: String,
+        severity: ConfigurationProblem.Severity = .error
+    ) {
+        add(ConfigurationProblem(at: location, path: path, message, severity: severity))
+    }
+}

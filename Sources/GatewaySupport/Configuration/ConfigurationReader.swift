@@ -77,7 +77,8 @@ public final class ConfigurationReader {
         }
     }
 
-    /// Returns whether a name of the file may be printed: 1 to 32 of `A–Z a–z 0–9 _ -`. Other text may contain a secret.
+    /// Returns whether a name of the file may be printed: 1 to 32 of `A–Z a–z 0–9 _ -`. Other text may contain a
+    /// secret.
     public static func isPrintable(_ name: String) -> Bool {
         (1...32).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
@@ -139,54 +140,34 @@ public final class ConfigurationReader {
     }
 }
 
-/// The collection of problems that readers report to.
-public final class ConfigurationProblems {
-    /// The problems so far, in the order of discovery.
-    public private(set) var all: [ConfigurationProblem] = []
-
-    /// Creates an empty collection.
-    public init() {}
-
-    /// Adds a problem. Its message does not contain expanded values.
-    public func add(_ problem: ConfigurationProblem) {
-        var problem = problem
-        problem.message = concealed(problem.message, at: problem.location)
-        all.append(problem)
+/// A search for the known word that a misspelled word most resembles.
+enum SpellingSuggestion {
+    /// Returns the nearest word, if its edit distance is at most two and at most a third of the word's length.
+    static func nearest(to word: String, among words: some Sequence<String>) -> String? {
+        words.map { (word: $0, distance: distance(word, $0)) }
+            .filter { $0.distance <= min(2, max(1, word.count / 3)) }
+            .min { ($0.distance, $0.word) < ($1.distance, $1.word) }?.word
     }
 
-    /// The text of each scalar that contains an expansion, by location.
-    private var expandedTexts: [SourceLocation: String] = [:]
-    /// The values of expansions and the texts that contain them, which no problem contains.
-    private var expansions: Set<String> = []
-
-    /// Removes the value of an expansion, and the text that contains it, from the messages of later problems.
-    package func conceal(_ values: [String], in text: String, at location: SourceLocation) {
-        expandedTexts[location] = text
-        expansions.formUnion((values + [text]).filter { !$0.isEmpty })
-    }
-
-    private func concealed(_ message: String, at location: SourceLocation) -> String {
-        guard !expansions.isEmpty else { return message }
-        let replacement = "a value from an expansion"
-        var message = message
-        for text in expansions.sorted(by: { $0.utf8.count > $1.utf8.count }) {
-            message = message.replacing("\"\(text)\"", with: replacement)
-            // A short text, such as a port, may also be a part of the message itself.
-            if text.utf8.count >= 8 { message = message.replacing(text, with: replacement) }
+    /// Returns the number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment
+    /// distance).
+    static func distance(_ left: String, _ right: String) -> Int {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        // Names in a configuration are short; a longer text is not a misspelling of one.
+        guard left.count <= 64, right.count <= 64 else { return .max }
+        var before: [Int] = []
+        var last = Array(0...right.count)
+        for (row, letter) in left.enumerated() {
+            var current = [row + 1]
+            for (column, other) in right.enumerated() {
+                var best = min(last[column + 1] + 1, current[column] + 1, last[column] + (letter == other ? 0 : 1))
+                if row > 0, column > 0, letter == right[column - 1], left[row - 1] == other {
+                    best = min(best, before[column - 1] + 1)
+                }
+                current.append(best)
+            }
+            (before, last) = (last, current)
         }
-        guard let text = expandedTexts[location]?.lowercased() else { return message }
-        // A part of the value, such as the host of a URL.
-        let parts = message.split(separator: "\"", omittingEmptySubsequences: false)
-        for (index, part) in parts.enumerated() where index % 2 == 1 && !part.isEmpty {
-            if text.contains(part.lowercased()) { message = message.replacing("\"\(part)\"", with: replacement) }
-        }
-        return message
-    }
-
-    func add(
-        at location: SourceLocation, _ path: String, _ message: String,
-        severity: ConfigurationProblem.Severity = .error
-    ) {
-        add(ConfigurationProblem(at: location, path: path, message, severity: severity))
+        return last[right.count]
     }
 }

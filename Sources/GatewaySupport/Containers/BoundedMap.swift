@@ -1,8 +1,8 @@
 /// A dictionary of bounded size with its entries in order of age. A full map evicts its oldest entry.
 ///
 /// Linked lists order the entries: one list of all entries, and one for each owner. A look-up, an insertion and a
-/// removal take constant time; a look-up allocates nothing. A value type without a clock or a lock: users that expire
-/// entries or share the map do so themselves.
+/// removal take constant time; a look-up allocates nothing. A value type without a clock or a lock: the code that uses
+/// the map expires entries and synchronizes access itself.
 ///
 /// Inlinable, so that the compiler specializes it for the keys and values of other modules.
 public struct BoundedMap<Key: OwnedKey, Value> {
@@ -81,7 +81,8 @@ public struct BoundedMap<Key: OwnedKey, Value> {
         return nil
     }
 
-    /// All entries, in no particular order. The array is a copy, for operators and not for calls.
+    /// All entries, in no particular order. The array is a copy; intended for operator commands, not for the request
+    /// pipeline.
     @inlinable public var entries: [Entry] { slots.compactMap { $0 } }
 
     /// Writes the value of a key, whose entry becomes the newest. A new key in a full map evicts the oldest entry.
@@ -188,3 +189,22 @@ extension BoundedMap: Sendable where Key: Sendable, Key.Owner: Sendable, Value: 
 extension BoundedMap.Entry: Sendable where Key: Sendable, Value: Sendable {}
 
 extension BoundedMap.OwnedEntries: Sendable {}
+
+/// A key of a ``BoundedMap``. The map can find and remove all entries of one owner.
+public protocol OwnedKey: Hashable {
+    /// The type of the owners.
+    associatedtype Owner: Hashable
+    /// The owner of the entry, such as the user whom it concerns.
+    var owner: Owner { get }
+}
+
+/// The owner of all keys of a map that does not distinguish owners.
+public enum SoleOwner: Hashable, Sendable {
+    /// The only value.
+    case everybody
+}
+
+extension OwnedKey where Owner == SoleOwner {
+    /// The only owner.
+    @inlinable public var owner: SoleOwner { .everybody }
+}

@@ -1,4 +1,11 @@
 internal import CLibcrypto
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
 
 /// HMAC (RFC 2104) with SHA-2 by the system's libcrypto. The key is set once and used for many tags.
 ///
@@ -49,20 +56,21 @@ public final class HMAC {
     /// The length of the longest tag of all algorithms, in bytes.
     static let longestTag = 64
 
-    /// Returns the tag over the concatenated parts, or nil if libcrypto fails. Tests and fuzzers compute with it the tags
-    /// that `SharedHMAC`, which the gateway uses, has to accept and produce.
+    /// Returns the tag over the concatenated parts, or nil if libcrypto fails. Tests and fuzzers compute with it the
+    /// tags that `SharedHMAC`, which the gateway uses, has to accept and produce.
     public func tag(over parts: [UInt8]...) -> [UInt8]? {
         var tag = [UInt8](repeating: 0, count: algorithm.byteCount)
-        let written = tag.withUnsafeMutableBytes { room in restart() && parts.allSatisfy(update) ? finalize(room) : nil
+        let written = tag.withUnsafeMutableBytes { buffer in
+            restart() && parts.allSatisfy(update) ? finalize(buffer) : nil
         }
         return written == tag.count ? tag : nil
     }
 
     /// Writes the tag over the bytes and returns its length, or nil if libcrypto fails.
     ///
-    /// - Parameter room: A buffer of at least `longestTag` bytes.
-    func write(tagOver bytes: UnsafeRawBufferPointer, to room: UnsafeMutableRawBufferPointer) -> Int? {
-        restart() && update(bytes) ? finalize(room) : nil
+    /// - Parameter buffer: A buffer of at least `longestTag` bytes.
+    func write(tagOver bytes: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        restart() && update(bytes) ? finalize(buffer) : nil
     }
 
     // Without a key and parameters, `EVP_MAC_init` restarts under the key that is set.
@@ -74,9 +82,68 @@ public final class HMAC {
         EVP_MAC_update(context, part.baseAddress?.assumingMemoryBound(to: UInt8.self), part.count) == 1
     }
 
-    private func finalize(_ room: UnsafeMutableRawBufferPointer) -> Int? {
+    private func finalize(_ buffer: UnsafeMutableRawBufferPointer) -> Int? {
         var written = 0
-        let done = EVP_MAC_final(context, room.baseAddress?.assumingMemoryBound(to: UInt8.self), &written, room.count)
+        let done = EVP_MAC_final(
+            context, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), &written, buffer.count)
         return done == 1 && written == algorithm.byteCount ? written : nil
+    }
+}
+
+/// HMAC under one key, for use by all threads concurrently.
+///
+/// A libcrypto context serves one thread at a time, so there are several. Each thread starts its search at a different
+/// context, so that event loops neither wait for each other nor share a cache line.
+public final class SharedHMAC: Sendable {
+    private final class Slot: Sendable {
+        let hmac: Mutex<HMAC>
+
+        init(_ hmac: sending HMAC) { self.hmac = Mutex(hmac) }
+    }
+
+    // @unchecked: libcrypto accesses the buffers only while the context is locked, on the calling thread, and keeps
+    // neither.
+    private struct UncheckedBuffers: @unchecked Sendable {
+        let bytes: UnsafeRawBufferPointer
+        let buffer: UnsafeMutableRawBufferPointer
+    }
+
+    private static let slotCount = 8
+    private let slots: [Slot]
+
+    /// Creates the contexts for the key; returns nil if libcrypto fails.
+    public init?(_ algorithm: HMAC.Algorithm, key: Secret) {
+        var slots: [Slot] = []
+        for _ in 0..<Self.slotCount {
+            guard let hmac = HMAC(algorithm, key: key) else { return nil }
+            slots.append(Slot(hmac))
+        }
+        self.slots = slots
+    }
+
+    /// Returns the tag over the bytes, or nil if libcrypto fails.
+    public func tag(over bytes: [UInt8]) -> [UInt8]? {
+        var tag = [UInt8](repeating: 0, count: HMAC.longestTag)
+        let written = tag.withUnsafeMutableBytes { buffer in bytes.withUnsafeBytes { write(tagOver: $0, to: buffer) } }
+        guard let written else { return nil }
+        tag.removeLast(tag.count - written)
+        return tag
+    }
+
+    /// Writes the tag over the bytes and returns its length, or nil if libcrypto fails.
+    ///
+    /// - Parameter buffer: A buffer of at least `HMAC.longestTag` bytes.
+    func write(tagOver bytes: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        let buffers = UncheckedBuffers(bytes: bytes, buffer: buffer)
+        // A thread's handle is an address in its stack, and stacks are at least one page apart.
+        let first = Int(bitPattern: UInt(pthread_self() >> 12)) & (Self.slotCount - 1)
+        for step in 0..<Self.slotCount {
+            let slot = slots[(first + step) & (Self.slotCount - 1)]
+            if let tag = slot.hmac.withLockIfAvailable({ $0.write(tagOver: buffers.bytes, to: buffers.buffer) }) {
+                return tag
+            }
+        }
+        // All contexts are in use. Wait for the thread's own, which is held for less than a microsecond.
+        return slots[first].hmac.withLock { $0.write(tagOver: buffers.bytes, to: buffers.buffer) }
     }
 }

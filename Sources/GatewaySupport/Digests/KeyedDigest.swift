@@ -51,11 +51,11 @@ public final class KeyedDigester: Sendable {
     ///
     /// Returns nil if libcrypto fails.
     public func digest(ofText text: String) -> KeyedDigest? {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.utf8.count + 4) { room in
-            var message = ByteWriter(room)
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.utf8.count + 4) { buffer in
+            var message = ByteWriter(buffer)
             withUnsafeBytes(of: UInt32(text.utf8.count).bigEndian) { message.append($0.bindMemory(to: UInt8.self)) }
             message.append(text: text)
-            return digest(of: UnsafeRawBufferPointer(room))
+            return digest(of: UnsafeRawBufferPointer(buffer))
         }
     }
 
@@ -76,9 +76,9 @@ public final class KeyedDigester: Sendable {
     private func digest(of message: [UInt8]) -> KeyedDigest? { message.withUnsafeBytes { digest(of: $0) } }
 
     private func digest(of message: UnsafeRawBufferPointer) -> KeyedDigest? {
-        withUnsafeTemporaryAllocation(byteCount: HMAC.longestTag, alignment: 8) { room in
-            guard hmac?.write(tagOver: message, to: room) != nil else { return nil }
-            return KeyedDigest(first16Of: UnsafeRawBufferPointer(room))
+        withUnsafeTemporaryAllocation(byteCount: HMAC.longestTag, alignment: 8) { buffer in
+            guard hmac?.write(tagOver: message, to: buffer) != nil else { return nil }
+            return KeyedDigest(first16Of: UnsafeRawBufferPointer(buffer))
         }
     }
 }

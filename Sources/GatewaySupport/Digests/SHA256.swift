@@ -27,9 +27,9 @@ public enum SHA256 {
         public init?(of bytes: UnsafeRawBufferPointer) {
             var words: Words = (0, 0, 0, 0)
             var written: UInt32 = 0
-            let done = withUnsafeMutableBytes(of: &words) { room in
+            let done = withUnsafeMutableBytes(of: &words) { buffer in
                 EVP_Digest(
-                    bytes.baseAddress, bytes.count, room.baseAddress?.assumingMemoryBound(to: UInt8.self), &written,
+                    bytes.baseAddress, bytes.count, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), &written,
                     algorithm, nil)
             }
             guard done == 1, written == UInt32(byteCount) else { return nil }

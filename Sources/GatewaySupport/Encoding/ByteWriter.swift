@@ -20,7 +20,7 @@ extension [UInt8]: ByteSink {
 /// of bounds.
 @frozen
 public struct ByteWriter: ByteSink {
-    @usableFromInline let room: UnsafeMutableBufferPointer<UInt8>
+    @usableFromInline let buffer: UnsafeMutableBufferPointer<UInt8>
 
     @usableFromInline var written = 0
 
@@ -29,11 +29,11 @@ public struct ByteWriter: ByteSink {
 
     /// Creates a writer at the start of the buffer.
     @inlinable
-    public init(_ room: UnsafeMutableBufferPointer<UInt8>) { self.room = room }
+    public init(_ buffer: UnsafeMutableBufferPointer<UInt8>) { self.buffer = buffer }
 
     /// Whether everything that was appended fitted into the buffer.
     @inlinable
-    public var isComplete: Bool { written <= room.count }
+    public var isComplete: Bool { written <= buffer.count }
 
     /// Advances by the length. Returns where the bytes belong, or nil if they do not fit.
     @inlinable
@@ -41,7 +41,7 @@ public struct ByteWriter: ByteSink {
     mutating func advance(by length: Int) -> UnsafeMutablePointer<UInt8>? {
         let start = written
         written = start &+ length
-        guard written <= room.count, let base = room.baseAddress else { return nil }
+        guard written <= buffer.count, let base = buffer.baseAddress else { return nil }
         return base + start
     }
 
@@ -119,8 +119,8 @@ extension String {
     /// - Parameter length: The expected maximum length in bytes.
     package init(expecting length: Int, _ write: (inout ByteWriter) -> Void) {
         var needed = 0
-        self.init(unsafeUninitializedCapacity: length) { room in
-            var writer = ByteWriter(room)
+        self.init(unsafeUninitializedCapacity: length) { buffer in
+            var writer = ByteWriter(buffer)
             write(&writer)
             needed = writer.count
             return writer.isComplete ? needed : 0
@@ -138,10 +138,10 @@ extension [UInt8] {
     public init(expecting length: Int, _ write: (inout ByteWriter) -> Void) {
         self.init()
         // The temporary buffer is on the stack unless it is large; the array is then allocated with the exact length.
-        let needed = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { room in
-            var writer = ByteWriter(room)
+        let needed = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: length) { buffer in
+            var writer = ByteWriter(buffer)
             write(&writer)
-            if writer.isComplete { append(contentsOf: UnsafeBufferPointer(rebasing: room[..<writer.count])) }
+            if writer.isComplete { append(contentsOf: UnsafeBufferPointer(rebasing: buffer[..<writer.count])) }
             return writer.count
         }
         if needed > length { self.init(expecting: needed, write) }

@@ -70,8 +70,8 @@ package enum PrivateFiles {
         return Array(bytes.prefix(filled))
     }
 
-    /// Writes a new file of mode 0600 atomically. Once this returns, the file survives a power failure. If it throws, no
-    /// draft with the bytes stays behind.
+    /// Writes a new file of mode 0600 atomically. Once this returns, the file survives a power failure. If it throws,
+    /// no draft with the bytes stays behind.
     package static func write(_ bytes: [UInt8], toNew path: String) throws(FileFailure) {
         try AtomicFile.write(bytes, to: path, draft: path + ".new", .new)
         try synchronizeDirectory(parent(of: path))
@@ -121,4 +121,30 @@ package enum PrivateFiles {
     }
 
     private static func close(_ descriptor: CInt) { _ = Glibc.close(descriptor) }
+}
+
+/// A failed system call on a file, or a file that does not meet the requirements.
+package struct FileFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The operation, the path and the system's message.
+    package let description: String
+    /// The system's error number; 0 if no system call failed.
+    package let code: CInt
+
+    /// Whether the file does not exist.
+    package var isMissing: Bool { code == ENOENT }
+
+    /// The system's message without the operation and the path.
+    var systemMessage: String { String(cString: strerror(code)) }
+
+    /// Creates a failure from the system call that set `errno` last.
+    package init(_ operation: String, _ path: String, code: CInt = errno) {
+        description = "\(operation) \(path): \(String(cString: strerror(code)))"
+        self.code = code
+    }
+
+    /// Creates a failure for an existing file that cannot be used.
+    package init(unfit path: String, _ reason: String) {
+        description = "\(path) \(reason)"
+        code = 0
+    }
 }

@@ -31,8 +31,8 @@ public enum SecretFile {
             throw problem(
                 path, "has the mode \(octal(status.st_mode)), which lets other users access it; run: chmod 640 \(path)")
         }
-        guard status.st_size <= YAMLDocument.longest else {
-            throw problem(path, "is longer than \(YAMLDocument.longest) bytes")
+        guard status.st_size <= YAMLDocument.maximumLength else {
+            throw problem(path, "is longer than \(YAMLDocument.maximumLength) bytes")
         }
         return try contents(of: descriptor, path: path)
     }
@@ -59,8 +59,8 @@ public enum SecretFile {
             if count == 0 { break }
             bytes += chunk.prefix(count)
             // The file may grow while it is read.
-            guard bytes.count <= YAMLDocument.longest else {
-                throw problem(path, "is longer than \(YAMLDocument.longest) bytes")
+            guard bytes.count <= YAMLDocument.maximumLength else {
+                throw problem(path, "is longer than \(YAMLDocument.maximumLength) bytes")
             }
         }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw problem(path, "is not UTF-8") }

@@ -31,9 +31,9 @@ public struct MetricFamily: Sendable {
         /// A number.
         case number(Double)
         /// The contents of a histogram.
-        case spread(Histogram.Reading)
+        case histogram(Histogram.Reading)
         /// The sum and the count of the values of a summary, which has no quantiles.
-        case total(sum: Double, count: UInt64)
+        case summary(sum: Double, count: UInt64)
     }
 
     /// The name. It starts with `notify_gateway_`, except for metrics of the process and of libraries.

@@ -7,7 +7,7 @@ public enum FailingPlugin: AuthenticatorPlugin {
     /// `failing`
     public static let name: PluginName = "failing"
     /// Both kinds.
-    public static let takes: Set<CredentialKind> = [.password, .bearer]
+    public static let credentialKinds: Set<CredentialKind> = [.password, .bearer]
 
     /// The ways to fail.
     public enum Failure: String, Sendable, CaseIterable {

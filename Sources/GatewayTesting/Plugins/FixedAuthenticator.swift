@@ -111,5 +111,5 @@ public final class LateAuthenticator: Authenticator {
 
 extension AccountStatus {
     /// Whether the account is valid.
-    public var isGood: Bool { if case .good = self { true } else { false } }
+    public var isGood: Bool { if case .valid = self { true } else { false } }
 }

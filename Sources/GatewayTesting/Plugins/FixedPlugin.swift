@@ -6,9 +6,9 @@ public enum FixedPlugin: AuthenticatorPlugin {
     /// `fixed`
     public static let name: PluginName = "fixed"
     /// Passwords.
-    public static let takes: Set<CredentialKind> = [.password]
+    public static let credentialKinds: Set<CredentialKind> = [.password]
     /// The status of an account is known.
-    public static let accountKnowledge = AccountStatusSupport.status
+    public static let accountStatusSupport = AccountStatusSupport.status
 
     /// Reads nothing.
     public static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }

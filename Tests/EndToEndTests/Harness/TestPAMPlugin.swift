@@ -8,8 +8,8 @@ import GatewayTesting
 /// be a worker.
 enum TestPAMPlugin: AuthenticatorPlugin {
     static let name = PAMPlugin.name
-    static let takes = PAMPlugin.takes
-    static let accountKnowledge = PAMPlugin.accountKnowledge
+    static let credentialKinds = PAMPlugin.credentialKinds
+    static let accountStatusSupport = PAMPlugin.accountStatusSupport
     static let outcomeDependsOnPeer = PAMPlugin.outcomeDependsOnPeer
 
     static func readSettings(_ reader: ConfigurationReader) -> PAMPlugin.Settings? {

@@ -79,12 +79,12 @@ struct EventLoopSchedulerTests {
             rules.authentication = AuthenticationRules(
                 deadline: .seconds(60), failedLoginDelay: .milliseconds(2), failedLoginJitter: .zero)
             rules.authenticators = AuthenticatorChain([
-                .init(name: "late", takes: [.password], authenticator: late)
+                .init(name: "late", credentialKinds: [.password], authenticator: late)
             ])
             let timeline = Timeline()
             let gateway = Gateway(
                 rules: rules,
-                ports: TestGateway.ports(
+                dependencies: TestGateway.dependencies(
                     clock: clock, scheduler: scheduler, ledger: ScriptedLedger(timeline: timeline),
                     journal: MemoryJournal(timeline: timeline), backend: ScriptedBackend(timeline: timeline)))
             let call = Task(executorPreference: executor) {
@@ -121,7 +121,7 @@ struct EventLoopSchedulerTests {
             }
             let gateway = Gateway(
                 rules: rules,
-                ports: TestGateway.ports(
+                dependencies: TestGateway.dependencies(
                     clock: clock, scheduler: scheduler, ledger: ScriptedLedger(timeline: timeline),
                     journal: MemoryJournal(timeline: timeline), backend: backend))
             let (status, isThere) = await Task(executorPreference: executor) {
@@ -142,12 +142,12 @@ struct EventLoopSchedulerTests {
             var rules = TestGateway.rules(clock: clock)
             rules.authentication.deadline = .milliseconds(5)
             rules.authenticators = AuthenticatorChain([
-                .init(name: "late", takes: [.password, .bearer], authenticator: late)
+                .init(name: "late", credentialKinds: [.password, .bearer], authenticator: late)
             ])
             let timeline = Timeline()
             let gateway = Gateway(
                 rules: rules,
-                ports: TestGateway.ports(
+                dependencies: TestGateway.dependencies(
                     clock: clock, scheduler: scheduler, ledger: ScriptedLedger(timeline: timeline),
                     journal: MemoryJournal(timeline: timeline), backend: ScriptedBackend(timeline: timeline)))
             for authorization in [ReceivedRequest.FieldValue.basic("alice", "x"), .text("Bearer x")] {
@@ -168,7 +168,7 @@ struct EventLoopSchedulerTests {
         let late = LateAuthenticator()
         let gateway = TestGateway(adjust: { rules in
             rules.authenticators = AuthenticatorChain([
-                .init(name: "late", takes: [.password], authenticator: late)
+                .init(name: "late", credentialKinds: [.password], authenticator: late)
             ])
         })
         let began = Places()

@@ -53,7 +53,7 @@ struct UpstreamTLSTests {
     }
 
     private func isAnswered(_ result: (answer: BackendResult, requests: Int)) -> Bool {
-        if case .answered(let response) = result.answer { response.status == 200 } else { false }
+        if case .responded(let response) = result.answer { response.status == 200 } else { false }
     }
 
     @Test("A backend with the expected name is used") func aBackendWithTheExpectedNameIsUsed() async throws {

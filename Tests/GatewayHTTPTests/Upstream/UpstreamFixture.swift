@@ -49,14 +49,14 @@ extension BackendResult {
     /// Returns the result as text.
     var word: String {
         switch self {
-        case .answered(let response):
+        case .responded(let response):
             "\(response.status) \(String(buffer: response.body))"
         case .unreachable(let reason): "unreachable: \(reason)"
         case .broken(let reason): "broken: \(reason)"
         case .timedOut: "timed out"
-        case .cutOff: "cut off"
+        case .gatewayStopped: "cut off"
         case .overloaded: "overloaded"
-        case .suspended: "suspended"
+        case .circuitOpen: "suspended"
         }
     }
 }

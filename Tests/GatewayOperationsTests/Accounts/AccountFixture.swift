@@ -72,7 +72,7 @@ final class ScriptedAccountList: AccountList {
     func reload() async -> [ConfigurationProblem] { [] }
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
     func status(of login: LoginName) async -> AccountStatus {
-        state.withLock { $0.hashes.keys.contains { $0.text == login.text } } ? .good(groups: []) : .ended(.wrong)
+        state.withLock { $0.hashes.keys.contains { $0.text == login.text } } ? .valid(groups: []) : .ended(.wrong)
     }
 
     func accounts(at now: WallTime) -> AccountSnapshot {
@@ -80,9 +80,9 @@ final class ScriptedAccountList: AccountList {
         return state.withLock { state in
             let open = state.hashes.filter { state.expiries[$0.key].map { $0 > now } ?? true }
             return AccountSnapshot(
-                marks: open.compactMapValues { AccountFingerprint(ofHash: $0) }, groups: groups.withLock(\.self),
+                fingerprints: open.compactMapValues { AccountFingerprint(ofHash: $0) }, groups: groups.withLock(\.self),
                 closed: closed.withLock(\.self),
-                holdsUntil: open.keys.compactMap { state.expiries[$0] }.min())
+                validUntil: open.keys.compactMap { state.expiries[$0] }.min())
         }
     }
 }

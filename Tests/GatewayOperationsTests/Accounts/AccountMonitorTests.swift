@@ -91,7 +91,7 @@ struct AccountMonitorTests {
         #expect(bench.journal.records.map(\.result) == ["groups-lost"])
         #expect(bench.journal.records.map(\.facts?.user) == [AccountFixture.alice])
         // A concurrent login used the previous list. The groups of the current list apply.
-        bench.sessions.note(
+        bench.sessions.storeGroups(
             [dispatch, sales], of: Account(user: AccountFixture.alice, login: LoginName("alice"), authenticator: "list")
         )
         #expect(groups(session) == [sales])

@@ -27,7 +27,7 @@ struct AccountRecheckTests {
         func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome { .notMine }
         func status(of login: LoginName) async -> AccountStatus {
             answers.withLock { answers in
-                guard let list = answers[login.text], let next = list.first else { return .good(groups: []) }
+                guard let list = answers[login.text], let next = list.first else { return .valid(groups: []) }
                 if list.count > 1 { answers[login.text]?.removeFirst() }
                 return next
             }
@@ -43,7 +43,8 @@ struct AccountRecheckTests {
     init() throws {
         files = try TestFiles()
         bench = try Bench(files)
-        chain = HotSwappable(AuthenticatorChain([.init(name: "list", takes: [.password], authenticator: keeper)]))
+        chain = HotSwappable(
+            AuthenticatorChain([.init(name: "list", credentialKinds: [.password], authenticator: keeper)]))
         review = AccountRecheck(
             sessions: bench.sessions, chain: chain, revocation: bench.revocation,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -76,8 +77,8 @@ struct AccountRecheckTests {
         var suspects: Set<Account> = []
         #expect(bench.sessions.groups(behind: token, of: Bench.alice) == nil)
         for (status, groups) in [
-            (AccountStatus.good(groups: [dispatch, sales]), Set([dispatch, sales])),
-            (.good(groups: [sales]), [sales]), (.unknown(.busy), [sales]), (.good(groups: [dispatch]), [dispatch]),
+            (AccountStatus.valid(groups: [dispatch, sales]), Set([dispatch, sales])),
+            (.valid(groups: [sales]), [sales]), (.unknown(.busy), [sales]), (.valid(groups: [dispatch]), [dispatch]),
         ] {
             keeper.answer(status, for: "alice")
             await review.recheckAccounts(&suspects)
@@ -96,7 +97,7 @@ struct AccountRecheckTests {
     @Test("Grants of accounts without a status expire by both clocks, and other grants do not")
     func oldGrants() async throws {
         chain.value = AuthenticatorChain([
-            .init(name: "list", takes: [.password], authenticator: ScriptedAuthenticator(always: .notMine))
+            .init(name: "list", credentialKinds: [.password], authenticator: ScriptedAuthenticator(always: .notMine))
         ])
         let old = try await bench.login(Bench.bob)
         let device = try await register(1, Bench.bob)
@@ -128,7 +129,7 @@ struct AccountRecheckTests {
         #expect(try await bench.ledger.registrations(of: Bench.bob).map(\.id).contains(withoutAccount))
         // The authenticator of that name now reports the status of accounts.
         let kept = try await register(3, Bench.alice)
-        chain.value = AuthenticatorChain([.init(name: "list", takes: [.password], authenticator: keeper)])
+        chain.value = AuthenticatorChain([.init(name: "list", credentialKinds: [.password], authenticator: keeper)])
         bench.clock.advance(by: .seconds(40 * 86_400))
         await review.expireOldGrants()
         #expect(try await pendingDeletion() == [device])
@@ -147,7 +148,7 @@ struct AccountRecheckTests {
         keeper.answer(.unknown(.busy), for: "alice", "bob")
         await review.recheckAccounts(&suspects)
         #expect(bench.sessions.allSessions.count == 2)
-        keeper.answer(.good(groups: []), for: "alice")
+        keeper.answer(.valid(groups: []), for: "alice")
         keeper.answer(.ended(.disabled), for: "bob")
         await review.recheckAccounts(&suspects)
         #expect(bench.sessions.session(status) != nil)
@@ -208,7 +209,7 @@ struct AccountRecheckTests {
     @Test("The recheck queries the account once more before it deletes registrations")
     func askedOnceMore() async throws {
         _ = try await register(1, Bench.bob)
-        for last in [AccountStatus.ended(.disabled), .unknown(.busy), .good(groups: [])] {
+        for last in [AccountStatus.ended(.disabled), .unknown(.busy), .valid(groups: [])] {
             keeper.answer([.ended(.expired), .ended(.expired), last], for: "bob")
             var suspects: Set<Account> = []
             for _ in 0..<2 { await review.recheckAccounts(&suspects) }
@@ -255,7 +256,7 @@ struct AccountRecheckTests {
         #expect(revoked.isEmpty)
         #expect(bench.sessions.allSessions.count == 6)
         // The directory has recovered, and two accounts have ended.
-        for user in users { keeper.answer(.good(groups: []), for: user.text) }
+        for user in users { keeper.answer(.valid(groups: []), for: user.text) }
         keeper.answer(.ended(.wrong), for: "user-0", "user-1")
         for _ in 0..<2 { await review.recheckAccounts(&suspects) }
         #expect(Set(revoked) == [users[0], users[1]])

@@ -51,16 +51,17 @@ struct EndedTokenRaceTests {
             passwords: Dictionary(uniqueKeysWithValues: users.map { ($0, TestGateway.password(of: $0)) }))
         // The authenticator reports accounts only at logins, so each registration must name its account.
         rules.authenticators = AuthenticatorChain([
-            .init(name: FixedAuthenticator.name, takes: [.password], authenticator: passwords),
+            .init(name: FixedAuthenticator.name, credentialKinds: [.password], authenticator: passwords),
             .init(
-                name: TestIssuer.name, takes: [.bearer], authenticator: TestIssuer(revocations: bench.sessions)),
+                name: TestIssuer.name, credentialKinds: [.bearer],
+                authenticator: TestIssuer(revocations: bench.sessions)),
         ])
         rules.limiter = Limiter([], clocks: bench.clock.clocks)
-        var ports = TestGateway.ports(
+        var dependencies = TestGateway.dependencies(
             clock: bench.clock, ledger: bench.ledger, sessions: bench.sessions, journal: bench.journal,
             backend: ScriptedBackend(answering: backend.answer))
-        ports.randomness = { .random(in: 0 ... .max) }
-        return Gateway(rules: rules, ports: ports)
+        dependencies.randomness = { .random(in: 0 ... .max) }
+        return Gateway(rules: rules, dependencies: dependencies)
     }
 
     @Test("A registration during the revocation of its token fails or belongs to a known account")

@@ -31,7 +31,7 @@ struct AuditFixture {
         }
         var refused = JournalFixture.facts(sends, to: "bob")
         refused.limit = "sends"
-        file.note(JournalRecord(.rejection, facts: refused, result: RejectionCode.rateLimited.rawValue, count: 7))
+        file.append(JournalRecord(.rejection, facts: refused, result: RejectionCode.rateLimited.rawValue, count: 7))
         await file.close()
     }
 

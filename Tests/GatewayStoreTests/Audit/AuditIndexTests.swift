@@ -54,8 +54,8 @@ struct AuditIndexTests {
         }
         try await journal.record(send(30, "alice", "carol"))
         try await journal.record(send(31, "carol", "bob", result: .backendUnreachable))
-        journal.note(record(.rejection, 32, "eve", "bob", result: "rate-limited", count: 7))
-        journal.note(record(.rejection, 33, "carol", "bob", result: "send-not-allowed"))
+        journal.append(record(.rejection, 32, "eve", "bob", result: "rate-limited", count: 7))
+        journal.append(record(.rejection, 33, "carol", "bob", result: "send-not-allowed"))
         await journal.close()
     }
 

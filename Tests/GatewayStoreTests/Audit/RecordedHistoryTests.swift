@@ -34,7 +34,7 @@ struct RecordedHistoryTests {
         try await journal.record(Self.send(10, to: "bob", result: .backendUnreachable))
         try await journal.record(Self.send(11, to: "bob", result: .overloaded))
         try await journal.record(Self.send(12, to: "carol"))
-        journal.note(Fixture.rejection(13))
+        journal.append(Fixture.rejection(13))
         try await journal.record([Fixture.intent(14)])
 
         let history = RecordedHistory(

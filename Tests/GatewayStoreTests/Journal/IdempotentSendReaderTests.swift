@@ -27,15 +27,15 @@ struct IdempotentSendReaderTests {
         let fixture = JournalFixture()
         var journal = try fixture.open()
         try await journal.record([JournalRecord(.intent, facts: facts(1, key: 0xAB))])
-        journal.note(JournalRecord(.outcome, facts: facts(1, key: 0xAB), result: "accepted"))
+        journal.append(JournalRecord(.outcome, facts: facts(1, key: 0xAB), result: "accepted"))
         try await journal.record([JournalRecord(.intent, facts: facts(2, key: nil))])
-        journal.note(JournalRecord(.outcome, facts: facts(2, key: nil), result: "accepted"))
-        journal.note(JournalRecord(.replay, facts: facts(3, key: 0xAB), result: "accepted"))
+        journal.append(JournalRecord(.outcome, facts: facts(2, key: nil), result: "accepted"))
+        journal.append(JournalRecord(.replay, facts: facts(3, key: 0xAB), result: "accepted"))
         let team = ["bob", "carol"].map { facts(4, key: 0xCD, to: $0, audience: "team") }
         try await journal.record(team.map { JournalRecord(.intent, facts: $0) })
-        journal.note(
+        journal.append(
             JournalRecord(.rejection, facts: facts(4, key: 0xCD, to: "eve", audience: "team"), result: "rate-limited"))
-        journal.note(JournalRecord(.outcome, facts: team[0], result: "backend-failed"))
+        journal.append(JournalRecord(.outcome, facts: team[0], result: "backend-failed"))
         await journal.close()
         // The next start writes the missing outcome.
         journal = try fixture.open()

@@ -38,14 +38,14 @@ struct JournalBatchingTests {
     func gathering() async throws {
         let queue = JournalQueue(limit: 100)
         let clock = ContinuousClock()
-        queue.note(Fixture.rejection(1))
+        queue.append(Fixture.rejection(1))
         let alone = clock.measure { queue.waitForWork(atMost: nil) }
         #expect(alone >= JournalQueue.maximumBatchDelay)
         #expect(queue.dequeueAll().items.count == 1)
 
         var shortest = Duration.seconds(60)
         for number in 0..<20 {
-            queue.note(Fixture.rejection(number))
+            queue.append(Fixture.rejection(number))
             // The immediate task returns here once its record is queued.
             let answer = Task.immediate { await Self.record(number, in: queue) }
             #expect(queue.load.queued == 2)
@@ -69,7 +69,7 @@ struct JournalBatchingTests {
                 returned.raise()
             }
             writer.start()
-            queue.note(Fixture.rejection(1))
+            queue.append(Fixture.rejection(1))
             async let answer: Void = isClosing ? queue.requestClose() : Self.record(2, in: queue)
             await returned.wait()
             JournalWaiter.resume(.success(()), for: queue.dequeueAll().items)

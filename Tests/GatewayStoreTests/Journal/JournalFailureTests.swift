@@ -20,7 +20,7 @@ struct JournalFailureTests {
             do throws(JournalUnavailable) {
                 try await journal.record([Fixture.intent(number)])
                 done.insert(number)
-                journal.note(Fixture.outcome(number))
+                journal.append(Fixture.outcome(number))
             } catch {
                 refused += 1
                 await fixture.untilWell(journal)
@@ -80,7 +80,7 @@ struct JournalFailureTests {
         fixture.files.state.withLock { $0.failsAlways = true }
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(50)]) }
         #expect(journal.outage?.detail.contains("injected") == true)
-        for number in 0..<10 { journal.note(Fixture.outcome(number)) }
+        for number in 0..<10 { journal.append(Fixture.outcome(number)) }
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(51)]) }
         #expect(journal.queue.load == (10, 0))
         fixture.files.state.withLock { $0.failsAlways = false }
@@ -99,7 +99,7 @@ struct JournalFailureTests {
         let journal = try fixture.open()
         try await journal.record([Fixture.intent(1)])
         fixture.files.fail([1], leaving: .all)
-        journal.note(Fixture.outcome(1))
+        journal.append(Fixture.outcome(1))
         try await Self.eventually(journal, of: fixture)
         await journal.close()
         #expect(try fixture.lines().map(\.kind) == ["start", "intent", "recovered", "outcome", "stop"])
@@ -119,7 +119,7 @@ struct JournalFailureTests {
         let journal = try fixture.open()
         try await journal.record([Fixture.intent(1)])
         fixture.files.state.withLock { $0.failsAlways = true }
-        journal.note(Fixture.outcome(1))
+        journal.append(Fixture.outcome(1))
         await fixture.untilIll(journal)
         if works { fixture.files.state.withLock { $0.failsAlways = false } }
         await journal.close()

@@ -109,9 +109,9 @@ struct JournalRecoveryTests {
         let journal = try fixture.open()
         for number in 0..<20 {
             try await journal.record(["ann", "ben", "cai"].map { Fixture.intent(number, to: $0) })
-            journal.note(Fixture.outcome(number, to: "cai"))
-            if number != 4 { journal.note(Fixture.outcome(number, to: "ann")) }
-            if number != 17 { journal.note(Fixture.outcome(number, to: "ben")) }
+            journal.append(Fixture.outcome(number, to: "cai"))
+            if number != 4 { journal.append(Fixture.outcome(number, to: "ann")) }
+            if number != 17 { journal.append(Fixture.outcome(number, to: "ben")) }
         }
         try await journal.record([])
         let crashed = try fixture.afterCrash()

@@ -44,7 +44,7 @@ struct JournalWritingTests {
             for number in 0..<50 {
                 group.addTask {
                     try await journal.record(["a", "b", "c"].map { Fixture.intent(number, to: $0) })
-                    for name in ["a", "b", "c"] { journal.note(Fixture.outcome(number, to: name)) }
+                    for name in ["a", "b", "c"] { journal.append(Fixture.outcome(number, to: name)) }
                 }
             }
             try await group.waitForAll()
@@ -76,15 +76,15 @@ struct JournalWritingTests {
         try await journal.record((0..<40).map { Fixture.intent($0) })
         #expect(journal.queue.load == (0, 40))
         try await Self.withDiskHeld(fixture) {
-            journal.note(Fixture.outcome(0))
+            journal.append(Fixture.outcome(0))
             await fixture.files.untilHeld()
             // 39 outcomes are expected. 30 intents with their outcomes need 60 of the remaining 61 places.
             let admitted = Task.immediate { try await journal.record((100..<130).map { Fixture.intent($0) }) }
             #expect(journal.queue.load.queued == 30)
             await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(200)]) }
-            journal.note(Fixture.rejection(300))
-            for number in 1..<40 { journal.note(Fixture.outcome(number)) }
-            for number in 100..<130 { journal.note(Fixture.outcome(number)) }
+            journal.append(Fixture.rejection(300))
+            for number in 1..<40 { journal.append(Fixture.outcome(number)) }
+            for number in 100..<130 { journal.append(Fixture.outcome(number)) }
             #expect(journal.queue.load == (99, 0))
             fixture.files.releaseDisk()
             try await admitted.value
@@ -111,8 +111,8 @@ struct JournalWritingTests {
         #expect(journal.outage?.detail.contains("999 bytes are free") == true)
         #expect(fixture.log.lines(.error).contains { $0.contains("Journal is short of disk space") })
         #expect(fixture.configuration.metrics.freeBytes.value == 999)
-        journal.note(Fixture.outcome(1))
-        journal.note(Fixture.rejection(5))
+        journal.append(Fixture.outcome(1))
+        journal.append(Fixture.rejection(5))
         try await journal.record([Fixture.outcome(2)])
         #expect(fixture.files.state.withLock { $0.spaceLooks } < 5)
         fixture.files.state.withLock { $0.free = 1000 }
@@ -130,12 +130,12 @@ struct JournalWritingTests {
     func close() async throws {
         let fixture = JournalFixture()
         let journal = try fixture.open()
-        for number in 0..<1000 { journal.note(Fixture.rejection(number)) }
+        for number in 0..<1000 { journal.append(Fixture.rejection(number)) }
         await journal.close()
         await journal.close()
         await #expect(throws: JournalUnavailable.self) { try await journal.record([Fixture.intent(1)]) }
         #expect(journal.outage?.detail == "the journal is closed")
-        journal.note(Fixture.outcome(1))
+        journal.append(Fixture.outcome(1))
         let lines = try fixture.lines()
         #expect(lines.count == 1002)
         #expect(lines.last?.kind == "stop")

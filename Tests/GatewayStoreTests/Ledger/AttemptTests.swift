@@ -113,7 +113,7 @@ struct AttemptTests {
             let claim = try await fixture.ledger.begin(request, now: Fixture.noon)
             let attempt = try #require(
                 try await fixture.ledger.prepare(Fixture.id(2), replacing: nil, for: claim, now: Fixture.noon))
-            #expect(attempt.undo == .forget)
+            #expect(attempt.undo == .remove)
             #expect(try await fixture.content().last == "2-2-1 bob unknown")
             try await fixture.ledger.finish(claim, with: .undone(attempt), now: Fixture.noon)
             #expect(try await fixture.content().last == "2-2-1 bob live")

@@ -24,11 +24,11 @@ struct AccountLookupTests {
     }
 
     private static func look(
-        _ authenticators: (PluginName, any Authenticator)..., bounds: AuthenticatorScope = AuthenticatorScope()
+        _ authenticators: (PluginName, any Authenticator)..., scope: AuthenticatorScope = AuthenticatorScope()
     ) async -> AccountLookup {
         await AuthenticatorChain(
             authenticators.map { name, authenticator in
-                .init(name: name, takes: [.password], bounds: bounds, authenticator: authenticator)
+                .init(name: name, credentialKinds: [.password], scope: scope, authenticator: authenticator)
             }
         ).lookUpAccount(of: alice, login: LoginName("alice"))
     }
@@ -53,7 +53,7 @@ struct AccountLookupTests {
     @Test("The lookup stops at the first authenticator that has the account, even if the account is disabled")
     func owner() async {
         let none = Keeper(status: .ended(.wrong))
-        let good = Keeper(status: .good(groups: [Self.staff]))
+        let good = Keeper(status: .valid(groups: [Self.staff]))
         let found = await Self.look(("one", none), ("two", good), ("three", none))
         #expect(found.owner == "two" && found.groups == [Self.staff] && found.unknownTo == ["one"])
         let disabled = await Self.look(("one", Keeper(status: .ended(.disabled))), ("two", good))
@@ -61,22 +61,24 @@ struct AccountLookupTests {
     }
 
     @Test("An authenticator is queried only within its scope, and an identity with other groups has no groups")
-    func bounds() async throws {
-        let good = Keeper(status: .good(groups: [Self.staff]))
+    func scope() async throws {
+        let good = Keeper(status: .valid(groups: [Self.staff]))
         let bob = try #require(NamePattern("bob"))
-        let others = await Self.look(("one", good), bounds: AuthenticatorScope(users: [bob]))
+        let others = await Self.look(("one", good), scope: AuthenticatorScope(users: [bob]))
         #expect(others == AccountLookup())
-        let beyond = await Self.look(("one", good), bounds: AuthenticatorScope(groups: []))
+        let beyond = await Self.look(("one", good), scope: AuthenticatorScope(groups: []))
         #expect(beyond.owner == "one" && beyond.groups == nil)
     }
 
     @Test("The first authenticator that has an account decides its status, even if a later one has the name too")
     func statusOfOwner() async {
         let account = Account(user: Self.alice, login: LoginName("alice"), authenticator: "list")
-        func status(_ first: AccountStatus, bounds: AuthenticatorScope = AuthenticatorScope()) async -> AccountStatus? {
+        func status(_ first: AccountStatus, scope: AuthenticatorScope = AuthenticatorScope()) async -> AccountStatus? {
             await AuthenticatorChain([
-                .init(name: "list", takes: [.password], bounds: bounds, authenticator: Keeper(status: first)),
-                .init(name: "list", takes: [.password], authenticator: Keeper(status: .good(groups: [Self.staff]))),
+                .init(name: "list", credentialKinds: [.password], scope: scope, authenticator: Keeper(status: first)),
+                .init(
+                    name: "list", credentialKinds: [.password],
+                    authenticator: Keeper(status: .valid(groups: [Self.staff]))),
             ]).status(of: account)
         }
         for reason in InvalidCredentialReason.allCases where reason != .wrong {
@@ -84,8 +86,8 @@ struct AccountLookupTests {
         }
         #expect(await status(.unknown(.timedOut)) == .unknown(.timedOut))
         // An account outside the scope is rejected at a login too.
-        #expect(await status(.good(groups: []), bounds: AuthenticatorScope(groups: [Self.staff])) == .ended(.untrusted))
+        #expect(await status(.valid(groups: []), scope: AuthenticatorScope(groups: [Self.staff])) == .ended(.untrusted))
         // An authenticator without the account leaves the decision to the next one.
-        #expect(await status(.ended(.wrong)) == .good(groups: [Self.staff]))
+        #expect(await status(.ended(.wrong)) == .valid(groups: [Self.staff]))
     }
 }

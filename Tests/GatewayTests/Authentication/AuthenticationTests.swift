@@ -11,7 +11,8 @@ import Testing
         AuthenticatorChain(
             authenticators.enumerated().map { index, authenticator in
                 .init(
-                    name: PluginName(stringLiteral: "link-\(index)"), takes: [.password], authenticator: authenticator)
+                    name: PluginName(stringLiteral: "link-\(index)"), credentialKinds: [.password],
+                    authenticator: authenticator)
             })
     }
 
@@ -77,7 +78,7 @@ import Testing
         let gateway = TestGateway { rules in
             rules.authenticators = AuthenticatorChain([
                 .init(
-                    name: "fixed", takes: [.password],
+                    name: "fixed", credentialKinds: [.password],
                     authenticator: FixedAuthenticator(passwords: ["alice": long, "bob": "a:b"]))
             ])
         }

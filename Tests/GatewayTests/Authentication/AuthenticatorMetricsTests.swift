@@ -42,7 +42,9 @@ struct AuthenticatorMetricsTests {
             ]
             rules.authenticators = AuthenticatorChain(
                 all.map {
-                    .init(name: $0.name, takes: [.password], authenticator: $0, metrics: metrics.authenticator($0.name))
+                    .init(
+                        name: $0.name, credentialKinds: [.password], authenticator: $0,
+                        metrics: metrics.authenticator($0.name))
                 })
         }
         for _ in 0..<3 { #expect(await gateway.login("alice", "good") == 200) }

@@ -54,7 +54,7 @@ struct AuthenticatorScopeTests {
     @Test("A password for a name out of scope is not shown to the authenticator")
     func passwordsOutside() async {
         let counting = CountingAuthenticator(["alice": "a", "svc-mail": "s"])
-        let gateway = TestGateway(asking: counting, bounds: AuthenticatorScope(users: [pattern("svc-*")]))
+        let gateway = TestGateway(asking: counting, scope: AuthenticatorScope(users: [pattern("svc-*")]))
         #expect(await gateway.login("alice", "a") == 401)
         #expect(await gateway.login("no name at all", "a") == 401)
         #expect(counting.verificationCount == 0)
@@ -67,9 +67,9 @@ struct AuthenticatorScopeTests {
         let gateway = TestGateway { rules in
             rules.authenticators = AuthenticatorChain([
                 .init(
-                    name: "one", takes: [.password], bounds: AuthenticatorScope(users: [pattern("svc-*")]),
+                    name: "one", credentialKinds: [.password], scope: AuthenticatorScope(users: [pattern("svc-*")]),
                     authenticator: first),
-                .init(name: "two", takes: [.password], authenticator: second),
+                .init(name: "two", credentialKinds: [.password], authenticator: second),
             ])
         }
         #expect(await gateway.login("alice", "a") == 200)
@@ -108,10 +108,10 @@ struct AuthenticatorScopeTests {
 
     /// An authenticator that lists one account, `weiss`.
     private struct ListedAccount: AccountList {
-        func accounts(at now: WallTime) -> AccountSnapshot { AccountSnapshot(marks: [:]) }
+        func accounts(at now: WallTime) -> AccountSnapshot { AccountSnapshot(fingerprints: [:]) }
         var files: [String] { [] }
         func reload() async -> [ConfigurationProblem] { [] }
-        func status(of login: LoginName) async -> AccountStatus { .good(groups: []) }
+        func status(of login: LoginName) async -> AccountStatus { .valid(groups: []) }
         func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
             .accepted(Identity(user: .test("weiss"), authenticator: "listed"))
         }
@@ -126,8 +126,8 @@ struct AuthenticatorScopeTests {
     @Test("An identity out of scope is rejected for tokens and passwords")
     func identitiesOutside() async {
         let staff = GroupName("staff")!
-        func gateway(_ bounds: AuthenticatorScope, _ groups: Set<GroupName> = []) -> TestGateway {
-            TestGateway(asking: says("alice", groups: groups), takes: [.bearer, .password], bounds: bounds)
+        func gateway(_ scope: AuthenticatorScope, _ groups: Set<GroupName> = []) -> TestGateway {
+            TestGateway(asking: says("alice", groups: groups), credentialKinds: [.bearer, .password], scope: scope)
         }
         let token = ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer x"))
         await gateway(AuthenticatorScope(users: [pattern("svc-*")])).expect(.credentialsRejected, for: token)

@@ -26,7 +26,7 @@ struct ClientDisconnectTests {
         async let response = gateway.serve(request(clientDisconnect))
         await late.untilWaiting(1)
         await gateway.scheduler.untilWaiting(1)
-        clientDisconnect.announce()
+        clientDisconnect.signal()
         #expect(await response.code == .requestTimeout)
         // The deadline's timer is cancelled as well.
         #expect(gateway.scheduler.waiting == 0)
@@ -39,12 +39,12 @@ struct ClientDisconnectTests {
     @Test("A disconnect cancels a token's verification")
     func token() async {
         let late = LateAuthenticator()
-        let gateway = TestGateway(asking: late, takes: [.bearer])
+        let gateway = TestGateway(asking: late, credentialKinds: [.bearer])
         let clientDisconnect = ClientDisconnect()
         async let response = gateway.serve(
             request(clientDisconnect, ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer some-token"))))
         await late.untilWaiting(1)
-        clientDisconnect.announce()
+        clientDisconnect.signal()
         #expect(await response.code == .requestTimeout)
         late.respond(.accepted(alice))
     }
@@ -58,7 +58,7 @@ struct ClientDisconnectTests {
         await late.untilWaiting(1)
         // The second call runs to its first wait, usually for the same verification. Both outcomes are valid here.
         let staying = Task.immediate { await gateway.serve(Sample.whoami) }
-        clientDisconnect.announce()
+        clientDisconnect.signal()
         late.respond(.accepted(alice))
         #expect(await staying.value.status == 200)
         #expect(await leaving.code == .requestTimeout)
@@ -74,7 +74,7 @@ struct ClientDisconnectTests {
             async let response = gateway.serve(request(clientDisconnect, .login("alice", "wrong \(number)")))
             if number < 10 {
                 await late.untilWaiting(number + 1)
-                clientDisconnect.announce()
+                clientDisconnect.signal()
             }
             let code = await response.code
             #expect(code == (number < 10 ? .requestTimeout : .rateLimited))
@@ -90,7 +90,7 @@ struct ClientDisconnectTests {
         let clientDisconnect = ClientDisconnect()
         async let response = gateway.serve(request(clientDisconnect, .login("alice", "wrong")))
         await gateway.scheduler.untilWaiting(1)
-        clientDisconnect.announce()
+        clientDisconnect.signal()
         #expect(await response.code == .credentialsRejected)
         #expect(gateway.scheduler.waiting == 0)
     }
@@ -100,7 +100,7 @@ struct ClientDisconnectTests {
         let counting = CountingAuthenticator(["alice": "good"])
         let gateway = TestGateway(asking: counting)
         let clientDisconnect = ClientDisconnect()
-        clientDisconnect.announce()
+        clientDisconnect.signal()
         #expect(await gateway.serve(request(clientDisconnect, .login("alice", "good"))).code == .requestTimeout)
         #expect(counting.verificationCount == 0)
     }
@@ -109,7 +109,7 @@ struct ClientDisconnectTests {
     func recorded() async {
         let clientDisconnect = ClientDisconnect()
         let gateway = TestGateway(answering: { _ in
-            clientDisconnect.announce()
+            clientDisconnect.signal()
             return .status(200)
         })
         let response = await gateway.serve(request(clientDisconnect))
@@ -125,10 +125,10 @@ struct ClientDisconnectTests {
         let clientDisconnect = ClientDisconnect()
         clientDisconnect.watch { told.withLock { $0 += 1 } }
         clientDisconnect.endWatch()
-        clientDisconnect.announce()
+        clientDisconnect.signal()
         #expect(told.withLock { $0 } == 0)
         clientDisconnect.watch { told.withLock { $0 += 1 } }
-        clientDisconnect.announce()
+        clientDisconnect.signal()
         #expect(told.withLock { $0 } == 1)
     }
 }

@@ -48,7 +48,7 @@ struct DeadlineTests {
     @Test("The configured deadline applies to tokens and passwords")
     func configured() async {
         let late = LateAuthenticator()
-        let gateway = TestGateway(asking: late, takes: [.bearer]) { $0.authentication.deadline = .seconds(2) }
+        let gateway = TestGateway(asking: late, credentialKinds: [.bearer]) { $0.authentication.deadline = .seconds(2) }
         async let response = gateway.serve(
             ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer some-token")))
         await gateway.scheduler.untilWaiting(1)
@@ -62,8 +62,8 @@ struct DeadlineTests {
         let (first, second) = (LateAuthenticator(), LateAuthenticator())
         let gateway = TestGateway { rules in
             rules.authenticators = AuthenticatorChain([
-                .init(name: "first", takes: [.password], authenticator: first),
-                .init(name: "second", takes: [.password], authenticator: second),
+                .init(name: "first", credentialKinds: [.password], authenticator: first),
+                .init(name: "second", credentialKinds: [.password], authenticator: second),
             ])
         }
         async let response = gateway.serve(Sample.whoami)
@@ -90,13 +90,13 @@ struct DeadlineTests {
     func atOnce() async {
         let alice = Identity(user: .test("alice"), authenticator: "prompt")
         func status(
-            _ verdicts: [AuthenticationOutcome?], _ bounds: AuthenticatorScope = AuthenticatorScope()
+            _ verdicts: [AuthenticationOutcome?], _ scope: AuthenticatorScope = AuthenticatorScope()
         ) async -> Int {
             let gateway = TestGateway { rules in
                 rules.authenticators = AuthenticatorChain(
                     verdicts.map {
                         .init(
-                            name: "prompt", takes: [.bearer], bounds: bounds,
+                            name: "prompt", credentialKinds: [.bearer], scope: scope,
                             authenticator: PromptAuthenticator(atOnce: $0))
                     })
             }

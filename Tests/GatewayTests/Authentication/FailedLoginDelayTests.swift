@@ -11,7 +11,7 @@ struct FailedLoginDelayTests {
         _ authenticator: any Authenticator = CountingAuthenticator(["alice": "good"]), most: Int = 1024
     ) -> TestGateway {
         TestGateway(asking: authenticator) { rules in
-            rules.authentication = AuthenticationRules(maximumRejectionsWaiting: most)
+            rules.authentication = AuthenticationRules(maximumDelayedRejections: most)
         }
     }
 

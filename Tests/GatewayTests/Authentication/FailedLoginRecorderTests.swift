@@ -66,7 +66,7 @@ struct FailedLoginRecorderTests {
         for number in 0..<100_000 as Range<UInt64> {
             var facts = CallFacts(call: CallID(process: 1, number: number), peer: .v4(UInt32(number % 5000)))
             facts.attempted = PresentedName("user\(number)" + String(repeating: "x", count: 500))
-            #expect(logins.note(Rejection(.credentialsRejected, "wrong").with(facts), logger))
+            #expect(logins.record(Rejection(.credentialsRejected, "wrong").with(facts), logger))
         }
         logins.flush(all: true, logger)
         let records = journal.records(.rejection)
@@ -121,7 +121,7 @@ struct FailedLoginRecorderTests {
     @Test("A failed login that exceeds the limit of waiting ones is recorded")
     func crowded() async {
         let gateway = TestGateway(asking: asked) {
-            $0.authentication = AuthenticationRules(maximumRejectionsWaiting: 0)
+            $0.authentication = AuthenticationRules(maximumDelayedRejections: 0)
         }
         #expect(await gateway.login("alice", "wrong") == 429)
         #expect(results(gateway) == ["login-failed"])

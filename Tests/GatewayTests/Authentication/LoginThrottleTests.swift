@@ -135,7 +135,7 @@ struct LoginThrottleTests {
         // The result comes from the cache, and makes the address known.
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
-        gateway.gateway.passwordCache.forget()
+        gateway.gateway.passwordCache.removeAll()
         #expect(await gateway.login("alice", "good", from: home) == 200)
     }
 
@@ -164,7 +164,7 @@ struct LoginThrottleTests {
 
     @Test("An address over the limit of logins does not learn from the cache that a password is correct")
     func cachedAcceptanceOverLimit() async {
-        let gateway = TestGateway(asking: asked, dependsOnPeer: false, takes: [.password, .bearer]) { rules in
+        let gateway = TestGateway(asking: asked, dependsOnPeer: false, credentialKinds: [.password, .bearer]) { rules in
             rules.limiter = Limiter(Limit.defaults, clocks: ManualClock().clocks)
         }
         #expect(await gateway.login("alice", "good", from: home) == 200)

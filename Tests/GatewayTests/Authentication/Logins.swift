@@ -36,13 +36,13 @@ extension TestGateway {
     /// A gateway with one authenticator, and without limits unless the test sets some.
     init(
         asking authenticator: any Authenticator, dependsOnPeer: Bool = true,
-        takes: Set<CredentialKind> = [.password], bounds: AuthenticatorScope = AuthenticatorScope(),
+        credentialKinds: Set<CredentialKind> = [.password], scope: AuthenticatorScope = AuthenticatorScope(),
         adjust: (inout CompiledConfiguration) -> Void = { _ in }
     ) {
         self.init(adjust: { rules in
             rules.authenticators = AuthenticatorChain([
                 .init(
-                    name: "asked", takes: takes, bounds: bounds, outcomeDependsOnPeer: dependsOnPeer,
+                    name: "asked", credentialKinds: credentialKinds, scope: scope, outcomeDependsOnPeer: dependsOnPeer,
                     authenticator: authenticator)
             ])
             rules.limiter = Limiter([], clocks: ManualClock().clocks)

@@ -75,14 +75,14 @@ struct PasswordCacheTests {
             _ = await gateway.login(user, "good")
             _ = await gateway.login(user, "old")
         }
-        gateway.gateway.passwordCache.forget(.test("alice"))
+        gateway.gateway.passwordCache.removeAll(of: .test("alice"))
         for user in ["alice", "bob"] {
             #expect(await gateway.login(user, "good") == 200)
             #expect(await gateway.login(user, "old") == 401)
         }
         #expect(asked.verificationCount("alice", "good") == 2 && asked.verificationCount("bob", "good") == 1)
         #expect(asked.verificationCount("alice", "old") == 2 && asked.verificationCount("bob", "old") == 1)
-        gateway.gateway.passwordCache.forget()
+        gateway.gateway.passwordCache.removeAll()
         #expect(gateway.gateway.passwordCache.count == 0)
         #expect(await gateway.login("bob", "good") == 200)
         #expect(asked.verificationCount("bob", "good") == 2)
@@ -94,7 +94,11 @@ struct PasswordCacheTests {
         let gateway = TestGateway(asking: late)
         async let status = gateway.login("alice", "x")
         await late.untilWaiting(1)
-        if all { gateway.gateway.passwordCache.forget() } else { gateway.gateway.passwordCache.forget(.test("alice")) }
+        if all {
+            gateway.gateway.passwordCache.removeAll()
+        } else {
+            gateway.gateway.passwordCache.removeAll(of: .test("alice"))
+        }
         late.respond(.accepted(Identity(user: .test("alice"), authenticator: "late")))
         // The result was valid when it arrived.
         #expect(await status == 200)
@@ -138,7 +142,7 @@ struct PasswordCacheTests {
         let clock = ManualClock()
         let cache = PasswordCache(clocks: clock.clocks)
         let chain = AuthenticatorChain([
-            .init(name: "a", takes: [.password], authenticator: ScriptedAuthenticator(always: .notMine))
+            .init(name: "a", credentialKinds: [.password], authenticator: ScriptedAuthenticator(always: .notMine))
         ])
         let candidates = chain.passwordCandidates(of: nil)
         var found: Set<PasswordCacheKey> = []
@@ -183,7 +187,7 @@ struct PasswordCacheTests {
         #expect(table.count == 256)
         #expect(table.result(for: key(1, user: "alice"), now: 1)?.isAcceptance == true)
         #expect(table.result(for: key(1999, user: "alice"), now: 1) != nil)
-        table.forget(.test("alice"))
+        table.removeAll(of: .test("alice"))
         #expect(table.count == 0)
     }
 

@@ -17,7 +17,7 @@ struct RecheckedAccountTests {
             await passwords.authenticate(credential, from: peer)
         }
 
-        func status(of login: LoginName) async -> AccountStatus { .good(groups: []) }
+        func status(of login: LoginName) async -> AccountStatus { .valid(groups: []) }
     }
 
     /// An authenticator that lists its accounts.
@@ -31,14 +31,14 @@ struct RecheckedAccountTests {
         func status(of login: LoginName) async -> AccountStatus { await keeper.status(of: login) }
         var files: [String] { [] }
         func reload() async -> [ConfigurationProblem] { [] }
-        func accounts(at now: WallTime) -> AccountSnapshot { AccountSnapshot(marks: [:]) }
+        func accounts(at now: WallTime) -> AccountSnapshot { AccountSnapshot(fingerprints: [:]) }
     }
 
     private static func gateway(_ keeper: some Authenticator, _ issuer: TestIssuer) -> TestGateway {
         TestGateway(adjust: { rules in
             rules.authenticators = AuthenticatorChain([
-                .init(name: FixedAuthenticator.name, takes: [.password], authenticator: keeper),
-                .init(name: TestIssuer.name, takes: [.bearer], authenticator: issuer),
+                .init(name: FixedAuthenticator.name, credentialKinds: [.password], authenticator: keeper),
+                .init(name: TestIssuer.name, credentialKinds: [.bearer], authenticator: issuer),
             ])
         })
     }

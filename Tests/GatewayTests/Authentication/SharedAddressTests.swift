@@ -49,7 +49,7 @@ struct SharedAddressTests {
         for _ in 0..<600 { await gateway.expect(.credentialsRejected, for: bad) }
         await gateway.expect(.rateLimited, for: bad)
         await gateway.expect(.rateLimited, for: .login("stranger", "x"))
-        gateway.gateway.passwordCache.forget()
+        gateway.gateway.passwordCache.removeAll()
         #expect(await gateway.serve(Sample.whoami).status == 200)
     }
 }

@@ -10,8 +10,8 @@ struct ThrottleTableTests {
     private let rate = GCRA(count: 1, period: 15_000_000_000, burst: 20)
 
     private func fail(_ table: inout ThrottleTable<UInt32>, _ key: UInt32, now: Int64) {
-        let place = table.place(for: key, in: AddressPrefix(.v4(key)), now: now)
-        table.charge(place, now: now)
+        let bucket = table.bucket(for: key, in: AddressPrefix(.v4(key)), now: now)
+        table.charge(bucket, now: now)
     }
 
     @Test("The table never exceeds its capacity")
@@ -24,16 +24,18 @@ struct ThrottleTableTests {
         }
     }
 
-    @Test("Strangers of one block share a place in a full table")
+    @Test("Strangers of one block share a bucket in a full table")
     func strangersShare() {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
         // All keys have the same debt, so that no key has a lower one.
         for key in 0..<UInt32(150) { for _ in 0..<20 { fail(&table, key << 8, now: 0) } }
-        let first = table.place(for: 0xC000_0201, in: AddressPrefix(.v4(0xC000_0201)), now: 0)
+        let first = table.bucket(for: 0xC000_0201, in: AddressPrefix(.v4(0xC000_0201)), now: 0)
         // The first eviction frees one place in 16. Within the same second there is no further eviction.
         guard case .own = first else { return #expect(Bool(false), "the eviction made no room") }
         for key in 0..<UInt32(10) { fail(&table, 0xD000_0000 + key << 8, now: 0) }
-        let shared = [1, 2].map { table.place(for: 0xC000_0200 + $0, in: AddressPrefix(.v4(0xC000_0200 + $0)), now: 0) }
+        let shared = [1, 2].map {
+            table.bucket(for: 0xC000_0200 + $0, in: AddressPrefix(.v4(0xC000_0200 + $0)), now: 0)
+        }
         #expect(shared[0] == shared[1] && shared[0] == .shared(AddressPrefix(.v4(0xC000_0200))))
         let sixes = [UInt64(0x2001_0db8_0001_0001), 0x2001_0db8_0001_0002, 0x2001_0db8_0002_0001].map {
             AddressPrefix(.v6($0, 5))
@@ -48,8 +50,8 @@ struct ThrottleTableTests {
         // Thousands of newcomers have a small debt each.
         for number in 0..<UInt32(5000) { fail(&table, 10_000 + number, now: Int64(number) * second / 1000) }
         for key in 0..<UInt32(50) {
-            let place = table.place(for: key, in: AddressPrefix(.v4(key)), now: 5 * second)
-            #expect(place == .own(key) && table.wait(at: place, now: 5 * second) > 0)
+            let bucket = table.bucket(for: key, in: AddressPrefix(.v4(key)), now: 5 * second)
+            #expect(bucket == .own(key) && table.wait(at: bucket, now: 5 * second) > 0)
         }
     }
 
@@ -58,7 +60,7 @@ struct ThrottleTableTests {
         var table = ThrottleTable<UInt32>(rate: rate, capacity: 160)
         for key in 0..<UInt32(140) { for _ in 0..<20 { fail(&table, key, now: 0) } }
         for key in 140..<UInt32(150) { fail(&table, key, now: 0) }
-        #expect(table.place(for: 9999, in: .local, now: 16 * second) == .own(9999))
+        #expect(table.bucket(for: 9999, in: .local, now: 16 * second) == .own(9999))
         #expect(table.count == 141)
         for key in 0..<UInt32(140) { #expect(table.wait(at: .own(key), now: 0) > 0) }
     }
@@ -99,7 +101,7 @@ struct ThrottleTableTests {
         // The user's own oldest address is evicted.
         #expect(known.contains(pair("mallory", 9744), now: 10_000))
         #expect(!known.contains(pair("mallory", 9743), now: 10_000))
-        known.forget(.test("mallory"))
+        known.removeAll(of: .test("mallory"))
         #expect(known.count == 1)
     }
 

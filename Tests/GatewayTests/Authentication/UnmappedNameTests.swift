@@ -25,14 +25,14 @@ import Testing
         rules.names = names
         rules.authenticators = AuthenticatorChain([
             .init(
-                name: "scripted", takes: [.password],
+                name: "scripted", credentialKinds: [.password],
                 authenticator: ScriptedAuthenticator(
                     always: .accepted(Identity(user: UserName(canonical: "x")!, authenticator: "scripted"))))
         ])
-        var ports = TestGateway.ports(
+        var dependencies = TestGateway.dependencies(
             clock: clock, ledger: ScriptedLedger(), journal: MemoryJournal(), backend: ScriptedBackend())
-        ports.logger = log.logger
-        let response = await Gateway(rules: rules, ports: ports).serve(
+        dependencies.logger = log.logger
+        let response = await Gateway(rules: rules, dependencies: dependencies).serve(
             ReceivedRequest("GET /auth/whoami", authorization: .basic(name, "x")))
         #expect(response.code == .identityUnmapped && response.status == 403)
         let rejections = log.lines.filter { $0.message == "Login failed" }

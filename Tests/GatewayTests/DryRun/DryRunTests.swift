@@ -36,7 +36,7 @@ import Testing
                 let after = Array(asked.timeline.events[middle...])
                 #expect(
                     asked.agrees(explanation, response, after), "seed \(seed), \(request), \(explanation), \(response)")
-                ends.insert(Self.word(explanation.end))
+                ends.insert(Self.word(explanation.outcome))
             }
         }
         // The random calls must have different results.
@@ -48,23 +48,23 @@ import Testing
     func aRejectionNamesTheRuleOrLimitThatCausedIt() async throws {
         let world = World(.classic, isLossy: false, seed: 1)
         let sent = Sample.send("\"hi\"", to: "dave", as: "eve")
-        guard case .refused(let rejection, 403) = await world.explain(sent, as: "eve").end else {
+        guard case .rejected(let rejection, 403) = await world.explain(sent, as: "eve").outcome else {
             Issue.record("the call is not rejected")
             return
         }
         #expect(rejection.code == .sendNotAllowed && rejection.detail == "no rule allows the send")
         for _ in 0..<3 { #expect(await world.gateway.serve(Sample.send()).status == 200) }
         let explanation = await world.explain(Sample.send(), as: "alice")
-        guard case .refused(let limited, 429) = explanation.end else {
+        guard case .rejected(let limited, 429) = explanation.outcome else {
             Issue.record("the call is not limited: \(explanation)")
             return
         }
         #expect(limited.code == .rateLimited && limited.detail == "limit pair")
         #expect(explanation.rule == "send[0]")
         let pair = try #require(explanation.limits.first { $0.limit == "pair" })
-        #expect(pair.left == 0 && pair.burst == 3 && pair.seconds == 20)
+        #expect(pair.remaining == 0 && pair.burst == 3 && pair.seconds == 20)
         #expect(pair.user?.text == "alice" && pair.recipient?.text == "bob")
-        #expect(explanation.limits.first { $0.limit == "sends" }?.left == 2)
+        #expect(explanation.limits.first { $0.limit == "sends" }?.remaining == 2)
     }
 
     @Test("A forwarded request is shown without the credential")
@@ -77,7 +77,7 @@ import Testing
         for (credential, shown) in credentials {
             let world = World(.classic, isLossy: false, seed: 1) { $0.credential = credential }
             let explanation = await world.explain(Sample.send("\"say \"hi\"\""), as: "alice")
-            guard case .forwarded(let requests, let skipped) = explanation.end, skipped.isEmpty else {
+            guard case .forwarded(let requests, let skipped) = explanation.outcome, skipped.isEmpty else {
                 Issue.record("the call is not forwarded: \(explanation)")
                 return
             }
@@ -96,7 +96,7 @@ import Testing
         let world = World(.core, isLossy: false, seed: 1) { _ in }
         world.ledger.decide(.ownershipTransfer(Sample.other, from: UserName(canonical: "bob")!))
         let explanation = await world.explain(Sample.put(Sample.body(tags: "[\"topic:b\",\"topic:a\"]")), as: "alice")
-        guard case .forwarded(let requests, _) = explanation.end else {
+        guard case .forwarded(let requests, _) = explanation.outcome else {
             Issue.record("the call is not forwarded: \(explanation)")
             return
         }
@@ -111,8 +111,8 @@ import Testing
 
     private static func word(_ end: Explanation.Outcome) -> String {
         switch end {
-        case .refused(let rejection, _): rejection.code.rawValue
-        case .answeredHere: "answered-here"
+        case .rejected(let rejection, _): rejection.code.rawValue
+        case .servedLocally: "answered-here"
         case .forwarded: "forwarded"
         }
     }
@@ -155,12 +155,13 @@ private struct World {
                 Limit(name: "calls", per: [.user], count: 30, period: .seconds(60)),
             ], clocks: clock.clocks)
         adjust(&rules)
-        let ports = TestGateway.ports(
+        let dependencies = TestGateway.dependencies(
             clock: clock, ledger: ledger, journal: MemoryJournal(timeline: timeline), backend: backend)
-        gateway = Gateway(rules: rules, ports: ports)
+        gateway = Gateway(rules: rules, dependencies: dependencies)
         dryRun = DryRun(
-            rules: rules, ledger: ledger, sessions: ports.sessions, clocks: ports.clocks, digester: ports.digester,
-            randomness: ports.randomness)
+            rules: rules, ledger: ledger, sessions: dependencies.sessions, clocks: dependencies.clocks,
+            digester: dependencies.digester,
+            randomness: dependencies.randomness)
     }
 
     func explain(_ request: ReceivedRequest, as user: String) async -> Explanation {
@@ -188,10 +189,10 @@ private struct World {
             }
         }
         guard rules.isSubset(of: [explanation.rule]) else { return false }
-        switch explanation.end {
-        case .refused(let rejection, let status):
+        switch explanation.outcome {
+        case .rejected(let rejection, let status):
             return response.code == rejection.code && response.status == status && seen.isEmpty
-        case .answeredHere:
+        case .servedLocally:
             return seen.isEmpty && response.status < 300
         case .forwarded(let requests, let skipped):
             let expected = requests.filter { $0.condition == .always || (isLossy && $0.condition == .ifGone) }.map {

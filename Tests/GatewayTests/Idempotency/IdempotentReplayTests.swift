@@ -104,7 +104,7 @@ struct IdempotentReplayTests {
         #expect(await gateway.serve(send()).code == .backendFailed)
         let failed = await gateway.serve(send())
         #expect(failed.code == .backendFailed && failed.values("Idempotency-Replayed") == ["true"])
-        for unknown in [BackendResult.timedOut, .cutOff] {
+        for unknown in [BackendResult.timedOut, .gatewayStopped] {
             let gateway = TestGateway()
             gateway.backend.queue(unknown)
             _ = await gateway.serve(send())
@@ -166,7 +166,7 @@ struct IdempotentReplayTests {
     @Test("A stored send expires after a day, and the oldest ones are evicted per user and in total")
     func bounds() throws {
         let clock = ManualClock()
-        let memory = IdempotencyStore(clocks: clock.clocks, most: 6, maximumPerUser: 3)
+        let memory = IdempotencyStore(clocks: clock.clocks, capacity: 6, maximumPerUser: 3)
         let digest = try #require(KeyedDigest([UInt8](repeating: 1, count: 16)))
         func scope(_ user: String, _ number: UInt8) throws -> IdempotencyStore.Scope {
             IdempotencyStore.Scope(
@@ -175,8 +175,8 @@ struct IdempotentReplayTests {
         }
         func isKnown(_ user: String, _ number: UInt8) throws -> Bool {
             guard case .new(let claim) = memory.lookUp(try scope(user, number), message: digest) else { return true }
-            try claim.enter()
-            claim.complete(.answered(.empty(200), .accepted))
+            try claim.insert()
+            claim.complete(.completed(.empty(200), .accepted))
             return false
         }
         for number in 0..<4 as Range<UInt8> { #expect(try !isKnown("alice", number)) }
@@ -187,14 +187,14 @@ struct IdempotentReplayTests {
         #expect(try !isKnown("carol", 0))
         #expect(memory.count == 6)
         #expect(try isKnown("eve", 0) && isKnown("alice", 3))
-        memory.forget(try #require(UserName(canonical: "eve")))
+        memory.removeAll(of: try #require(UserName(canonical: "eve")))
         #expect(try !isKnown("eve", 0))
         clock.advance(by: .seconds(86_400))
         #expect(try !isKnown("alice", 3))
         // A claim that is dropped without a result leaves the key free.
         do {
             guard case .new(let claim) = memory.lookUp(try scope("dora", 9), message: digest) else { throw Known() }
-            try claim.enter()
+            try claim.insert()
         }
         #expect(try !isKnown("dora", 9))
     }
@@ -221,15 +221,15 @@ struct IdempotentReplayTests {
             return memory.lookUp(
                 IdempotencyStore.Scope(user: alice, target: target, service: .apns, key: key), message: message)
         }
-        guard case .answered(let good, .accepted) = try look([.accepted]) else { throw Known() }
+        guard case .completed(let good, .accepted) = try look([.accepted]) else { throw Known() }
         #expect(good == .empty(200))
-        guard case .answered(let bad, .backendFailed) = try look([.backendFailed]) else { throw Known() }
+        guard case .completed(let bad, .backendFailed) = try look([.backendFailed]) else { throw Known() }
         #expect(bad.code == .backendFailed)
         guard case .unknown = try look([]) else { throw Known() }
         guard case .unknown = try look([.unknownAfterCrash]) else { throw Known() }
         guard case .new = try look([.backendUnreachable]) else { throw Known() }
         guard
-            case .answered(let counts, .accepted) = try look(
+            case .completed(let counts, .accepted) = try look(
                 [.accepted, .accepted, .backendFailed], target: "audience:oncall", skipped: 2, intents: 3)
         else { throw Known() }
         #expect(counts.text == #"{"accepted":2,"skipped":2,"failed":1}"#)

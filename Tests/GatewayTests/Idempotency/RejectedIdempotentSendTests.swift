@@ -18,17 +18,17 @@ struct RejectedIdempotentSendTests {
         _ memory: IdempotencyStore, _ user: UserName, _ number: Int, _ end: IdempotentResult?
     ) throws -> Bool {
         guard case .new(let claim) = memory.lookUp(scope(user, number), message: digest) else { return false }
-        try claim.enter()
+        try claim.insert()
         if let end { claim.complete(end) }
         return true
     }
 
     @Test("A million rejected or unsent sends evict no send of another user")
     func million() throws {
-        let memory = IdempotencyStore(clocks: ManualClock().clocks, most: 1000, maximumPerUser: 100)
+        let memory = IdempotencyStore(clocks: ManualClock().clocks, capacity: 1000, maximumPerUser: 100)
         let alice = try #require(UserName(canonical: "alice"))
         let mallory = try #require(UserName(canonical: "mallory"))
-        #expect(try send(memory, alice, 1, .answered(.empty(200), .accepted)))
+        #expect(try send(memory, alice, 1, .completed(.empty(200), .accepted)))
         for number in 0..<1_000_000 {
             // Half of the sends are rejected before they are stored. A quarter is dropped, and a quarter does not reach
             // the backend.
@@ -37,7 +37,7 @@ struct RejectedIdempotentSendTests {
                 return
             }
             if number % 2 == 0 { continue }
-            try claim.enter()
+            try claim.insert()
             if number % 4 == 1 { claim.complete(.notSent) }
         }
         #expect(memory.count == 1)
@@ -46,9 +46,9 @@ struct RejectedIdempotentSendTests {
 
     @Test("A user above the limit per user loses the user's own oldest send and nobody else's")
     func ownOldest() throws {
-        let memory = IdempotencyStore(clocks: ManualClock().clocks, most: 8, maximumPerUser: 4)
+        let memory = IdempotencyStore(clocks: ManualClock().clocks, capacity: 8, maximumPerUser: 4)
         let names = try ["alice", "mallory", "eve", "carol"].map { try #require(UserName(canonical: $0)) }
-        #expect(try send(memory, names[0], 1, .answered(.empty(200), .accepted)))
+        #expect(try send(memory, names[0], 1, .completed(.empty(200), .accepted)))
         for number in 0..<100 { #expect(try send(memory, names[1], number, .unknown)) }
         #expect(memory.count == 5)
         for number in 0..<100 { #expect(try send(memory, names[2], number, .unknown)) }
@@ -60,10 +60,10 @@ struct RejectedIdempotentSendTests {
 
     @Test("Completing an evicted send does not change the send that reused its key")
     func pushedOut() throws {
-        let memory = IdempotencyStore(clocks: ManualClock().clocks, most: 8, maximumPerUser: 1)
+        let memory = IdempotencyStore(clocks: ManualClock().clocks, capacity: 8, maximumPerUser: 1)
         let alice = try #require(UserName(canonical: "alice"))
         guard case .new(let first) = memory.lookUp(scope(alice, 1), message: digest) else { return }
-        try first.enter()
+        try first.insert()
         #expect(try send(memory, alice, 2, .unknown))
         #expect(try send(memory, alice, 1, .unknown))
         first.complete(.notSent)
@@ -80,16 +80,16 @@ struct RejectedIdempotentSendTests {
             Issue.record("the key is not new")
             return
         }
-        try first.enter()
-        #expect(throws: Rejection.self) { try second.enter() }
-        first.complete(.answered(.empty(200), .accepted))
+        try first.insert()
+        #expect(throws: Rejection.self) { try second.insert() }
+        first.complete(.completed(.empty(200), .accepted))
         #expect(try !send(memory, alice, 1, nil))
     }
 
     @Test("Sends that a limit rejects store no key, so another user's retry is still replayed")
     func refusedByLimit() async {
         let gateway = TestGateway {
-            $0.sends = IdempotencyStore(clocks: ManualClock().clocks, most: 4, maximumPerUser: 4)
+            $0.sends = IdempotencyStore(clocks: ManualClock().clocks, capacity: 4, maximumPerUser: 4)
             $0.limiter = Limiter(
                 [Limit(name: "sends", per: [.sender], count: 1, period: .seconds(60))], clocks: ManualClock().clocks)
         }

@@ -164,22 +164,22 @@ struct CallerConcurrencyLimitTests {
         let (calls, bounds) = (CallerConcurrencyLimit(), CallerConcurrencyLimit.Bounds(perUser: 16))
         var all: [CallerConcurrencyLimit.Permits] = []
         for number in 0..<1000 {
-            var places = CallerConcurrencyLimit.Permits()
-            try calls.enter(try #require(UserName(canonical: "user\(number)")), bounds, &places)
-            all.append(places)
+            var permits = CallerConcurrencyLimit.Permits()
+            try calls.acquire(try #require(UserName(canonical: "user\(number)")), bounds, &permits)
+            all.append(permits)
         }
         let alice = try #require(UserName(canonical: "alice"))
         var own: [CallerConcurrencyLimit.Permits] = []
         for _ in 0..<8 {
             own.append(CallerConcurrencyLimit.Permits())
-            try calls.enter(alice, bounds, &own[own.count - 1])
+            try calls.acquire(alice, bounds, &own[own.count - 1])
         }
-        for places in all + own { calls.leave(places) }
+        for permits in all + own { calls.release(permits) }
         for _ in 0..<16 {
             own.append(CallerConcurrencyLimit.Permits())
-            try calls.enter(alice, bounds, &own[own.count - 1])
+            try calls.acquire(alice, bounds, &own[own.count - 1])
         }
         var refused = CallerConcurrencyLimit.Permits()
-        #expect(throws: Rejection.self) { try calls.enter(alice, bounds, &refused) }
+        #expect(throws: Rejection.self) { try calls.acquire(alice, bounds, &refused) }
     }
 }

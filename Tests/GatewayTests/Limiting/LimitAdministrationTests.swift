@@ -24,20 +24,20 @@ import Testing
     func spent() throws {
         let limiter = limiter()
         #expect(limiter.admits(.test(alice, "red"), to: bob))
-        #expect(limiter.spent() == [])
+        #expect(limiter.exhausted() == [])
         #expect(!limiter.admits(.test(alice, "red"), to: bob))
         #expect(limiter.admits(.test(alice, "red"), to: .numbered(3)))
         #expect(!limiter.admits(.test(alice, "red"), to: .numbered(4)))
         _ = try limiter.admitLogin(from: .documentation)
         #expect(throws: Rejection.self) { try limiter.admitLogin(from: .documentation) }
-        let spent = limiter.spent()
+        let spent = limiter.exhausted()
         #expect(spent.map(\.limit) == ["login", "pair", "sends"] && spent.map(\.seconds) == [60, 60, 30])
-        #expect(spent[1].user == alice && spent[1].recipient == bob && spent[1].left == 0 && spent[1].burst == 1)
+        #expect(spent[1].user == alice && spent[1].recipient == bob && spent[1].remaining == 0 && spent[1].burst == 1)
         #expect(spent[0].address == Peer.documentation.address && spent[0].user == nil)
         clock.advance(by: .seconds(30))
-        #expect(limiter.spent().map(\.limit) == ["login", "pair"])
+        #expect(limiter.exhausted().map(\.limit) == ["login", "pair"])
         clock.advance(by: .seconds(30))
-        #expect(limiter.spent() == [])
+        #expect(limiter.exhausted() == [])
     }
 
     @Test("The list of exhausted limits is bounded and contains the latest ones")
@@ -48,7 +48,7 @@ import Testing
             #expect(limiter.admits(.test(.numbered(number))))
             #expect(!limiter.admits(.test(.numbered(number))))
         }
-        let spent = limiter.spent()
+        let spent = limiter.exhausted()
         #expect((ThrottledKeys.capacity / 2...ThrottledKeys.capacity).contains(spent.count))
         #expect(spent.contains { $0.user == .numbered(4999) })
     }
@@ -61,10 +61,10 @@ import Testing
         pick.user = alice
         #expect(limiter.statuses(of: pick).map(\.limit) == ["sends"])
         pick.recipient = bob
-        #expect(limiter.statuses(of: pick).map { [$0.left, $0.burst, $0.seconds] } == [[1, 2, 0], [0, 1, 60]])
+        #expect(limiter.statuses(of: pick).map { [$0.remaining, $0.burst, $0.seconds] } == [[1, 2, 0], [0, 1, 60]])
         pick = LimitSelector()
         pick.group = GroupName("red")!
-        #expect(limiter.statuses(of: pick).map(\.left) == [49])
+        #expect(limiter.statuses(of: pick).map(\.remaining) == [49])
         pick.limit = "sends"
         #expect(limiter.statuses(of: pick) == [])
     }

@@ -73,10 +73,10 @@ import Testing
         #expect(limiter.refusing(.test(alice), to: bob)?.name == "inbox")
         // The limit did not charge the calls that it would have rejected.
         clock.advance(by: .seconds(60))
-        #expect(limiter.spent().isEmpty)
+        #expect(limiter.exhausted().isEmpty)
         #expect(try limiter.admit(alice, sending: send) == [])
         _ = try limiter.admit(alice, sending: send)
-        #expect(limiter.spent().map(\.limit) == ["trial"] && limiter.spent()[0].isShadow)
+        #expect(limiter.exhausted().map(\.limit) == ["trial"] && limiter.exhausted()[0].isShadow)
     }
 
     @Test("Would-be rejections of shadow limits are counted once for each call, and kept over a replacement")
@@ -137,7 +137,7 @@ import Testing
         func left(_ limit: Limit) throws -> Int {
             let limiter = limiter(limit)
             _ = try limiter.admit(.test(alice), at: .documentation, sending: send, to: members)
-            return limiter.statuses(of: .test(alice), at: .documentation, sending: send, to: members)[0].left
+            return limiter.statuses(of: .test(alice), at: .documentation, sending: send, to: members)[0].remaining
         }
         func limit(_ per: Set<Limit.Key>, _ cost: Limit.AudienceCost?) -> Limit {
             Limit(name: "x", per: per, count: 20, period: .seconds(60), audienceCost: cost)

@@ -20,7 +20,7 @@ import Testing
         var table = LimitTable(capacity: 20_000, now: 0)
         var model: [LimitKey: Int64] = [:]
         let rate = GCRA(count: 10, period: 10_000_000_000, burst: 10)
-        table.use(1, memory: rate.memory)
+        table.use(1, maximumDebt: rate.maximumDebt)
         var now: Int64 = 0
         for _ in 0..<40_000 {
             now += Int64.random(in: 0...3_000_000, using: &random)
@@ -38,7 +38,7 @@ import Testing
     @Test("Keys without debt are removed, one segment at a time")
     func sweeping() {
         var table = LimitTable(capacity: 20_000, now: 0)
-        table.use(1, memory: rate.memory)
+        table.use(1, maximumDebt: rate.maximumDebt)
         for number in 0..<10_000 { _ = table.admit([LimitCharge(key: key(number), rate: rate)], now: 0) }
         #expect(table.count == 10_000)
         // Each call sweeps at most one segment, and only when a sweep is due.
@@ -58,7 +58,7 @@ import Testing
     @Test("The table never exceeds its capacity, and a full table admits no additional calls")
     func overflow() {
         var table = LimitTable(capacity: 100, now: 0)
-        table.use(1, memory: rate.memory)
+        table.use(1, maximumDebt: rate.maximumDebt)
         // The first hundred keys have spent their burst and still owe it.
         for number in 0..<100 {
             for _ in 0..<10 {
@@ -77,7 +77,7 @@ import Testing
             }
         }
         // All newcomers together get the calls of the shared places, and none gets more than its limit.
-        #expect(admitted.values.reduce(0, +) == Int(LimitTable.sharedPlaces) * 10)
+        #expect(admitted.values.reduce(0, +) == Int(LimitTable.sharedSlots) * 10)
         #expect(admitted.values.allSatisfy { $0 <= 10 })
         // After half the period a newcomer still has its debt.
         let spender = admitted.keys.first!
@@ -85,12 +85,12 @@ import Testing
         #expect(table.admit([LimitCharge(key: key(0), rate: rate, cost: 5)], now: half).exhausted == nil)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
         // A newcomer that moves to its own place keeps the debt of the shared one.
-        #expect(table.forget(inSegment: 0, now: half) { $0 == key(1) } == 1)
+        #expect(table.remove(inSegment: 0, now: half) { $0 == key(1) } == 1)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 5)], now: half).exhausted == nil)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: half).exhausted != nil)
         #expect(table.count == 100)
-        let later = half + rate.memory
+        let later = half + rate.maximumDebt
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 10)], now: later).exhausted == nil)
         #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: later).exhausted != nil)
         #expect(table.count <= 100)
@@ -99,12 +99,12 @@ import Testing
     @Test("The keys of a removed limit are forgotten, and an impossible debt is corrected")
     func outOfUse() {
         var table = LimitTable(capacity: 1000, now: 0)
-        table.use(1, memory: rate.memory)
-        table.use(2, memory: rate.memory)
+        table.use(1, maximumDebt: rate.maximumDebt)
+        table.use(2, maximumDebt: rate.maximumDebt)
         for limit in [1, 2] as [UInt16] {
             _ = table.admit([LimitCharge(key: key(1, limit: limit), rate: rate)], now: 1_000_000)
         }
-        table.use(1, memory: 0)
+        table.use(1, maximumDebt: 0)
         // The clock was set back.
         for _ in 0..<2 * table.segmentCount { table.sweepIfDue(now: 5) }
         var now: Int64 = 5
@@ -114,7 +114,7 @@ import Testing
         }
         #expect(table.count == 1)
         #expect(table.arrival(of: key(1)) == nil)
-        #expect(table.arrival(of: key(1, limit: 2)).map { $0 <= 5 + rate.memory } == true)
+        #expect(table.arrival(of: key(1, limit: 2)).map { $0 <= 5 + rate.maximumDebt } == true)
     }
 
     @Test("A slot has 40 bytes")

@@ -19,10 +19,10 @@ import Testing
         #expect(rate.wait(arrival: arrival, now: second / 2 - 1) == 1)
         #expect(rate.wait(arrival: arrival, now: second / 2) == 0)
         // After the rate's memory the key has its whole burst again.
-        #expect(rate.wait(arrival: arrival, now: rate.memory) == 0)
+        #expect(rate.wait(arrival: arrival, now: rate.maximumDebt) == 0)
         #expect(
-            rate.charged(arrival: arrival, now: rate.memory + second)
-                == rate.charged(arrival: nil, now: rate.memory + second))
+            rate.charged(arrival: arrival, now: rate.maximumDebt + second)
+                == rate.charged(arrival: nil, now: rate.maximumDebt + second))
     }
 
     /// The bound holds for any distribution of the arrivals.
@@ -80,7 +80,7 @@ import Testing
                     let rate = GCRA(count: count, period: period, burst: burst)
                     let arrival = rate.charged(arrival: nil, now: second)
                     #expect(rate.wait(arrival: arrival, now: second) >= 0)
-                    #expect(rate.memory > 0)
+                    #expect(rate.maximumDebt > 0)
                 }
             }
         }

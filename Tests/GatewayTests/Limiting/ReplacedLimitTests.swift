@@ -22,17 +22,17 @@ import Testing
     }
 
     private func left(_ limiter: Limiter) -> Int {
-        limiter.statuses(of: alice, at: .documentation, sending: nil)[0].left
+        limiter.statuses(of: alice, at: .documentation, sending: nil)[0].remaining
     }
 
     @Test("An unchanged limit keeps its state, at any position in the list")
     func kept() {
         let before = spending(limit(10), 7)
         let after = before.replacing([limit("other", [.group], 5), limit(10)])
-        #expect(after.statuses(of: alice, at: .documentation, sending: nil).map(\.left) == [5, 3])
+        #expect(after.statuses(of: alice, at: .documentation, sending: nil).map(\.remaining) == [5, 3])
         // A call that the old limiter admits also counts in the new one.
         #expect(before.admits(alice))
-        #expect(after.statuses(of: alice, at: .documentation, sending: nil).map(\.left) == [5, 2])
+        #expect(after.statuses(of: alice, at: .documentation, sending: nil).map(\.remaining) == [5, 2])
     }
 
     @Test("A limit with another name or other keys starts anew, and so does a limit that was removed before")

@@ -48,14 +48,14 @@ struct TokenCallTests {
 
     @Test("A session of an account without status ends the configured time after its login")
     func sessionWithoutStatus() async throws {
-        let bench = TokenFixture(adjust: { $0.authentication.sessionWithoutStatus = .seconds(1800) })
+        let bench = TokenFixture(adjust: { $0.authentication.sessionLifetimeWithoutStatus = .seconds(1800) })
         _ = try await bench.login()
         bench.clock.advance(by: .seconds(1799))
         #expect(await bench.call("POST /auth/token", token: "token-1").status == 200)
         bench.clock.advance(by: .seconds(1))
         #expect(await bench.call("POST /auth/token", token: "token-2").status == 401)
         #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).isEmpty)
-        #expect(AuthenticationRules().sessionWithoutStatus == .seconds(86_400))
+        #expect(AuthenticationRules().sessionLifetimeWithoutStatus == .seconds(86_400))
     }
 
     @Test(
@@ -97,18 +97,18 @@ struct TokenCallTests {
         var rules = TestGateway.rules(clock: clock)
         rules.authenticators = AuthenticatorChain([
             .init(
-                name: TestIssuer.name, takes: [.password, .bearer],
+                name: TestIssuer.name, credentialKinds: [.password, .bearer],
                 authenticator: PasswordsToo(issuer: issuer))
         ])
         let journal = MemoryJournal()
         let gateway = Gateway(
             rules: rules,
-            ports: TestGateway.ports(
+            dependencies: TestGateway.dependencies(
                 clock: clock, ledger: ScriptedLedger(), sessions: sessions, journal: journal,
                 backend: ScriptedBackend()))
         #expect(await gateway.serve(ReceivedRequest("POST /auth/token", as: "alice")).status == 200)
         let renew = ReceivedRequest("POST /auth/token", authorization: .text("Bearer token-1"))
-        issuer.setStatus(.good(groups: [GroupName("sales")!]))
+        issuer.setStatus(.valid(groups: [GroupName("sales")!]))
         #expect(await gateway.serve(renew).status == 200)
         let who = await gateway.serve(ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer token-2")))
         #expect(who.json?["groups"] == .array([.string("sales")]))

@@ -34,14 +34,14 @@ final class TokenFixture: Sendable {
                 uniqueKeysWithValues: TestGateway.users.map { ($0, TestGateway.password(of: $0)) }),
             groups: ["alice": [GroupName("dispatch")!]])
         rules.authenticators = AuthenticatorChain([
-            .init(name: FixedAuthenticator.name, takes: [.password], authenticator: passwords),
-            .init(name: TestIssuer.name, takes: [.bearer], authenticator: issuer),
+            .init(name: FixedAuthenticator.name, credentialKinds: [.password], authenticator: passwords),
+            .init(name: TestIssuer.name, credentialKinds: [.bearer], authenticator: issuer),
         ])
         adjust(&rules)
-        var ports = TestGateway.ports(
+        var dependencies = TestGateway.dependencies(
             clock: clock, ledger: ledger, sessions: sessions, journal: journal, backend: backend)
-        ports.randomness = Counter().next
-        gateway = Gateway(rules: rules, ports: ports)
+        dependencies.randomness = Counter().next
+        gateway = Gateway(rules: rules, dependencies: dependencies)
     }
 
     /// A counter for the ids of sessions, which must differ.

@@ -8,9 +8,9 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
     /// `external-process`
     public static let name: PluginName = "external-process"
     /// Both kinds. The setting `kinds` narrows them, and so does the process's hello.
-    public static let takes: Set<CredentialKind> = [.password, .bearer]
+    public static let credentialKinds: Set<CredentialKind> = [.password, .bearer]
     /// The configured `kinds`. The process's own kinds are known only after it has connected.
-    public static func takes(_ settings: Settings) -> Set<CredentialKind> { settings.delegation.kinds }
+    public static func credentialKinds(_ settings: Settings) -> Set<CredentialKind> { settings.delegation.kinds }
 
     /// The settings under `external-process:` in the configuration.
     public struct Settings: Sendable {

@@ -44,7 +44,7 @@ struct SettingsTests {
             as [(String, Set<CredentialKind>)]
         {
             let settings = try #require(try Self.read("{ socket: /s, kinds: \(kinds) }").0)
-            #expect(ExternalProcessPlugin.takes(settings) == taken)
+            #expect(ExternalProcessPlugin.credentialKinds(settings) == taken)
         }
     }
 

@@ -9,9 +9,9 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
     /// `forward-auth`
     public static let name: PluginName = "forward-auth"
     /// Both kinds. The setting `kinds` narrows them.
-    public static let takes: Set<CredentialKind> = [.password, .bearer]
+    public static let credentialKinds: Set<CredentialKind> = [.password, .bearer]
     /// The configured `kinds`.
-    public static func takes(_ settings: Settings) -> Set<CredentialKind> { settings.delegation.kinds }
+    public static func credentialKinds(_ settings: Settings) -> Set<CredentialKind> { settings.delegation.kinds }
 
     /// The settings under `forward-auth:` in the configuration.
     public struct Settings: Sendable {

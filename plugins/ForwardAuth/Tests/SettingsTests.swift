@@ -46,7 +46,7 @@ struct SettingsTests {
             as [(String, Set<CredentialKind>)]
         {
             let settings = try #require(try Self.read("{ url: http://localhost/, kinds: \(kinds) }").0)
-            #expect(ForwardAuthPlugin.takes(settings) == taken)
+            #expect(ForwardAuthPlugin.credentialKinds(settings) == taken)
         }
     }
 

@@ -6,9 +6,9 @@ public enum HMACTokenPlugin: AuthenticatorPlugin {
     /// `hmac-token`
     public static let name: PluginName = "hmac-token"
     /// Bearer tokens.
-    public static let takes: Set<CredentialKind> = [.bearer]
+    public static let credentialKinds: Set<CredentialKind> = [.bearer]
     /// A token is issued for an account of another authenticator, so this plug-in has no accounts of its own.
-    public static let accountKnowledge = AccountStatusSupport.ofOthers
+    public static let accountStatusSupport = AccountStatusSupport.ofOthers
     /// The result depends on the token, the keys and the clock alone.
     public static let outcomeDependsOnPeer = false
 

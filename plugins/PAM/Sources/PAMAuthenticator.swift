@@ -71,7 +71,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         case .failure(let fault): return .unknown(OutageReason(fault))
         case .success(let answer):
             switch outcome(of: answer, to: request, from: user) {
-            case .accepted(let identity): return .good(groups: identity.groups)
+            case .accepted(let identity): return .valid(groups: identity.groups)
             case .rejected(let reason): return .ended(reason)
             case .notMine: return .ended(.wrong)
             case .unavailable(let reason): return .unknown(reason)

@@ -8,9 +8,9 @@ public enum PAMPlugin: AuthenticatorPlugin {
     /// `pam`
     public static let name: PluginName = "pam"
     /// Passwords.
-    public static let takes: Set<CredentialKind> = [.password]
+    public static let credentialKinds: Set<CredentialKind> = [.password]
     /// Accounts can be rechecked without a password.
-    public static let accountKnowledge = AccountStatusSupport.status
+    public static let accountStatusSupport = AccountStatusSupport.status
     /// Modules receive the peer's address and may decide by it.
     public static let outcomeDependsOnPeer = true
 

@@ -105,7 +105,7 @@ public final class StaticUsersAuthenticator: AccountList {
         guard let user = context.names.canonical(login.text).flatMap({ table.users[$0] }) else {
             return .ended(.wrong)
         }
-        return user.rejection(at: context.clocks.wall()).map(AccountStatus.ended) ?? .good(groups: user.groups)
+        return user.rejection(at: context.clocks.wall()).map(AccountStatus.ended) ?? .valid(groups: user.groups)
     }
 
     /// Returns the users of the file, divided into those who may log in at the given time and the others.
@@ -113,10 +113,10 @@ public final class StaticUsersAuthenticator: AccountList {
         let table = table.withLock { $0 }
         let open = table.users.values.filter { $0.rejection(at: now) == nil }
         return AccountSnapshot(
-            marks: table.marks.filter { table.users[$0.key]?.rejection(at: now) == nil },
+            fingerprints: table.fingerprints.filter { table.users[$0.key]?.rejection(at: now) == nil },
             groups: Dictionary(uniqueKeysWithValues: open.map { ($0.name, $0.groups) }),
             closed: Set(table.users.keys).subtracting(open.map(\.name)),
-            holdsUntil: open.compactMap(\.expires).min())
+            validUntil: open.compactMap(\.expires).min())
     }
 
     /// Returns the hash that stands in for the missing hash of an unknown name, or nil if libcrypto fails. A secret

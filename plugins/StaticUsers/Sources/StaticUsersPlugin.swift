@@ -6,9 +6,9 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
     /// `static-users`
     public static let name: PluginName = "static-users"
     /// Passwords.
-    public static let takes: Set<CredentialKind> = [.password]
+    public static let credentialKinds: Set<CredentialKind> = [.password]
     /// Accounts can be rechecked without a password.
-    public static let accountKnowledge = AccountStatusSupport.status
+    public static let accountStatusSupport = AccountStatusSupport.status
     /// The result depends on the users file alone.
     public static let outcomeDependsOnPeer = false
 

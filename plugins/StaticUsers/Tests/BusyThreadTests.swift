@@ -35,7 +35,7 @@ struct BusyThreadTests {
         #expect(await authenticator.login("alice", "alice") == .unavailable(.busy))
         try files.write(Self.alice + ", disabled: true } }", to: "users.yaml")
         #expect(await authenticator.reload() == [])
-        #expect(authenticator.accounts(at: .test).marks.isEmpty)
+        #expect(authenticator.accounts(at: .test).fingerprints.isEmpty)
     }
 
     @Test(

@@ -131,7 +131,7 @@ struct StaticUsersAuthenticatorTests {
         for name in ["alice", "bob", "nobody"] {
             #expect(await authenticator.login(name, "correct horse") == .rejected(.wrong))
         }
-        #expect(authenticator.accounts(at: .test) == AccountSnapshot(marks: [:]))
+        #expect(authenticator.accounts(at: .test) == AccountSnapshot(fingerprints: [:]))
         await #expect(throws: ConfigurationError.self) {
             _ = try await StaticUsersPlugin.makeAuthenticator(.init(file: file), context: PluginContext.test())
         }
@@ -154,7 +154,7 @@ struct StaticUsersAuthenticatorTests {
             for user in users.users { try users.remove(user.name) }
         }
         #expect(await authenticator.reload() == [])
-        #expect(authenticator.accounts(at: .test) == AccountSnapshot(marks: [:]))
+        #expect(authenticator.accounts(at: .test) == AccountSnapshot(fingerprints: [:]))
         #expect(await authenticator.login("alice", "correct horse") == .rejected(.wrong))
 
         let reload = PluginContext.test(isReload: true)

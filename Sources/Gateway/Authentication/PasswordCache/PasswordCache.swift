@@ -32,7 +32,7 @@ public final class PasswordCache: Sendable {
 
     /// Clears the cache because authenticators or their files changed. Results of pending verifications will not be
     /// cached.
-    public func forget() {
+    public func removeAll() {
         state.withLock { state in
             state.generation += 1
             state.table.forgetAll()
@@ -42,9 +42,9 @@ public final class PasswordCache: Sendable {
 
     /// Removes the results of one user, whose account was disabled, removed, or got a new password. Results of its
     /// pending verifications will not be cached.
-    public func forget(_ user: UserName) {
+    public func removeAll(of user: UserName) {
         state.withLock { state in
-            state.table.forget(user)
+            state.table.removeAll(of: user)
             state.inProgress = state.inProgress.filter { $0.key.user != user.text }
         }
     }
@@ -55,7 +55,7 @@ public final class PasswordCache: Sendable {
     /// The result of a cache look-up.
     enum Lookup {
         /// A result is cached.
-        case remembered(PasswordCacheTable.CachedResult)
+        case cached(PasswordCacheTable.CachedResult)
         /// A verification of the same credential is pending.
         case inProgress(PendingVerification)
         /// The caller must start the verification and report its result under the key.
@@ -77,7 +77,7 @@ public final class PasswordCache: Sendable {
         let key = PasswordCacheKey(user: user, digest: digest)
         return state.withLock { state in
             if let cached = state.table.result(for: key, now: clocks.monotonic().nanoseconds) {
-                return .remembered(cached)
+                return .cached(cached)
             }
             if let pending = state.inProgress[key] { return .inProgress(pending) }
             let pending = PendingVerification()

@@ -22,10 +22,10 @@ struct PasswordCacheTable {
     }
 
     /// The lifetimes of an acceptance and of a rejection, in nanoseconds.
-    static let acceptance: Int64 = 60_000_000_000
-    static let rejection: Int64 = 600_000_000_000
-    /// The maximum number of entries of one user, which bounds the search for one to evict. The throttle admits fewer wrong passwords
-    /// than this.
+    static let acceptanceLifetime: Int64 = 60_000_000_000
+    static let rejectionLifetime: Int64 = 600_000_000_000
+    /// The maximum number of entries of one user, which bounds the search for one to evict. The throttle admits fewer
+    /// wrong passwords than this.
     private static let maximumPerUser = 256
 
     private var entries: BoundedMap<PasswordCacheKey, Cached>
@@ -34,6 +34,7 @@ struct PasswordCacheTable {
 
     init(capacity: Int) { entries = BoundedMap(capacity: capacity) }
 
+    /// Returns the cached result; nil if there is none or it has expired.
     func result(for key: PasswordCacheKey, now: Int64) -> CachedResult? {
         guard let cached = entries[key], cached.expiry > now else { return nil }
         return cached.result
@@ -44,7 +45,7 @@ struct PasswordCacheTable {
     mutating func accept(_ identity: Identity, for key: PasswordCacheKey, now: Int64) {
         let confirms = entries[key]?.result.isAcceptance ?? false
         if !confirms { entries.removeAll(of: key.user) { !$0.value.result.isAcceptance } }
-        write(.accepted(identity), for: key, expiry: now + Self.acceptance)
+        write(.accepted(identity), for: key, expiry: now + Self.acceptanceLifetime)
     }
 
     /// Caches a rejection.
@@ -53,11 +54,11 @@ struct PasswordCacheTable {
     mutating func reject(
         _ reason: InvalidCredentialReason, by authenticator: PluginName? = nil, for key: PasswordCacheKey, now: Int64
     ) {
-        write(.rejected(reason, by: authenticator), for: key, expiry: now + Self.rejection)
+        write(.rejected(reason, by: authenticator), for: key, expiry: now + Self.rejectionLifetime)
     }
 
     /// Removes all entries of one user.
-    mutating func forget(_ user: UserName) { entries.removeAll(of: user.text) }
+    mutating func removeAll(of user: UserName) { entries.removeAll(of: user.text) }
 
     /// Removes all entries.
     mutating func forgetAll() { entries.removeAll() }
@@ -69,5 +70,38 @@ struct PasswordCacheTable {
             if let evicted = rejection ?? entries.oldest(of: key.user) { entries.remove(evicted.key) }
         }
         entries.insert(Cached(result: result, expiry: expiry), for: key)
+    }
+}
+
+/// The key of a cached result. It does not reveal the password.
+struct PasswordCacheKey: OwnedKey {
+    /// The canonical user name, or ``unmapped``.
+    let user: String
+    /// A keyed digest of everything that the result may depend on, including the login name.
+    let digest: KeyedDigest
+
+    var owner: String { user }
+
+    /// The user of all names without canonical form. No canonical name contains a NUL.
+    ///
+    /// These names may be as long as a header field, and no user has one. As one user they share the entries of one
+    /// user, so that the cache does not hold such names of clients without a login.
+    static let unmapped = "\0"
+
+    init(user: UserName?, digest: KeyedDigest) {
+        self.user = user?.text ?? Self.unmapped
+        self.digest = digest
+    }
+}
+
+extension Peer {
+    /// The bytes of the address. Local, IPv4 and IPv6 addresses have different lengths.
+    var keyBytes: [UInt8] {
+        switch address {
+        case .local: [0]
+        case .v4(let address): withUnsafeBytes(of: address.bigEndian) { Array($0) }
+        case .v6(let upper, let lower):
+            withUnsafeBytes(of: upper.bigEndian) { Array($0) } + withUnsafeBytes(of: lower.bigEndian) { Array($0) }
+        }
     }
 }

@@ -4,8 +4,8 @@ internal import GatewaySupport
 /// A bounded table of pairs of user and address with a successful login. Later failed logins of a pair are charged to
 /// its entry. A full table evicts the pair whose last success is the oldest.
 ///
-/// A user with `maximumPerUser` addresses loses the own oldest one. So no account evicts the addresses of other users,
-/// who would then share the limits of strangers.
+/// A user with `maximumPerUser` addresses loses the oldest of them. An account therefore never evicts the addresses of
+/// other users, who would then share a limit with unknown addresses.
 struct KnownDevices {
     struct Pair: OwnedKey {
         let user: UserName
@@ -20,7 +20,7 @@ struct KnownDevices {
     }
 
     /// The time for which a successful login makes a pair known, in nanoseconds: 30 days.
-    static let memory: Int64 = 30 * 86_400 * 1_000_000_000
+    static let lifetime: Int64 = 30 * 86_400 * 1_000_000_000
     /// The maximum number of addresses of one user.
     static let maximumPerUser = 256
 
@@ -35,16 +35,20 @@ struct KnownDevices {
     /// The number of pairs. For tests of the bound.
     var count: Int { logins.count }
 
+    /// Returns whether the user has logged in from the address within `lifetime`.
     func contains(_ pair: Pair, now: Int64) -> Bool {
-        logins[pair].map { $0.succeeded + Self.memory > now } ?? false
+        logins[pair].map { $0.succeeded + Self.lifetime > now } ?? false
     }
 
+    /// Returns the time until one more password of the pair is verified, in nanoseconds; 0 for now.
     func wait(for pair: Pair, now: Int64) -> Int64 { rate.wait(arrival: logins[pair]?.arrival, now: now) }
 
+    /// Charges a password of the pair as wrong.
     mutating func charge(_ pair: Pair, now: Int64) {
         logins.update(pair) { [rate] in $0.arrival = rate.charged(arrival: $0.arrival, now: now) }
     }
 
+    /// Refunds one charge of the pair.
     mutating func refund(_ pair: Pair) {
         logins.update(pair) { [rate] in $0.arrival = $0.arrival.map { $0 - rate.interval } }
     }
@@ -58,6 +62,7 @@ struct KnownDevices {
         logins.insert(Login(succeeded: now), for: pair)
     }
 
+    /// Clears the failed logins of the matching pairs, which stay known, and returns the number of cleared pairs.
     mutating func lift(where matches: (Pair) -> Bool) -> Int {
         var lifted = 0
         for login in logins.entries where matches(login.key) && login.value.arrival != nil {
@@ -67,8 +72,10 @@ struct KnownDevices {
         return lifted
     }
 
-    mutating func forget(_ user: UserName) { logins.removeAll(of: user) }
+    /// Removes all pairs of a user.
+    mutating func removeAll(of user: UserName) { logins.removeAll(of: user) }
 
+    /// Returns the pairs that have to wait now, with their wait in nanoseconds.
     func blocked(now: Int64) -> [(pair: Pair, wait: Int64)] {
         logins.entries.compactMap { login in
             let wait = rate.wait(arrival: login.value.arrival, now: now)

@@ -13,7 +13,8 @@ public struct LoginBan: Sendable, Hashable {
 }
 
 extension LoginThrottle {
-    /// Returns the current bans, the longest first. Scans whole tables, so it is for operators and not for calls.
+    /// Returns the current bans, the longest first. Scans whole tables; intended for operator commands, not for the
+    /// request pipeline.
     public func list() -> [LoginBan] {
         let now = clocks.monotonic().nanoseconds
         var bans: [LoginBan] = []
@@ -38,8 +39,8 @@ extension LoginThrottle {
     }
 
     /// Removes the user's known addresses, so that a later user with the same name has no known address.
-    public func forget(_ user: UserName) {
-        tables.withLock { $0.known.forget(user) }
+    public func removeKnownAddresses(of user: UserName) {
+        tables.withLock { $0.known.removeAll(of: user) }
     }
 
     /// Clears the failed logins from an address, for IPv6 from its /64. Returns the number of cleared entries.
@@ -57,6 +58,43 @@ extension LoginThrottle {
         tables.withLock { tables in
             tables.addresses.liftAll() + tables.pairs.liftAll() + tables.users.liftAll()
                 + tables.known.lift { _ in true }
+        }
+    }
+}
+
+extension LoginThrottle {
+    /// A user, address or pair of both that a ban concerns, with the name of the limit.
+    struct Subject: Hashable, Sendable {
+        let limit: String
+        let user: UserName?
+        let address: Peer.Address?
+
+        /// - Parameter limit: One of ``LoginThrottle/names``. The result is nil for another name, or if the limit
+        ///   counts by user and there is none.
+        init?(_ limit: String, user: UserName?, address: Peer.Address) {
+            switch limit {
+            case LoginThrottle.names[0]: (self.user, self.address) = (nil, address)
+            case LoginThrottle.names[1] where user != nil: (self.user, self.address) = (user, address)
+            case LoginThrottle.names[2] where user != nil: (self.user, self.address) = (user, nil)
+            default: return nil
+            }
+            self.limit = limit
+        }
+    }
+
+    /// Returns the time until one more password of the subject is verified, in nanoseconds; 0 for now. Ignores entries
+    /// that several keys share in a full table.
+    func wait(of subject: Subject) -> Int64 {
+        let now = clocks.monotonic().nanoseconds
+        return tables.withLock { tables in
+            switch (subject.user, subject.address) {
+            case (nil, nil): return 0
+            case (nil, let address?): return tables.addresses.wait(at: .own(address), now: now)
+            case (let user?, nil): return tables.users.wait(at: .own(user), now: now)
+            case (let user?, let address?):
+                let pair = KnownDevices.Pair(user: user, address: address)
+                return max(tables.pairs.wait(at: .own(pair), now: now), tables.known.wait(for: pair, now: now))
+            }
         }
     }
 }

@@ -50,13 +50,13 @@ public final class LoginThrottle: Sendable {
                 user: ThrottleTable<UserName>.Bucket?)
         }
 
-        fileprivate let places: Buckets
+        fileprivate let buckets: Buckets
         fileprivate let user: UserName?
         fileprivate let address: Peer.Address
 
         /// Whether this user has logged in from this address before.
         var isOfKnownPair: Bool {
-            switch places {
+            switch buckets {
             case .known: true
             case .unknownPair: false
             }
@@ -116,8 +116,8 @@ public final class LoginThrottle: Sendable {
     private static func admit(
         _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
     ) -> Result<Charge, Rejection> {
-        find(user, address, &tables, now).map { places in
-            switch places {
+        find(user, address, &tables, now).map { buckets in
+            switch buckets {
             case .known(let pair):
                 tables.known.charge(pair, now: now)
             case .unknownPair(let address, let pair, let user):
@@ -125,7 +125,7 @@ public final class LoginThrottle: Sendable {
                 if let pair { tables.pairs.charge(pair, now: now) }
                 if let user { tables.users.charge(user, now: now) }
             }
-            return Charge(places: places, user: user, address: address)
+            return Charge(buckets: buckets, user: user, address: address)
         }
     }
 
@@ -139,9 +139,9 @@ public final class LoginThrottle: Sendable {
             return wait > 0 ? .failure(rejection("login-pair", wait)) : .success(.known(pair))
         }
         let block = AddressPrefix(address)
-        let atAddress = tables.addresses.place(for: address, in: block, now: now)
-        let atPair = pair.map { tables.pairs.place(for: $0, in: block, now: now) }
-        let atUser = user.map { tables.users.place(for: $0, in: block, now: now) }
+        let atAddress = tables.addresses.bucket(for: address, in: block, now: now)
+        let atPair = pair.map { tables.pairs.bucket(for: $0, in: block, now: now) }
+        let atUser = user.map { tables.users.bucket(for: $0, in: block, now: now) }
         let waits = [
             ("login-address", tables.addresses.wait(at: atAddress, now: now)),
             ("login-pair", atPair.map { tables.pairs.wait(at: $0, now: now) } ?? 0),
@@ -154,7 +154,7 @@ public final class LoginThrottle: Sendable {
     }
 
     private static func refund(_ charge: Charge, _ tables: inout Tables, _ now: Int64) {
-        switch charge.places {
+        switch charge.buckets {
         case .known(let pair):
             tables.known.refund(pair)
         case .unknownPair(let address, let pair, let user):

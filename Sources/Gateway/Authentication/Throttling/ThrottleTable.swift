@@ -42,7 +42,7 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     var count: Int { arrivals.count }
 
     /// Returns the entry of a key: its own if it exists or there is room, otherwise a shared one.
-    mutating func place(for key: Key, in block: AddressPrefix, now: Int64) -> Bucket {
+    mutating func bucket(for key: Key, in block: AddressPrefix, now: Int64) -> Bucket {
         let ownPlace = Bucket.own(key)
         if arrivals[ownPlace] != nil || arrivals.count < capacityOfOwn { return ownPlace }
         evict(now)
@@ -53,22 +53,24 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     }
 
     /// Returns the time until one more failure is allowed, in nanoseconds; 0 for now.
-    func wait(at place: Bucket, now: Int64) -> Int64 { rate.wait(arrival: arrivals[place], now: now) }
+    func wait(at bucket: Bucket, now: Int64) -> Int64 { rate.wait(arrival: arrivals[bucket], now: now) }
 
-    mutating func charge(_ place: Bucket, now: Int64) {
-        arrivals[place] = rate.charged(arrival: arrivals[place], now: now)
+    /// Charges a failed login to the entry.
+    mutating func charge(_ bucket: Bucket, now: Int64) {
+        arrivals[bucket] = rate.charged(arrival: arrivals[bucket], now: now)
     }
 
-    mutating func refund(_ place: Bucket, now: Int64) {
-        guard let arrival = arrivals[place] else { return }
-        arrivals[place] = arrival - rate.interval > now ? arrival - rate.interval : nil
+    /// Refunds a charge. Removes an entry without debt.
+    mutating func refund(_ bucket: Bucket, now: Int64) {
+        guard let arrival = arrivals[bucket] else { return }
+        arrivals[bucket] = arrival - rate.interval > now ? arrival - rate.interval : nil
     }
 
     /// Removes the matching entries and returns how many.
     mutating func lift(where matches: (Key) -> Bool) -> Int {
         let before = arrivals.count
-        arrivals = arrivals.filter { place, _ in
-            switch place {
+        arrivals = arrivals.filter { bucket, _ in
+            switch bucket {
             case .own(let key): !matches(key)
             case .shared, .everybody: true
             }
@@ -83,10 +85,10 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     }
 
     /// Returns the entries that have to wait now, with their wait in nanoseconds.
-    func blocked(now: Int64) -> [(place: Bucket, wait: Int64)] {
-        arrivals.compactMap { place, arrival in
+    func blocked(now: Int64) -> [(bucket: Bucket, wait: Int64)] {
+        arrivals.compactMap { bucket, arrival in
             let wait = rate.wait(arrival: arrival, now: now)
-            return wait > 0 ? (place, wait) : nil
+            return wait > 0 ? (bucket, wait) : nil
         }
     }
 
@@ -96,7 +98,7 @@ struct ThrottleTable<Key: Hashable & Sendable> {
         nextEviction = now + Self.evictionInterval
         let surplus = max(1, capacityOfOwn / 16)
         // Groups debts into 64 classes of equal width. The order within a class does not matter.
-        let part = rate.memory / 62 + 1
+        let part = rate.maximumDebt / 62 + 1
         func size(_ arrival: Int64) -> Int { arrival <= now ? 0 : Int(min(63, (arrival - now) / part + 1)) }
         var numbers = [Int](repeating: 0, count: 64)
         for arrival in arrivals.values { numbers[size(arrival)] += 1 }
@@ -108,13 +110,29 @@ struct ThrottleTable<Key: Hashable & Sendable> {
         // From the largest evicted class, remove only as many as needed.
         var ofMost = surplus - (sum - numbers[most])
         var evicted: [Bucket] = []
-        for (place, arrival) in arrivals where evicted.count < surplus {
+        for (bucket, arrival) in arrivals where evicted.count < surplus {
             let size = size(arrival)
             guard size < most || (size == most && ofMost > 0) else { continue }
             if size == most { ofMost -= 1 }
-            evicted.append(place)
+            evicted.append(bucket)
         }
         // Removed one by one, because `filter` would rebuild the whole table.
-        for place in evicted { arrivals[place] = nil }
+        for bucket in evicted { arrivals[bucket] = nil }
+    }
+}
+
+/// A block of neighbouring addresses that share a throttle entry if the table is full: an IPv4 /24 or an IPv6 /48.
+enum AddressPrefix: Hashable {
+    case v4(UInt32)
+    case v6(UInt64)
+    case local
+
+    init(_ address: Peer.Address) {
+        self =
+            switch address {
+            case .v4(let address): .v4(address >> 8)
+            case .v6(let upper, _): .v6(upper >> 16)
+            case .local: .local
+            }
     }
 }

@@ -53,7 +53,9 @@ struct LimitDigests: Sendable {
         salted = hasher
     }
 
+    /// Returns the digest of a user name.
     func user(_ user: UserName) -> UInt64 { digest(1) { $0.combine(user.text) } }
+    /// Returns the digest of an address.
     func address(_ address: Peer.Address) -> UInt64 { digest(2) { $0.combine(address) } }
     func group(_ group: GroupName) -> UInt32 {
         max(1, UInt32(truncatingIfNeeded: digest(3) { $0.combine(group.text) }))

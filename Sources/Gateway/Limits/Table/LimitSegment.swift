@@ -1,42 +1,43 @@
 /// A small hash table, one of many in a `LimitTable`. Growing or sweeping it is a short operation because it is small.
 ///
-/// Uses open addressing with linear probing. Entries are removed only by rewriting the whole segment.
+/// Uses open addressing with linear probing. Entries are removed only by rewriting the whole segment. The parameter
+/// `position` is the hash of the key (`LimitKey.position`).
 struct LimitSegment: Sendable {
     struct Slot: Sendable {
         var key: LimitKey
-        /// The theoretical arrival time.
+        /// The theoretical arrival time (see `GCRA`).
         var arrival: Int64
     }
 
     /// The entries. Their number is a power of two, or zero.
-    private var places: [Slot] = []
+    private var slots: [Slot] = []
     private(set) var count = 0
 
     /// Returns the theoretical arrival time of a key.
     func arrival(of key: LimitKey, at position: UInt64) -> Int64? {
-        index(of: key, at: position).map { places[$0].arrival }
+        index(of: key, at: position).map { slots[$0].arrival }
     }
 
     /// Replaces the time of an existing key. Returns false if the key does not exist.
     mutating func replace(_ arrival: Int64, for key: LimitKey, at position: UInt64) -> Bool {
         guard let index = index(of: key, at: position) else { return false }
-        places[index].arrival = arrival
+        slots[index].arrival = arrival
         return true
     }
 
     /// Adds a key that does not exist yet.
     mutating func insert(_ arrival: Int64, for key: LimitKey, at position: UInt64) {
-        if (count + 1) * 4 > places.count * 3 { rewrite(size: max(8, places.count * 2)) { _ in true } }
+        if (count + 1) * 4 > slots.count * 3 { rewrite(size: max(8, slots.count * 2)) { _ in true } }
         put(Slot(key: key, arrival: arrival), at: position)
     }
 
-    /// Removes the entries for which the closure returns false, and returns their number. The closure may correct an
-    /// entry's time.
+    /// Removes the entries for which the closure returns false, and returns the number of removed entries. The closure
+    /// may correct an entry's time.
     mutating func keep(_ isKept: (inout Slot) -> Bool) -> Int {
         var kept = 0
-        for index in places.indices where places[index].key.limit != 0 {
+        for index in slots.indices where slots[index].key.limit != 0 {
             // Marks the removed entry with a time that no clock reading produces.
-            if isKept(&places[index]) { kept += 1 } else { places[index].arrival = .min }
+            if isKept(&slots[index]) { kept += 1 } else { slots[index].arrival = .min }
         }
         let removed = count - kept
         guard removed > 0 else { return 0 }
@@ -47,26 +48,26 @@ struct LimitSegment: Sendable {
     }
 
     private mutating func rewrite(size: Int, _ isKept: (Slot) -> Bool) {
-        let old = places
-        places = Array(repeating: Slot(key: LimitKey(limit: 0), arrival: 0), count: size)
+        let old = slots
+        slots = Array(repeating: Slot(key: LimitKey(limit: 0), arrival: 0), count: size)
         count = 0
-        for place in old where place.key.limit != 0 && isKept(place) { put(place, at: place.key.position) }
+        for slot in old where slot.key.limit != 0 && isKept(slot) { put(slot, at: slot.key.position) }
     }
 
-    private mutating func put(_ place: Slot, at position: UInt64) {
-        var index = Int(truncatingIfNeeded: position) & (places.count - 1)
-        while places[index].key.limit != 0 { index = (index + 1) & (places.count - 1) }
-        places[index] = place
+    private mutating func put(_ slot: Slot, at position: UInt64) {
+        var index = Int(truncatingIfNeeded: position) & (slots.count - 1)
+        while slots[index].key.limit != 0 { index = (index + 1) & (slots.count - 1) }
+        slots[index] = slot
         count += 1
     }
 
     private func index(of key: LimitKey, at position: UInt64) -> Int? {
-        guard !places.isEmpty else { return nil }
-        var index = Int(truncatingIfNeeded: position) & (places.count - 1)
+        guard !slots.isEmpty else { return nil }
+        var index = Int(truncatingIfNeeded: position) & (slots.count - 1)
         // At most three quarters of the entries are used, so that the search terminates.
-        while places[index].key.limit != 0 {
-            if places[index].key == key { return index }
-            index = (index + 1) & (places.count - 1)
+        while slots[index].key.limit != 0 {
+            if slots[index].key == key { return index }
+            index = (index + 1) & (slots.count - 1)
         }
         return nil
     }

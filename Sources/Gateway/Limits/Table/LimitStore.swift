@@ -36,7 +36,7 @@ final class LimitStore: Sendable {
 
     let digests = LimitDigests()
     let table: Mutex<LimitTable>
-    let refused = Mutex(ThrottledKeys())
+    let throttledKeys = Mutex(ThrottledKeys())
     private let numbers = Mutex(Numbers())
     private let shadowCounters = Mutex<[String: Counter]>([:])
 
@@ -65,9 +65,9 @@ final class LimitStore: Sendable {
         table.withLock { table in
             for (number, limit) in zip(registered, limits) {
                 let rate = GCRA(count: limit.count, period: limit.period, burst: limit.burst)
-                table.use(number, memory: rate.memory)
+                table.use(number, maximumDebt: rate.maximumDebt)
             }
-            for number in removed { table.use(number, memory: 0) }
+            for number in removed { table.use(number, maximumDebt: 0) }
         }
         return registered
     }
@@ -85,13 +85,13 @@ final class LimitStore: Sendable {
 
     /// Removes keys with their debt, in parts so that no call waits for long. Returns the number of removed keys with a
     /// debt.
-    func forget(now: Int64, _ isPicked: (LimitKey) -> Bool) -> Int {
+    func remove(now: Int64, _ isPicked: (LimitKey) -> Bool) -> Int {
         var (owing, segment, count) = (0, 0, 1)
         while segment < count {
             table.withLock { table in
                 count = table.segmentCount
                 for index in segment..<min(segment + 16, count) {
-                    owing += table.forget(inSegment: index, now: now, isPicked)
+                    owing += table.remove(inSegment: index, now: now, isPicked)
                 }
             }
             segment += 16

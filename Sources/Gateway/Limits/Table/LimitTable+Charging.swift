@@ -40,8 +40,10 @@ extension LimitTable {
     /// Corrects a time beyond the maximum debt, which results from a clock that was set back or from a tighter limit.
     /// Without the correction the key would appear to have the maximum debt until that time.
     private mutating func clampDebt(_ charge: LimitCharge, now: Int64) {
-        guard let arrival = arrival(of: charge.key), arrival > now, arrival - now > charge.rate.memory else { return }
-        set(now + charge.rate.memory, for: charge.key, now: now)
+        guard let arrival = arrival(of: charge.key), arrival > now, arrival - now > charge.rate.maximumDebt else {
+            return
+        }
+        set(now + charge.rate.maximumDebt, for: charge.key, now: now)
     }
 
     private mutating func apply(_ charges: [LimitCharge], now: Int64) {

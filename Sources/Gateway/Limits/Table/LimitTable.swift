@@ -11,11 +11,11 @@ internal import GatewayCore
 /// `ThrottleTable`, the table of failed logins, describes why it is another type.
 struct LimitTable {
     /// The number of entries that the new keys of one limit share in a full table.
-    static let sharedPlaces: UInt64 = 64
+    static let sharedSlots: UInt64 = 64
     private static let segmentSize = 256
     private static let maximumSegments = 4096
 
-    private struct SharedPlace: Hashable {
+    private struct SharedSlot: Hashable {
         let limit: UInt16
         let number: UInt64
     }
@@ -24,11 +24,11 @@ struct LimitTable {
     private(set) var count = 0
     private let capacity: Int
     private var segments: [LimitSegment]
-    private var shared: [SharedPlace: Int64] = [:]
+    private var shared: [SharedSlot: Int64] = [:]
     /// The maximum debt of a key, by the number of the limit; 0 for limits that are not in use.
-    private var memories: [Int64] = [0]
+    private var maximumDebts: [Int64] = [0]
     private var cursor = 0
-    private var sweepsAt: Int64
+    private var nextSweep: Int64
     private let sweepInterval: Int64
 
     /// Creates a table of at most `capacity` entries. While there are calls, the whole table is swept about once a
@@ -39,20 +39,20 @@ struct LimitTable {
         while segments < Self.maximumSegments, segments * Self.segmentSize < capacity { segments *= 2 }
         self.segments = Array(repeating: LimitSegment(), count: segments)
         sweepInterval = 60_000_000_000 / Int64(segments)
-        sweepsAt = now + sweepInterval
+        nextSweep = now + sweepInterval
     }
 
     /// Sets the maximum debt of a limit's keys; 0 takes the limit out of use, and its keys are removed.
-    mutating func use(_ limit: UInt16, memory: Int64) {
-        while memories.count <= Int(limit) { memories.append(0) }
-        memories[Int(limit)] = memory
+    mutating func use(_ limit: UInt16, maximumDebt: Int64) {
+        while maximumDebts.count <= Int(limit) { maximumDebts.append(0) }
+        maximumDebts[Int(limit)] = maximumDebt
     }
 
     /// Returns the theoretical arrival time of the entry that the key counts in.
     func arrival(of key: LimitKey) -> Int64? {
         let position = key.position
         if let arrival = segments[segment(of: position)].arrival(of: key, at: position) { return arrival }
-        return shared.isEmpty ? nil : shared[sharedPlace(of: key, at: position)]
+        return shared.isEmpty ? nil : shared[sharedSlot(of: key, at: position)]
     }
 
     /// Writes the theoretical arrival time of a key: in its own entry, in a new one, or in a shared one if the
@@ -69,15 +69,15 @@ struct LimitTable {
             segments[segment].insert(arrival, for: key, at: position)
             count += 1
         } else {
-            shared[sharedPlace(of: key, at: position)] = arrival
+            shared[sharedSlot(of: key, at: position)] = arrival
         }
     }
 
     /// Sweeps one segment if it is time. Called for each charge.
     mutating func sweepIfDue(now: Int64) {
         // A clock that was set back must not stop the sweeping.
-        guard now >= sweepsAt || now < sweepsAt - sweepInterval else { return }
-        sweepsAt = now + sweepInterval
+        guard now >= nextSweep || now < nextSweep - sweepInterval else { return }
+        nextSweep = now + sweepInterval
         sweepNext(now: now)
     }
 
@@ -85,11 +85,11 @@ struct LimitTable {
     var segmentCount: Int { segments.count }
 
     /// Removes the matching keys of one segment with their debt. Returns the number of removed keys with a debt.
-    mutating func forget(inSegment segment: Int, now: Int64, _ isPicked: (LimitKey) -> Bool) -> Int {
+    mutating func remove(inSegment segment: Int, now: Int64, _ isPicked: (LimitKey) -> Bool) -> Int {
         var owing = 0
-        count -= segments[segment].keep { place in
-            guard isPicked(place.key) else { return true }
-            if place.arrival > now { owing += 1 }
+        count -= segments[segment].keep { slot in
+            guard isPicked(slot.key) else { return true }
+            if slot.arrival > now { owing += 1 }
             return false
         }
         return owing
@@ -104,17 +104,17 @@ struct LimitTable {
         sweep(cursor, now: now)
         cursor = (cursor + 1) % segments.count
         guard cursor == 0, !shared.isEmpty else { return }
-        shared = shared.filter { $0.value > now && memories[Int($0.key.limit)] > 0 }
+        shared = shared.filter { $0.value > now && maximumDebts[Int($0.key.limit)] > 0 }
     }
 
     private mutating func sweep(_ segment: Int, now: Int64) {
-        let memories = memories
-        count -= segments[segment].keep { place in
-            let memory = memories[Int(place.key.limit)]
+        let maximumDebts = maximumDebts
+        count -= segments[segment].keep { slot in
+            let maximumDebt = maximumDebts[Int(slot.key.limit)]
             // Corrects times beyond the maximum debt, which result from a clock that was set back or from a tighter
             // limit.
-            if place.arrival > now, place.arrival - now > memory { place.arrival = now + memory }
-            return memory > 0 && place.arrival > now
+            if slot.arrival > now, slot.arrival - now > maximumDebt { slot.arrival = now + maximumDebt }
+            return maximumDebt > 0 && slot.arrival > now
         }
     }
 
@@ -123,7 +123,7 @@ struct LimitTable {
         Int(truncatingIfNeeded: position >> 48) & (segments.count - 1)
     }
 
-    private func sharedPlace(of key: LimitKey, at position: UInt64) -> SharedPlace {
-        SharedPlace(limit: key.limit, number: (position >> 32) % Self.sharedPlaces)
+    private func sharedSlot(of key: LimitKey, at position: UInt64) -> SharedSlot {
+        SharedSlot(limit: key.limit, number: (position >> 32) % Self.sharedSlots)
     }
 }

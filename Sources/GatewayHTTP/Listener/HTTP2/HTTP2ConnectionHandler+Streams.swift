@@ -113,7 +113,7 @@ extension HTTP2ConnectionHandler {
         if loop.admit(framed) { return begin(framed, on: id, clientDisconnect) }
         loop.admissionQueue.enqueue(
             AdmissionQueue.Call(
-                isAwaited: { !clientDisconnect.hasLeft },
+                isAwaited: { !clientDisconnect.hasDisconnected },
                 begin: { self.begin(framed, on: id, clientDisconnect) },
                 reject: {
                     let callID = self.loop.ids.next()

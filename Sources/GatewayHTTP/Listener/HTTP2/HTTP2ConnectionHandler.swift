@@ -182,7 +182,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 extension HTTP2Stream {
     /// Signals that no client waits for the response any more.
     func signalDisconnect() {
-        if case .serving(let clientDisconnect, _) = state { clientDisconnect.announce() }
+        if case .serving(let clientDisconnect, _) = state { clientDisconnect.signal() }
     }
 }
 

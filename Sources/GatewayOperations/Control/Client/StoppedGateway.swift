@@ -167,6 +167,6 @@ private struct NoOpJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {
         throw JournalUnavailable("no journal is open")
     }
-    func note(_ record: JournalRecord) {}
+    func append(_ record: JournalRecord) {}
     var outage: JournalUnavailable? { JournalUnavailable("no journal is open") }
 }

@@ -69,6 +69,6 @@ struct OperatorRecord: Sendable {
     func failed() {
         var end = record
         end.result = Result.failed.rawValue
-        journal.note(end)
+        journal.append(end)
     }
 }

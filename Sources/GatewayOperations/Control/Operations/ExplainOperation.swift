@@ -74,13 +74,13 @@ extension Explanation {
         if let rule { members.append(.init("rule", .string(rule))) }
         if let registration { members.append(.init("registration", .string(registration.text))) }
         members.append(.init("limits", .array(limits.map(\.item))))
-        switch end {
-        case .refused(let rejection, let status):
+        switch outcome {
+        case .rejected(let rejection, let status):
             members.append(.init("end", .string("refused")))
             members.append(.init("code", .string(rejection.code.rawValue)))
             members.append(.init("status", .number(String(status))))
             members.append(.init("detail", .string(rejection.detail)))
-        case .answeredHere:
+        case .servedLocally:
             members.append(.init("end", .string("answered-here")))
         case .forwarded(let requests, let skipped):
             members.append(.init("end", .string("forwarded")))
@@ -107,7 +107,7 @@ extension LimitStatus {
         if let address { members.append(.init("address", .string(address.operatorText))) }
         if let service { members.append(.init("pns", .string(service.rawValue))) }
         members += [
-            .init("left", .number(String(left))), .init("burst", .number(String(burst))),
+            .init("left", .number(String(remaining))), .init("burst", .number(String(burst))),
             .init("cost", .number(String(cost))), .init("seconds", .number(String(seconds))),
             .init("shadow", .bool(isShadow)),
         ]

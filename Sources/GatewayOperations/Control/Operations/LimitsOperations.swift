@@ -17,7 +17,7 @@ struct ShowLimitsOperation: ControlOperation {
         let selector = try LimitSelector(arguments, of: limiter, names: names)
         let statuses =
             selector.isOfWholeLimits
-            ? limiter.spent().filter { selector.limit == nil || $0.limit == selector.limit }
+            ? limiter.exhausted().filter { selector.limit == nil || $0.limit == selector.limit }
             : limiter.statuses(of: selector)
         for status in statuses { try await context.send(status.item) }
     }

@@ -66,7 +66,7 @@ final class LibrarySummary: LibrarySeries, RecorderHandler {
 
     init(key: LibrarySeriesKey) { self.key = key }
 
-    var value: MetricFamily.Value { .total(sum: sum.value, count: count.load(ordering: .relaxed)) }
+    var value: MetricFamily.Value { .summary(sum: sum.value, count: count.load(ordering: .relaxed)) }
 
     func record(_ value: Int64) { record(Double(value)) }
 
@@ -85,7 +85,7 @@ final class LibraryTimer: LibrarySeries, TimerHandler {
 
     init(key: LibrarySeriesKey) { self.key = key }
 
-    var value: MetricFamily.Value { .spread(durations.reading) }
+    var value: MetricFamily.Value { .histogram(durations.reading) }
 
     func recordNanoseconds(_ duration: Int64) { durations.observe(max(0, duration)) }
 }

@@ -49,7 +49,7 @@ struct MetricsCollector: Sendable {
                 "notify_gateway_event_loop_lag_seconds", .histogram,
                 "Delay between the time a task is due on an event loop and its start, in seconds.",
                 context.threads.lagMonitor.lateness.enumerated().map {
-                    ([.init("loop", String($0.offset))], .spread($0.element))
+                    ([.init("loop", String($0.offset))], .histogram($0.element))
                 }))
         return families + ProcessMetrics.families() + libraries.families()
     }
@@ -110,10 +110,10 @@ struct MetricsCollector: Sendable {
                 stores.journal.outage == nil ? 1 : 0),
             MetricFamily(
                 "notify_gateway_journal_batch_lines", .histogram, "Lines in a batch that is written to disk at once.",
-                [([], .spread(metrics.batchLines.reading))]),
+                [([], .histogram(metrics.batchLines.reading))]),
             MetricFamily(
                 "notify_gateway_journal_sync_duration_seconds", .histogram,
-                "Time to write a batch to disk, in seconds.", [([], .spread(metrics.syncTimes.reading))]),
+                "Time to write a batch to disk, in seconds.", [([], .histogram(metrics.syncTimes.reading))]),
             MetricFamily(
                 "notify_gateway_journal_failures_total", .counter, "Batches that could not be written.",
                 Double(metrics.failures.value)),

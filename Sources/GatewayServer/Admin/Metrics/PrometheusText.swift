@@ -13,8 +13,8 @@ enum PrometheusText {
             for (labels, value) in family.values {
                 switch value {
                 case .number(let number): text += "\(family.name)\(list(labels)) \(decimal(number))\n"
-                case .spread(let reading): write(reading, family.name, labels, to: &text)
-                case .total(let sum, let count):
+                case .histogram(let reading): write(reading, family.name, labels, to: &text)
+                case .summary(let sum, let count):
                     text += "\(family.name)_sum\(list(labels)) \(decimal(sum))\n"
                     text += "\(family.name)_count\(list(labels)) \(count)\n"
                 }

@@ -78,7 +78,7 @@ struct RecordingLoad {
             let began = clock.now
             guard (try? await journal.record([JournalRecord(.intent, facts: facts)])) != nil else { break }
             latencies.add(clock.now - began)
-            journal.note(
+            journal.append(
                 JournalRecord(.outcome, facts: facts, result: "accepted", status: 200, milliseconds: 1))
         }
         return latencies

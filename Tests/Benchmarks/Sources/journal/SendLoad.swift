@@ -94,7 +94,7 @@ struct SendLoad {
         let timeline = Timeline()
         return Gateway(
             rules: rules,
-            ports: GatewayDependencies(
+            dependencies: GatewayDependencies(
                 ledger: ScriptedLedger(timeline: timeline, deciding: ScriptedLedger.emptyLedgerDecision),
                 sessions: MemorySessions(clock: ManualClock()), journal: journal, history: ScriptedHistory(),
                 backend: upstream, clocks: .system, scheduler: try await EventLoopScheduler.start(group: group),
@@ -106,7 +106,7 @@ struct SendLoad {
 /// A journal that records nothing.
 private struct NoJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {}
-    func note(_ record: JournalRecord) {}
+    func append(_ record: JournalRecord) {}
 }
 
 /// The backend's handler, which responds to each request. Each read is one request.

@@ -8,7 +8,7 @@ import Synchronization
 /// loops of a running gateway.
 enum LoopFinder: AuthenticatorPlugin {
     static let name: PluginName = "loop-finder"
-    static let takes: Set<CredentialKind> = [.bearer]
+    static let credentialKinds: Set<CredentialKind> = [.bearer]
 
     /// The event loops that one authenticator has recorded.
     final class Found: Sendable {

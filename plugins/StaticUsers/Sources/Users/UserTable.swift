@@ -26,7 +26,7 @@ struct UserTable: Sendable {
     /// as the file. A table without users keeps the hashes of the table before it, and has none if there was no table.
     let hashes: [PasswordHash]
     /// A fingerprint of each user's hash, also for users who may not log in.
-    let marks: [UserName: AccountFingerprint]
+    let fingerprints: [UserName: AccountFingerprint]
     /// The costs that libcrypt computed successfully. A reload does not try them again.
     let supportedCosts: Set<String>
 
@@ -72,7 +72,7 @@ struct UserTable: Sendable {
             guard problems.all.isEmpty else { return .failure(ConfigurationError(problems.all)) }
             let table = UserTable(document.records)
             // A missing fingerprint would look like a removed account, and the user would lose every session.
-            guard table.marks.count == table.users.count else {
+            guard table.fingerprints.count == table.users.count else {
                 return .failure(ConfigurationError(file: file, "the system's libcrypto cannot compute SHA-256"))
             }
             return .success(table)
@@ -106,7 +106,7 @@ struct UserTable: Sendable {
 
     /// Creates a table without users.
     private init(declaredEmpty isDeclared: Bool, decoys: [PasswordHash]) {
-        (users, isDeclaredEmpty, hashes, marks, supportedCosts) = ([:], isDeclared, decoys, [:], [])
+        (users, isDeclaredEmpty, hashes, fingerprints, supportedCosts) = ([:], isDeclared, decoys, [:], [])
     }
 
     private init(_ records: [UserRecord]) {
@@ -121,7 +121,7 @@ struct UserTable: Sendable {
             })
         supportedCosts = Set(records.map(\.hash.costKey))
         hashes = users.values.sorted { $0.name < $1.name }.map(\.hash)
-        marks = users.compactMapValues { AccountFingerprint(ofHash: $0.hash.text) }
+        fingerprints = users.compactMapValues { AccountFingerprint(ofHash: $0.hash.text) }
     }
 }
 

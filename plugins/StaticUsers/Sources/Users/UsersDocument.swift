@@ -114,7 +114,7 @@ struct UsersDocument {
             problems.add(
                 ConfigurationProblem(
                     at: location, path: path,
-                    "is not a user name: in lower case, 1 to \(UserName.longest) of a-z 0-9 _ @ . -"))
+                    "is not a user name: in lower case, 1 to \(UserName.maximumLength) of a-z 0-9 _ @ . -"))
             return nil
         }
         if let other = linesByName[canonical] {

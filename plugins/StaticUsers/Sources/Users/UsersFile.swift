@@ -39,7 +39,8 @@ public struct UsersFile: Sendable {
         _ name: String, passwordHash: String, groups: [GroupName] = []
     ) throws(ConfigurationError) {
         guard let canonical = names.canonical(name) else {
-            throw fault("\"\(name)\" is not a user name: in lower case, 1 to \(UserName.longest) of a-z 0-9 _ @ . -")
+            throw fault(
+                "\"\(name)\" is not a user name: in lower case, 1 to \(UserName.maximumLength) of a-z 0-9 _ @ . -")
         }
         if let other = users.first(where: { $0.canonicalName == canonical }) {
             throw fault("already has the user \"\(other.name)\"")

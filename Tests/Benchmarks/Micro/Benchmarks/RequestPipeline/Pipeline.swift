@@ -43,7 +43,7 @@ private final class Pipeline {
         rewriting = Rewriting(rules, digester: digester, randomness: { 7 })
         gateway = Gateway(
             rules: rules,
-            ports: GatewayDependencies(
+            dependencies: GatewayDependencies(
                 ledger: ledger, sessions: sessions, journal: ForgetfulJournal(), history: ScriptedHistory(),
                 backend: ReadyBackend(), clocks: clocks, scheduler: scheduler, digester: digester, logger: logger))
     }
@@ -69,7 +69,7 @@ private final class Pipeline {
         let allowed = try await authorization.authorize(authentication.identify(parsing.parse(request)))
         switch try rewriting.rewrite(limiting.limit(Idempotency.exempt(allowed))) {
         case .upstream(let plan): return plan.steps.count == 1 && plan.facts.digest != nil
-        case .own: return false
+        case .local: return false
         }
     }
 
@@ -83,18 +83,18 @@ private final class Pipeline {
 
 private struct ForgetfulJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {}
-    func note(_ record: JournalRecord) {}
+    func append(_ record: JournalRecord) {}
 }
 
 private struct ReadyBackend: Backend {
     func exchange(_ request: borrowing RecordedRequest) async -> BackendResult {
-        request.bytes.readableBytes > 0 ? .answered(BackendResponse(status: 200)) : .broken("nothing was sent")
+        request.bytes.readableBytes > 0 ? .responded(BackendResponse(status: 200)) : .broken("nothing was sent")
     }
 }
 
 private let fixed = AuthenticatorChain([
     .init(
-        name: FixedAuthenticator.name, takes: [.password],
+        name: FixedAuthenticator.name, credentialKinds: [.password],
         authenticator: FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")]))
 ])
 

@@ -33,7 +33,7 @@ final class Tokens {
     var chain: AuthenticatorChain {
         AuthenticatorChain([
             .init(
-                name: HMACTokenPlugin.name, takes: HMACTokenPlugin.takes,
+                name: HMACTokenPlugin.name, credentialKinds: HMACTokenPlugin.credentialKinds,
                 outcomeDependsOnPeer: HMACTokenPlugin.outcomeDependsOnPeer, authenticator: authenticator)
         ])
     }

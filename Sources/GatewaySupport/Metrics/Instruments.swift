@@ -1,5 +1,33 @@
 internal import Synchronization
 
+/// A monotonically increasing counter. Adding takes no lock, allocates nothing and is safe on any thread.
+public final class Counter: Sendable {
+    private let count = Atomic<UInt64>(0)
+
+    /// Creates a counter at zero.
+    public init() {}
+
+    /// Adds to the counter.
+    public func add(_ amount: UInt64 = 1) { count.wrappingAdd(amount, ordering: .relaxed) }
+
+    /// The current count.
+    public var value: UInt64 { count.load(ordering: .relaxed) }
+}
+
+/// An integer that can be set to any value. Setting takes no lock, allocates nothing and is safe on any thread.
+public final class Gauge: Sendable {
+    private let level: Atomic<Int64>
+
+    /// Creates a gauge.
+    public init(_ value: Int64 = 0) { level = Atomic(value) }
+
+    /// Sets the value.
+    public func set(_ value: Int64) { level.store(value, ordering: .relaxed) }
+
+    /// The current value.
+    public var value: Int64 { level.load(ordering: .relaxed) }
+}
+
 /// A histogram with fixed buckets and a sum. Observing takes no lock, allocates nothing and is safe on any thread.
 public final class Histogram: Sendable {
     /// The upper bounds of the buckets, and the scale of the exported unit.
@@ -37,7 +65,7 @@ public final class Histogram: Sendable {
     }
 
     /// The maximum number of bounds.
-    private static let longest = 24
+    private static let maximumBounds = 24
 
     private let buckets: Buckets
     // Stored inline, so that an observation touches few cache lines.
@@ -47,7 +75,7 @@ public final class Histogram: Sendable {
     /// Creates an empty histogram with at most 24 bounds.
     public init(_ buckets: Buckets) {
         // All bounds are literals in this program; none comes from a peer or an operator.
-        precondition(buckets.bounds.count <= Self.longest, "more buckets than a histogram has")
+        precondition(buckets.bounds.count <= Self.maximumBounds, "more buckets than a histogram has")
         self.buckets = buckets
         counts = .init { _ in Atomic(0) }
     }

@@ -1,4 +1,4 @@
-internal import GatewayCore
+public import GatewayCore
 internal import Synchronization
 
 // Operator functions of the limiter: queries of the state, and resets.
@@ -9,12 +9,12 @@ extension Limiter {
 
     /// Returns the state of the exhausted keys among the 1,024 that were found exhausted last, the longest wait first.
     /// Charges nothing.
-    public func spent() -> [LimitStatus] {
-        let noted = store.refused.withLock(\.all)
-        let places = Dictionary(rules.enumerated().map { ($1.number, $0) }) { first, _ in first }
-        let charges = noted.compactMap { key, names -> (LimitCharge, LimitNames)? in
-            guard let place = places[key.limit] else { return nil }
-            return (LimitCharge(key: key, rate: rules[place].rate, rule: place), names)
+    public func exhausted() -> [LimitStatus] {
+        let throttled = store.throttledKeys.withLock(\.all)
+        let indices = Dictionary(rules.enumerated().map { ($1.number, $0) }) { first, _ in first }
+        let charges = throttled.compactMap { key, names -> (LimitCharge, LimitNames)? in
+            guard let index = indices[key.limit] else { return nil }
+            return (LimitCharge(key: key, rate: rules[index].rate, rule: index), names)
         }
         return statuses(charges).filter { $0.seconds > 0 }.sorted { ($1.seconds, $0.limit) < ($0.seconds, $1.limit) }
     }
@@ -44,7 +44,7 @@ extension Limiter {
         let recipient = selector.recipient.map(store.digests.user)
         let address = (selector.address?.limited).map(store.digests.address)
         let service = selector.service.map(LimitKey.number)
-        let owing = store.forget(now: now) { key in
+        let owing = store.remove(now: now) { key in
             numbers.contains(key.limit)
                 && user.map { $0 == key.caller } ?? true && group.map { $0 == key.group } ?? true
                 && recipient.map { $0 == key.recipient } ?? true && address.map { $0 == key.address } ?? true
@@ -64,4 +64,26 @@ extension Limiter {
 extension Peer.Address {
     /// The address as limits count it (see `Peer.limitKey`).
     fileprivate var limited: Peer.Address { Peer(address: self, text: "").limitKey }
+}
+
+/// An operator's selection of limit keys: the keys that match all given properties.
+public struct LimitSelector: Sendable, Hashable {
+    /// Matches the limit with this name.
+    public var limit: String?
+    /// Matches keys of this user.
+    public var user: UserName?
+    /// Matches keys of this group.
+    public var group: GroupName?
+    /// Matches keys of this recipient.
+    public var recipient: UserName?
+    /// Matches keys of this address, or of its /64 for IPv6.
+    public var address: Peer.Address?
+    /// Matches keys of this push service.
+    public var service: PushService?
+
+    /// Creates a selection of all keys.
+    public init() {}
+
+    /// Whether the selection matches all keys.
+    public var isEverything: Bool { self == LimitSelector() }
 }

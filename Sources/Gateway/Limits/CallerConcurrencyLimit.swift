@@ -5,7 +5,7 @@ internal import Synchronization
 /// capacity for everyone.
 ///
 /// A rate limit bounds how often a caller calls, but not how long a call takes. If the backend takes a minute for each
-/// call, a few callers within their rates could occupy all places of the in-flight limit.
+/// call, a few callers within their rates could use up the in-flight limit.
 ///
 /// Shared by all event loops without a lock and without memory for each key (a count-min sketch). Each key counts in
 /// two of a fixed number of cells, chosen by its hash with a random seed of the process. The lower of the two counts is
@@ -28,7 +28,7 @@ public final class CallerConcurrencyLimit: Sendable {
         }
     }
 
-    /// The permits that one call holds, to be released by `leave(_:)`.
+    /// The permits that one call holds, to be released by `release(_:)`.
     struct Permits: Sendable {
         fileprivate var user: Cells?
         fileprivate var address: Cells?
@@ -56,8 +56,8 @@ public final class CallerConcurrencyLimit: Sendable {
     /// Acquires a permit for a call of a client address.
     ///
     /// - Throws: `rate-limited` if the address has too many calls in flight.
-    func enter(_ address: Peer.Address, _ bounds: Bounds, _ permits: inout Permits) throws(Rejection) {
-        guard let cells = Self.enter(address, in: addresses, atMost: bounds.perAddress) else {
+    func acquire(_ address: Peer.Address, _ bounds: Bounds, _ permits: inout Permits) throws(Rejection) {
+        guard let cells = Self.acquire(address, in: addresses, atMost: bounds.perAddress) else {
             throw Self.rejection(Self.names[1])
         }
         permits.address = cells
@@ -66,30 +66,30 @@ public final class CallerConcurrencyLimit: Sendable {
     /// Acquires a permit for a call of a user.
     ///
     /// - Throws: `rate-limited` if the user has too many calls in flight.
-    func enter(_ user: UserName, _ bounds: Bounds, _ permits: inout Permits) throws(Rejection) {
-        guard let cells = Self.enter(user, in: users, atMost: bounds.perUser) else {
+    func acquire(_ user: UserName, _ bounds: Bounds, _ permits: inout Permits) throws(Rejection) {
+        guard let cells = Self.acquire(user, in: users, atMost: bounds.perUser) else {
             throw Self.rejection(Self.names[0])
         }
         permits.user = cells
     }
 
     /// Releases the permits of a call.
-    func leave(_ permits: Permits) {
-        if let cells = permits.user { Self.leave(cells, users) }
-        if let cells = permits.address { Self.leave(cells, addresses) }
+    func release(_ permits: Permits) {
+        if let cells = permits.user { Self.release(cells, users) }
+        if let cells = permits.address { Self.release(cells, addresses) }
     }
 
-    private static func enter(_ key: some Hashable, in rows: [Cell], atMost most: Int) -> Cells? {
+    private static func acquire(_ key: some Hashable, in rows: [Cell], atMost most: Int) -> Cells? {
         let hash = key.hashValue
         let cells = Cells(first: hash & (cellsInRow - 1), second: cellsInRow + (hash >> 12 & (cellsInRow - 1)))
         let first = rows[cells.first].count.add(1, ordering: .relaxed).newValue
         let second = rows[cells.second].count.add(1, ordering: .relaxed).newValue
         if min(first, second) <= most { return cells }
-        leave(cells, rows)
+        release(cells, rows)
         return nil
     }
 
-    private static func leave(_ cells: Cells, _ rows: [Cell]) {
+    private static func release(_ cells: Cells, _ rows: [Cell]) {
         rows[cells.first].count.subtract(1, ordering: .relaxed)
         rows[cells.second].count.subtract(1, ordering: .relaxed)
     }

@@ -56,3 +56,14 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     /// A mirror without children, so that `dump` prints no bytes either.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
+
+/// Comparison whose duration does not depend on the compared bytes.
+public enum ConstantTime {
+    /// Returns whether both hold the same bytes. The duration depends only on the lengths.
+    public static func equal(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+        guard left.count == right.count else { return false }
+        return left.withUnsafeBytes { left in
+            right.withUnsafeBytes { right in CRYPTO_memcmp(left.baseAddress, right.baseAddress, left.count) == 0 }
+        }
+    }
+}

@@ -1,6 +1,7 @@
 internal import GatewayCore
 
-/// A plan whose intents are on disk. Only such a plan can be forwarded, and only the record phase creates one.
+/// A plan whose intents (`JournalRecord.Kind.intent`) are on disk. Only such a plan can be forwarded, and only the
+/// record phase creates one.
 struct RecordedPlan: ~Copyable {
     let plan: UpstreamPlan
 
@@ -18,6 +19,9 @@ struct RecordedLocalPlan: ~Copyable {
 struct Recording: Sendable {
     let journal: any Journal
 
+    /// Records the intents of all steps in one batch.
+    ///
+    /// - Throws: `journal-unavailable` if they are not on disk; the backend must not be called then.
     func record(_ plan: consuming UpstreamPlan) async throws(Rejection) -> RecordedPlan {
         // One batch, so that all intents of an audience are on disk before the first send.
         let records = plan.audience?.records(plan.facts) ?? [JournalRecord(.intent, facts: plan.facts)]
@@ -25,7 +29,7 @@ struct Recording: Sendable {
         return RecordedPlan(plan)
     }
 
-    /// Read-only calls are not recorded.
+    /// Records the intent of a call that changes something. A read-only call is not recorded.
     func record(_ plan: consuming LocalPlan) async throws(Rejection) -> RecordedLocalPlan {
         if plan.call.isRecorded { try await write([JournalRecord(.intent, facts: plan.facts)], plan.facts) }
         return RecordedLocalPlan(plan)

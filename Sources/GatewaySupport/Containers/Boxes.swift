@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// A copy-on-write box: passing it on copies one reference; a mutation copies the value only if the storage is shared.
 ///
 /// For large values that are passed through many functions, such as `CallFacts`.
@@ -30,4 +32,18 @@ public struct CopyOnWriteBox<Value: Sendable>: Sendable {
     /// Returns whether both boxes share the same storage.
     @inlinable
     public static func === (left: CopyOnWriteBox, right: CopyOnWriteBox) -> Bool { left.storage === right.storage }
+}
+
+/// A value that a reload replaces, for readers outside the request pipeline. Safe to use from any thread.
+package final class HotSwappable<Value: Sendable>: Sendable {
+    private let stored: Mutex<Value>
+
+    /// Creates a container of the first value.
+    package init(_ value: Value) { stored = Mutex(value) }
+
+    /// The current value. A reader that keeps a copy continues with the value that it read.
+    package var value: Value {
+        get { stored.withLock(\.self) }
+        set { stored.withLock { $0 = newValue } }
+    }
 }

@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 internal import Synchronization
 
 /// The state of a limit for a call: the remaining calls, and the wait until the call is admitted.
@@ -16,7 +17,7 @@ public struct LimitStatus: Sendable, Hashable {
     /// The counted push service; nil if the limit does not count by service.
     public let service: PushService?
     /// The number of calls that would be admitted now.
-    public let left: Int
+    public let remaining: Int
     /// The maximum number of calls that are admitted at once.
     public let burst: Int
     /// The cost of the call; more than one for a send to an audience.
@@ -49,6 +50,7 @@ extension Limiter {
         return statuses(common.map { ($0, names(of: $0, subject)) } + charged)
     }
 
+    /// Returns the state of the limits that these charges concern. Charges nothing.
     func statuses(_ charges: [(LimitCharge, LimitNames)]) -> [LimitStatus] {
         let now = now
         let arrivals = store.table.withLock { table in charges.map { table.arrival(of: $0.0.key) } }
@@ -57,24 +59,26 @@ extension Limiter {
             let limit = rules[charge.rule].limit
             return LimitStatus(
                 limit: limit.name, user: names.user, group: names.group, recipient: names.recipient,
-                address: names.address, service: names.service, left: charge.rate.left(arrival: arrival, now: now),
+                address: names.address, service: names.service,
+                remaining: charge.rate.remaining(arrival: arrival, now: now),
                 burst: limit.burst, cost: charge.cost,
                 seconds: charge.rate.wait(arrival: arrival, now: now, cost: charge.cost).secondsRoundedUp,
                 isShadow: limit.isShadow)
         }
     }
 
-    /// Stores the names behind exhausted keys, and counts the calls that shadow limits would have rejected.
-    func note(_ decision: LimitDecision, _ subject: LimitSubject, recipient: UserName? = nil) {
+    /// Stores the user, group and address of each exhausted key for operator commands, and counts the calls that shadow
+    /// limits would have rejected.
+    func recordExhausted(_ decision: LimitDecision, _ subject: LimitSubject, recipient: UserName? = nil) {
         if decision.exhausted == nil, decision.shadowed.isEmpty { return }
         var subject = subject
         if let recipient { subject.recipient = recipient }
         // A limit by group may have several keys for one call.
         for rule in Set(decision.shadowed.map(\.rule)) { recordShadowRejection(rule) }
         let exhausted = decision.shadowed + (decision.exhausted.map { [$0.charge] } ?? [])
-        store.refused.withLock { refused in
-            for charge in exhausted where !refused.renew(charge.key) {
-                refused.note(charge.key, names(of: charge, subject))
+        store.throttledKeys.withLock { keys in
+            for charge in exhausted where !keys.renew(charge.key) {
+                keys.insert(charge.key, names(of: charge, subject))
             }
         }
     }
@@ -82,4 +86,44 @@ extension Limiter {
     private func names(of charge: LimitCharge, _ subject: LimitSubject) -> LimitNames {
         LimitNames(subject, rules[charge.rule].limit, group: charge.group)
     }
+}
+
+/// The user, group, recipient, address and service that a key of a limit stands for.
+struct LimitNames: Sendable, Hashable {
+    var user: UserName?
+    var group: GroupName?
+    var recipient: UserName?
+    var address: Peer.Address?
+    var service: PushService?
+
+    /// Copies the names that the limit counts by from the subject.
+    init(_ subject: LimitSubject, _ limit: Limit, group: GroupName?) {
+        if limit.per.contains(.sender) || limit.per.contains(.user) { user = subject.user }
+        if limit.per.contains(.group) { self.group = group }
+        if limit.per.contains(.recipient) { recipient = subject.recipient }
+        if limit.per.contains(.address) { address = subject.address }
+        if limit.per.contains(.pns) { service = subject.service }
+    }
+}
+
+/// The names of the keys that were exhausted most recently, for operator commands. The limit table itself holds only
+/// digests. Bounded: the keys that were not exhausted for longest are discarded.
+struct ThrottledKeys: Sendable {
+    /// The maximum number of keys.
+    static let capacity = 1024
+
+    private var names = BoundedMap<LimitKey, LimitNames>(capacity: capacity)
+
+    /// Returns whether the key is stored, and protects a stored key from being discarded soon.
+    mutating func renew(_ key: LimitKey) -> Bool { names.refresh(key) != nil }
+
+    /// Stores a key with its names.
+    mutating func insert(_ key: LimitKey, _ names: LimitNames) { self.names.insert(names, for: key) }
+
+    /// All stored keys.
+    var all: [(key: LimitKey, names: LimitNames)] { names.entries.map { ($0.key, $0.value) } }
+}
+
+extension LimitKey: OwnedKey {
+    typealias Owner = SoleOwner
 }
