@@ -20,10 +20,10 @@ struct AuthenticatorScopeSettingsTests {
     func bounds() throws {
         let (configuration, problems) = read(#"fixed: { users: ["svc-*", alice], groups: [staff] }"#)
         #expect(problems.isEmpty)
-        let bounds = try #require(configuration?.authenticators.first).bounds
+        let bounds = try #require(configuration?.authenticators.first).scope
         #expect(bounds.users?.map(\.text) == ["svc-*", "alice"])
         #expect(bounds.groups == [GroupName("staff")!])
-        #expect(read("fixed: {}").0?.authenticators.first?.bounds == AuthenticatorScope())
+        #expect(read("fixed: {}").0?.authenticators.first?.scope == AuthenticatorScope())
     }
 
     @Test("An invalid name pattern or group is reported at its position")
