@@ -195,7 +195,7 @@ struct ListenerTLSTests {
                 for turn in 0..<50 {
                     try tls.replace((turn % 2 == 0 ? TestCertificate.two : .one).identity())
                     // This handshake separates two replacements.
-                    try await connect(listener).client.channel.close()
+                    try await connect(listener).client.channel.close(promise: nil)
                 }
                 try await group.waitForAll()
             }

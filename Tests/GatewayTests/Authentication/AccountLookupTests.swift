@@ -86,7 +86,7 @@ struct AccountLookupTests {
         }
         #expect(await status(.unknown(.timedOut)) == .unknown(.timedOut))
         // An account outside the scope is rejected at a login too.
-        #expect(await status(.valid(groups: []), scope: AuthenticatorScope(groups: [Self.staff])) == .ended(.untrusted))
+        #expect(await status(.valid(groups: [Self.staff]), scope: AuthenticatorScope(groups: [])) == .ended(.untrusted))
         // An authenticator without the account leaves the decision to the next one.
         #expect(await status(.ended(.wrong)) == .valid(groups: [Self.staff]))
     }
