@@ -105,7 +105,8 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations", "GatewayStore",
-                "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore, nioPosix, lifecycle, signals, hummingbird,
+                "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore, nioPosix, lifecycle, signals,
+                hummingbird,
                 hummingbirdCore,
             ],
             exclude: ["README.md"], swiftSettings: strict),
@@ -217,7 +218,8 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
-                "GatewayStore", "GatewaySupport", "GatewayTesting", "StaticUsers", logging, coreMetrics, nioCore, nioPosix,
+                "GatewayStore", "GatewaySupport", "GatewayTesting", "StaticUsers", logging, coreMetrics, nioCore,
+                nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -57,11 +57,11 @@ import Testing
         var tests: Set<String> = []
         for folder in ["Tests", "plugins"] {
             let folder = TestData.package.appending(path: folder)
-            let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path()).filter {
-                $0.hasSuffix("Tests.swift")
-            }
-            for file in files {
-                let suite = file.split(separator: "/").last.map { $0.dropLast(".swift".count) } ?? ""
+            for file in try FileManager.default.subpathsOfDirectory(atPath: folder.path()) {
+                // `SuiteTests+Topic.swift` extends the suite of `SuiteTests.swift`.
+                let name = file.split(separator: "/").last?.dropLast(".swift".count) ?? ""
+                let suite = name.prefix { $0 != "+" }
+                guard file.hasSuffix(".swift"), suite.hasSuffix("Tests") else { continue }
                 var isBehindAttribute = false
                 let text = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
                 for line in text.split(separator: "\n") {

@@ -117,6 +117,19 @@ struct Guarantee: Sendable {
             "RequestMemoryTests.manyConnections", "RequestMemoryTests.heldStreams", "RequestMemoryTests.wholeRequests",
             "RequestMemoryTests.addresses", "HTTP2MemoryTests.waitingFrames", "HTTP2MemoryTests.headsBeforeBodies"),
         Guarantee(
+            "One address with much input delays the calls of others by a bounded time",
+            "PipelinedTurnTests.otherConnection", "PipelinedTurnTests.otherNetwork", "TurnSchedulerTests.time",
+            "HandshakeTurnTests.turns", "FrameTurnTests.otherAddress"),
+        Guarantee(
+            "Login names without a canonical form occupy a bounded amount of memory", "PasswordCacheTests.unmappedNames"
+        ),
+        Guarantee(
+            "One account that logs in from any number of addresses makes no other user a stranger to the login throttle",
+            "ThrottleTableTests.addressesOfOneUser"),
+        Guarantee(
+            "Connections to the admin listener cannot use up the file descriptors of calls",
+            "AdminConnectionTests.bounded"),
+        Guarantee(
             "Calls in flight are limited per user and per address, and other callers are served",
             "CallerConcurrencyLimitTests.user",
             "CallerConcurrencyLimitTests.address", "CallerConcurrencyLimitTests.ends"),

@@ -1,6 +1,6 @@
 import Foundation
-import GatewayTesting
 import GatewaySupport
+import GatewayTesting
 import Testing
 
 @Suite("Stamps of files")
