@@ -28,7 +28,9 @@ struct LedgerCommand: AsyncParsableCommand {
         func run() async throws {
             let path = URL(filePath: file).standardizedFileURL.path(percentEncoded: false)
             let request = ControlRequest("ledger backup", [.init("file", .string(path))])
-            if let fault = try await gateway.perform(request, onItem: { _ in }) { throw fault }
+            if let fault = try await gateway.perform(request, mayTakeMinutes: true, onItem: { _ in }) {
+                throw fault
+            }
             Console.printMessage("The ledger was copied to \(path), and its key to \(path).key.")
         }
     }

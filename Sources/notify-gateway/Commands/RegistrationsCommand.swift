@@ -92,7 +92,8 @@ struct RegistrationsCommand: AsyncParsableCommand {
                     [
                         .init("file", .string(path)), .init("purge", .bool(purge)),
                         .init("confirm-all", .bool(confirmAll)),
-                    ])
+                    ]),
+                mayTakeMinutes: true
             ) { items.append($0) }
             // The last result contains the totals. Without it, the import was interrupted.
             let summary = items.last?["bound"] == nil ? nil : items.popLast()

@@ -39,13 +39,17 @@ struct ControlOption: ParsableArguments {
     ///
     /// The stores of a stopped gateway are changed as their owner, and read from a private copy.
     ///
-    /// - Parameter readingOnly: Whether the request changes nothing.
+    /// - Parameters:
+    ///   - readingOnly: Whether the request changes nothing.
+    ///   - mayTakeMinutes: Whether the gateway may be busy with the request for longer than the client's time limit.
     func perform(
-        _ request: ControlRequest, readingOnly: Bool = false, onItem: (JSONValue) throws -> Void
+        _ request: ControlRequest, readingOnly: Bool = false, mayTakeMinutes: Bool = false,
+        onItem: (JSONValue) throws -> Void
     ) async throws -> CommandFailure? {
         if let socket = ConfigurationFile.control(in: file.config).socket {
             do {
-                return try await ControlClient(path: socket).perform(request, onItem: onItem).map(CommandFailure.init)
+                return try await ControlClient(path: socket)
+                    .perform(request, isStream: mayTakeMinutes, onItem: onItem).map(CommandFailure.init)
             } catch ControlClientError.noGateway {
             } catch let fault as ControlClientError {
                 throw CommandFailure(fault)
