@@ -121,23 +121,11 @@ import Testing
         }
     }
 
-    /// Counts the reads from the socket.
-    private final class Reads: ChannelOutboundHandler {
-        typealias OutboundIn = IOData
-
-        private(set) var count = 0
-
-        func read(context: ChannelHandlerContext) {
-            count += 1
-            context.read()
-        }
-    }
-
     @Test("While frames wait, the socket is not read and the end of the input is held back")
     func readsAndEnd() throws {
         let connection = try EmbeddedHTTP2Connection()
         try connection.begin()
-        let reads = Reads()
+        let reads = ReadCounter()
         try connection.channel.pipeline.syncOperations.addHandler(reads, position: .first)
         try connection.receive(Self.gets(0..<40))
         let before = reads.count

@@ -86,18 +86,6 @@ import Testing
         #expect(reads.count == 1)
     }
 
-    /// Counts the reads from the socket.
-    private final class ReadCounter: ChannelOutboundHandler {
-        typealias OutboundIn = ByteBuffer
-
-        private(set) var count = 0
-
-        func read(context: ChannelHandlerContext) {
-            count += 1
-            context.read()
-        }
-    }
-
     @Test("A client that ends its input while its requests wait gets all responses")
     func endOfInput() throws {
         let connection = try EmbeddedHTTP2Connection()

@@ -17,18 +17,6 @@ import Testing
         return try #require(hello)
     }
 
-    /// Counts the reads from the socket.
-    private final class ReadCounter: ChannelOutboundHandler {
-        typealias OutboundIn = ByteBuffer
-
-        private(set) var count = 0
-
-        func read(context: ChannelHandlerContext) {
-            count += 1
-            context.read()
-        }
-    }
-
     private let loop = EmbeddedEventLoop()
     private let tick = EventLoopTick()
 
