@@ -4,7 +4,7 @@ internal import GatewayConfiguration
 internal import GatewaySupport
 internal import Logging
 
-/// What every subsystem of one run gets: the configuration at the start, and what belongs to the process.
+/// The context that all subsystems of one run share: the configuration at the start, and the resources of the process.
 struct ServerContext: Sendable {
     /// The configuration at the start. A reload does not change it.
     let configuration: ServerConfiguration

@@ -1,4 +1,4 @@
-/// What an operator permits for one start.
+/// The permissions that an operator gives for one start.
 public struct StartPermissions: OptionSet, Sendable {
     /// The bits of the permissions.
     public let rawValue: Int

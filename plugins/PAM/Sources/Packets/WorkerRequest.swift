@@ -101,7 +101,7 @@ enum LoginGrammar {
     /// without control characters, `/` or `:`, no leading `-`, and neither `.` nor `..`.
     static func isName(_ name: LoginName) -> Bool {
         let text = name.text
-        // Of the bytes, because a hyphen with a combining mark is another `Character`.
+        // The comparison uses bytes, because a hyphen with a combining mark is another `Character`.
         guard (1...256).contains(text.utf8.count), text != ".", text != "..", text.utf8.first != UInt8(ascii: "-")
         else { return false }
         return text.unicodeScalars.allSatisfy { scalar in
