@@ -24,7 +24,7 @@ public final class MemorySessions: SessionStore {
     }
 
     /// Ends a session at the current time.
-    public func endNow(_ id: SessionID, of user: UserName) { state.withLock { _ = $0.table.end(id, of: user) } }
+    public func deleteNow(_ id: SessionID, of user: UserName) { state.withLock { _ = $0.table.delete(id, of: user) } }
 
     /// The number of users revoked so far.
     public var epoch: RevocationEpoch { state.withLock(\.table.epoch) }
@@ -80,8 +80,8 @@ public final class MemorySessions: SessionStore {
     }
 
     /// Ends a session.
-    public func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
-        try write { $0.end(id, of: user) }
+    public func delete(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+        try write { $0.delete(id, of: user) }
     }
 
     /// Revokes a token.

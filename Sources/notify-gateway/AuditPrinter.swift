@@ -50,7 +50,7 @@ struct AuditPrinter {
     }
 
     /// Prints the remaining output.
-    mutating func end() throws {
+    mutating func finish() throws {
         switch format {
         case .json: break
         case .table: if !table.isEmpty { try Console.printResult(table.text) }

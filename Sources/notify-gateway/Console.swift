@@ -121,7 +121,7 @@ struct ProgressLine {
     }
 
     /// Clears the line.
-    mutating func end() {
+    mutating func finish() {
         guard shown != nil else { return }
         shown = nil
         FileHandle.standardError.write(Data("\r\u{1B}[K".utf8))

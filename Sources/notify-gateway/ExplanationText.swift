@@ -18,7 +18,7 @@ struct ExplanationText {
         for name in ["registration", "rule"] {
             if let value = item[name]?.string { lines.append((name, value)) }
         }
-        lines.append(("end", Self.end(item)))
+        lines.append(("end", Self.endText(item)))
         let width = lines.map(\.0.count).max() ?? 0
         parts.append(
             lines.map { name, value in
@@ -61,7 +61,7 @@ struct ExplanationText {
         return "undetermined: " + ((unknown.isEmpty ? [] : [absent]) + undecided).joined(separator: "; ")
     }
 
-    private static func end(_ item: JSONValue) -> String {
+    private static func endText(_ item: JSONValue) -> String {
         switch item["end"]?.string {
         case "refused":
             let (code, status) = (item["code"]?.string ?? "-", item["status"]?.integer ?? 0)

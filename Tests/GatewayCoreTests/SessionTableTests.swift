@@ -26,9 +26,9 @@ struct SessionTableTests {
         #expect(table.add(session).isEmpty)
         #expect(!table.isRevoked(Self.token(session.id), of: Self.alice))
         #expect(table.isRevoked(Self.token(session.id), of: Self.bob))
-        let byBob = table.end(session.id, of: Self.bob)
+        let byBob = table.delete(session.id, of: Self.bob)
         #expect(!byBob)
-        let byAlice = table.end(session.id, of: Self.alice)
+        let byAlice = table.delete(session.id, of: Self.alice)
         #expect(byAlice)
         #expect(table.isRevoked(Self.token(session.id), of: Self.alice))
     }

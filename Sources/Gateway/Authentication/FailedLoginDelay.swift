@@ -45,7 +45,7 @@ final class FailedLoginDelay: Sendable {
             elapsed.fulfill(())
         }
         await elapsed.get()
-        clientDisconnect?.endWatch()
+        clientDisconnect?.stopWatching()
     }
 }
 

@@ -56,7 +56,7 @@ final class PendingVerification: Sendable {
         defer { waiting.subtract(1, ordering: .relaxed) }
         guard let clientDisconnect else { return await promise.get() }
         clientDisconnect.watch { self.abandon() }
-        defer { clientDisconnect.endWatch() }
+        defer { clientDisconnect.stopWatching() }
         return await promise.get()
     }
 

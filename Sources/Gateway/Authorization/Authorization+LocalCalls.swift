@@ -7,7 +7,7 @@ enum PermittedLocalCall: Sendable {
     case startSession(DeviceLabel?, login: LoginName, since: RevocationEpoch)
     /// Renews the session of the presented token. Its account is valid and belongs to these groups.
     case renewSession(Session, groups: Set<GroupName>)
-    case endSession(SessionID)
+    case deleteSession(SessionID)
     case revokeToken(TokenReference)
     /// Lists the caller's sessions and marks the one of the presented token.
     case listSessions(current: SessionID?)
@@ -18,7 +18,7 @@ enum PermittedLocalCall: Sendable {
     var session: SessionID? {
         switch self {
         case .renewSession(let session, _): session.id
-        case .endSession(let id): id
+        case .deleteSession(let id): id
         case .whoami, .startSession, .revokeToken, .listSessions, .listRegistrations, .listReceived: nil
         }
     }
@@ -26,7 +26,7 @@ enum PermittedLocalCall: Sendable {
     /// Whether the call changes anything, and therefore is recorded first.
     var isRecorded: Bool {
         switch self {
-        case .startSession, .renewSession, .endSession, .revokeToken: true
+        case .startSession, .renewSession, .deleteSession, .revokeToken: true
         case .whoami, .listSessions, .listRegistrations, .listReceived: false
         }
     }
@@ -61,18 +61,18 @@ extension Authorization {
             } catch {
                 throw Rejection(.journalUnavailable, "history: \(error.detail)", extra: .retryAfter(seconds: 5))
             }
-        case .endSession(let id):
+        case .deleteSession(let id):
             // A session of another user and an unknown session are indistinguishable.
             guard sessions.session(id)?.user == caller.user else {
                 throw Rejection(.notOwner, "the session does not belong to the caller")
             }
-            return .endSession(id)
-        case .endToken:
+            return .deleteSession(id)
+        case .deleteToken:
             guard let token = caller.token else {
                 throw Rejection(
                     .credentialsRejected, "no token was presented", hint: "Present the token to revoke.")
             }
-            return token.session.map(PermittedLocalCall.endSession) ?? .revokeToken(token)
+            return token.session.map(PermittedLocalCall.deleteSession) ?? .revokeToken(token)
         case .issueToken(let device):
             if let login { return .startSession(device, login: login, since: epoch) }
             return try await renewal(by: caller)

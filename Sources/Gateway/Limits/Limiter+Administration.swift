@@ -54,7 +54,7 @@ extension Limiter {
         parts.limit = nil
         if parts.isEverything {
             store.table.withLock { table in
-                for number in numbers { table.forgetShared(of: number) }
+                for number in numbers { table.removeShared(of: number) }
             }
         }
         return owing

@@ -29,9 +29,9 @@ struct LocalEndpoints: Sendable {
             return await startSession(device, login, since: epoch, caller, facts)
         case .renewSession(let session, let groups):
             return await renew(session, groups: groups, facts)
-        case .endSession(let id):
+        case .deleteSession(let id):
             return await write(facts) { () throws(LedgerUnavailable) in
-                _ = try await sessions.end(id, of: caller.user)
+                _ = try await sessions.delete(id, of: caller.user)
                 return .accepted
             }
         case .revokeToken(let token):

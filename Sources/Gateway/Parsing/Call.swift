@@ -40,7 +40,7 @@ enum LocalCall: Sendable, Hashable {
     /// Exchanges a password, or a token of the same session, for a token.
     case issueToken(device: DeviceLabel?)
     /// Revokes the presented token and closes its session.
-    case endToken
+    case deleteToken
     /// Lists the caller's registrations.
     case listRegistrations
     /// Lists the notifications that the caller received, from an earliest time and up to a maximum number.
@@ -48,7 +48,7 @@ enum LocalCall: Sendable, Hashable {
     /// Lists the caller's sessions.
     case listSessions
     /// Closes one of the caller's sessions.
-    case endSession(SessionID)
+    case deleteSession(SessionID)
 }
 
 /// The parameters of a registration. The tags are unchecked text; the policy decides which are registered.

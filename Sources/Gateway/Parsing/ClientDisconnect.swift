@@ -30,7 +30,7 @@ public final class ClientDisconnect: Sendable {
     }
 
     /// Sets the watcher of the call's current wait. It is called at once if the client has disconnected already. The
-    /// call removes it with `endWatch()` after the wait.
+    /// call removes it with `stopWatching()` after the wait.
     func watch(_ watcher: @escaping @Sendable () -> Void) {
         let hasDisconnected = state.withLock { state in
             if !state.hasDisconnected { state.watcher = watcher }
@@ -40,7 +40,7 @@ public final class ClientDisconnect: Sendable {
     }
 
     /// Removes the watcher.
-    func endWatch() { state.withLock { $0.watcher = nil } }
+    func stopWatching() { state.withLock { $0.watcher = nil } }
 }
 
 extension ClientDisconnect? {

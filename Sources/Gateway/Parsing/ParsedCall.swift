@@ -115,11 +115,11 @@ struct Parsing: Sendable {
         case .local(let route):
             if route != .listReceived { _ = try QueryParameters(request.query, allowed: []) }
             if route != .issueToken { try requireNoBody(request) }
-            return .local(try ownCall(route, segment, request))
+            return .local(try localCall(route, segment, request))
         }
     }
 
-    private func ownCall(
+    private func localCall(
         _ route: LocalRoute, _ segment: String?, _ request: ReceivedRequest
     ) throws(Rejection) -> LocalCall {
         switch route {
@@ -130,13 +130,13 @@ struct Parsing: Sendable {
             if request.body.readableBytes == 0 { return .issueToken(device: nil) }
             try MediaType.requireJSON(request.contentType)
             return .issueToken(device: try TokenRequestBody.device(in: request.body))
-        case .endToken: return .endToken
+        case .deleteToken: return .deleteToken
         case .listSessions: return .listSessions
-        case .endSession:
+        case .deleteSession:
             guard let id = segment.flatMap(SessionID.init) else {
                 throw Rejection(.malformedRequest, "the session id in the path is malformed")
             }
-            return .endSession(id)
+            return .deleteSession(id)
         }
     }
 

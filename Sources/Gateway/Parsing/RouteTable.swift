@@ -22,7 +22,7 @@ enum Route: Sendable, Hashable {
         case .send: .send
         case .local(.whoami): .whoami
         case .local(.issueToken): .tokenIssue
-        case .local(.endToken), .local(.endSession): .sessionEnd
+        case .local(.deleteToken), .local(.deleteSession): .sessionEnd
         case .local(.listSessions): .sessionList
         case .local(.listRegistrations): .registrationList
         case .local(.listReceived): .receivedList
@@ -34,9 +34,9 @@ enum Route: Sendable, Hashable {
 enum LocalRoute: Sendable, Hashable {
     case whoami
     case issueToken
-    case endToken
+    case deleteToken
     case listSessions
-    case endSession
+    case deleteSession
     case listRegistrations
     case listReceived
 }
@@ -67,9 +67,9 @@ struct RouteTable: Sendable {
             (Array("/auth/registrations/".utf8), [(.delete, .deleteByPath)]),
         ]
         if issuesTokens {
-            paths.append((Array("/auth/token".utf8), [(.post, .local(.issueToken)), (.delete, .local(.endToken))]))
+            paths.append((Array("/auth/token".utf8), [(.post, .local(.issueToken)), (.delete, .local(.deleteToken))]))
             paths.append((Array("/auth/sessions".utf8), [(.get, .local(.listSessions))]))
-            prefixRoutes.append((Array("/auth/sessions/".utf8), [(.delete, .local(.endSession))]))
+            prefixRoutes.append((Array("/auth/sessions/".utf8), [(.delete, .local(.deleteSession))]))
         }
         self.paths = paths
         self.prefixRoutes = prefixRoutes

@@ -92,12 +92,12 @@ final class FailedLoginRecorder: Sendable {
         guard let facts = rejection.facts, facts.user == nil else { return false }
         switch (rejection.code, rejection.extra) {
         case (.credentialsRejected, _), (.identityUnmapped, _):
-            write(noteFailure(facts, reason: rejection.detail), logger)
+            write(recordFailure(facts, reason: rejection.detail), logger)
         case (.rateLimited, .limit(FailedLoginDelay.limitName, _)?):
             // The password was wrong; only the delay of its rejection had no capacity left.
-            write(noteFailure(facts, reason: InvalidCredentialReason.wrong.rawValue), logger)
+            write(recordFailure(facts, reason: InvalidCredentialReason.wrong.rawValue), logger)
         case (.rateLimited, .limit(let name, let seconds)?) where LoginThrottle.names.contains(name):
-            write(noteBan(facts, by: name, seconds), logger)
+            write(recordBan(facts, by: name, seconds), logger)
         case _: return false
         }
         return true
@@ -129,14 +129,14 @@ final class FailedLoginRecorder: Sendable {
         now.nanoseconds < ban.until || now.nanoseconds - ban.lastRejection >= minute
     }
 
-    private func noteFailure(_ facts: CallFacts, reason: String) -> [JournalRecord] {
+    private func recordFailure(_ facts: CallFacts, reason: String) -> [JournalRecord] {
         let record = record(.failed, facts, reason: reason)
         let kind = Kind(.failed, name: record.facts?.attempted?.text, address: facts.peer.limitKey)
         let now = clocks.monotonic()
         return state.withLock { Coalescer.records($0.records.add(record, of: kind, now: now)) }
     }
 
-    private func noteBan(_ facts: CallFacts, by name: String, _ seconds: Int) -> [JournalRecord] {
+    private func recordBan(_ facts: CallFacts, by name: String, _ seconds: Int) -> [JournalRecord] {
         let user = facts.attempted.flatMap { names.canonical(names.login($0).text) }
         guard let subject = LoginThrottle.Subject(name, user: user, address: facts.peer.limitKey) else { return [] }
         var record = record(.banned, facts, reason: "\(seconds) s")

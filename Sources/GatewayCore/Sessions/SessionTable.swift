@@ -101,7 +101,7 @@ public struct SessionTable: Sendable {
     }
 
     /// Closes a session. Returns false if the user has no session with this id.
-    public mutating func end(_ id: SessionID, of user: UserName) -> Bool {
+    public mutating func delete(_ id: SessionID, of user: UserName) -> Bool {
         guard sessions[id]?.user == user else { return false }
         remove(id)
         return true

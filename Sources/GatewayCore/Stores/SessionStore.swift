@@ -28,7 +28,7 @@ public protocol SessionStore: RevocationList {
     func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool
 
     /// Durably closes a session. Returns false if the user has no session with this id.
-    func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool
+    func delete(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool
 
     /// Records the current groups of the account of a session, in memory. Tokens of the account grant no other groups.
     func storeGroups(_ groups: Set<GroupName>, of account: Account)

@@ -47,7 +47,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
     }
 
     /// Makes the next response the last one.
-    func announceEnd() { machine.announceEnd() }
+    func announceShutdown() { machine.announceShutdown() }
 
     /// Closes the connection after its current request, or at once if there is none.
     func drain() {

@@ -109,7 +109,7 @@ public final class ConnectionLimit: Sendable {
     }
 
     /// Records that an admitted connection is being closed for another. It stays counted until `release`.
-    func noteEviction() {
+    func recordEviction() {
         evicted.add()
         counts.withLock { counts in
             counts.closing += 1

@@ -148,7 +148,7 @@ struct ConnectionStateMachine {
     mutating func closedInput() { inputClosed = true }
 
     /// Makes the next response the last one. It then contains `Connection: close`.
-    mutating func announceEnd() { announcesClose = true }
+    mutating func announceShutdown() { announcesClose = true }
 
     /// Starts draining: the connection closes as soon as no request is in progress.
     mutating func drain() { isDraining = true }

@@ -44,9 +44,9 @@ public final class Listener: Sendable {
     /// Asks clients to close their connections while requests are still served. Every response from now on contains
     /// `Connection: close`, so that no request is lost on a persistent connection that closes. New connections are
     /// accepted until `drain`.
-    public func announceEnd() async {
+    public func announceShutdown() async {
         await onAllLoops { loop in
-            loop.announceEnd()
+            loop.announceShutdown()
             return loop.eventLoop.makeSucceededVoidFuture()
         }
     }
@@ -56,7 +56,7 @@ public final class Listener: Sendable {
     /// No connection is accepted any more and idle connections are closed. A request that has begun to arrive, and a
     /// call in progress, gets a response with `Connection: close`. Returns when no connection and no call is left, or
     /// at the deadline, which closes the remaining connections. Their calls continue, because calls are never
-    /// cancelled; `finishCalls` waits for them.
+    /// cancelled; `completeCalls` waits for them.
     public func drain(deadline: NIODeadline) async {
         // Together with the listening socket, NIO closes the connections whose pipeline is still being set up. The
         // steps below therefore stop accepting and wait until all pipelines are set up.
@@ -71,7 +71,7 @@ public final class Listener: Sendable {
 
     /// Returns when all calls have completed, or at the deadline. Use it after `drain` for calls whose connection is
     /// closed, once the backend client is shut down.
-    public func finishCalls(deadline: NIODeadline) async {
+    public func completeCalls(deadline: NIODeadline) async {
         await onAllLoops { $0.allCallsCompleted(by: deadline) }
     }
 

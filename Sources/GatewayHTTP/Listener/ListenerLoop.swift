@@ -6,7 +6,7 @@ internal import NIOCore
 /// A client connection that can be drained and closed by its listener.
 protocol ListenerConnection: AnyObject {
     /// Makes the next response the last one.
-    func announceEnd()
+    func announceShutdown()
     /// Closes the connection after its current requests.
     func drain()
     /// Closes the connection at once.
@@ -143,7 +143,7 @@ final class ListenerLoop {
     func join(_ connection: any ListenerConnection) {
         connections[ObjectIdentifier(connection)] = connection
         accepted += 1
-        if announcesClose { connection.announceEnd() }
+        if announcesClose { connection.announceShutdown() }
         // The listener stopped while the connection was being set up. Its first request may be on its way.
         if isStopped { connection.closeImmediately() } else if drained != nil { connection.drain() }
     }
@@ -168,9 +168,9 @@ final class ListenerLoop {
     }
 
     /// Makes all connections close after their next response, including connections that join later.
-    func announceEnd() {
+    func announceShutdown() {
         announcesClose = true
-        for connection in connections.values { connection.announceEnd() }
+        for connection in connections.values { connection.announceShutdown() }
     }
 
     /// Drains all connections and closes the remaining ones at the deadline. The future succeeds when no connection and

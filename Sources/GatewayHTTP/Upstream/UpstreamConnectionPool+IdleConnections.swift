@@ -5,7 +5,7 @@ internal import NIOCore
 extension UpstreamConnectionPool {
     /// Returns the most recently used idle connection; nil if the request needs a new one. In that case the function
     /// closes an idle connection if the pool is full.
-    func takeIdle(of destination: UpstreamDestination, for exchange: PendingExchange) -> UpstreamConnection? {
+    func removeIdle(of destination: UpstreamDestination, for exchange: PendingExchange) -> UpstreamConnection? {
         while let last = destination.idle.last {
             if !last.isUsable {
                 destination.idle.removeLast()

@@ -59,7 +59,7 @@ final class UpstreamConnectionPool {
         if isShutDown { return exchange.finish(.unreachable("the gateway is stopping")) }
         if exchange.deadline <= eventLoop.now { return exchange.finish(.timedOut) }
         guard let destination = destination(for: exchange) else { return exchange.finish(.circuitOpen) }
-        if let connection = takeIdle(of: destination, for: exchange) {
+        if let connection = removeIdle(of: destination, for: exchange) {
             connection.start(exchange)
         } else if open < maximum {
             connect(for: exchange, to: destination)

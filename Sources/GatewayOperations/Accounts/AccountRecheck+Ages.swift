@@ -19,7 +19,7 @@ extension AccountRecheck {
         let old = sessions.allSessions.filter { authenticators.contains($0.authenticator) && $0.began <= oldest }
         do throws(LedgerUnavailable) {
             if !old.isEmpty {
-                try await revocation.end(old, because: .loginTooOld)
+                try await revocation.delete(old, because: .loginTooOld)
                 logger.notice("Sessions expired: login too old", metadata: ["sessions": "\(old.count)"])
             }
             let count = try await sessions.markRegistrationsForDeletion(

@@ -96,7 +96,7 @@ package struct AccountRecheck: Service {
         }
         for account in ending {
             await revokeIfStillEnded(account, alsoIfDenied: true) { revocation throws(LedgerUnavailable) in
-                try await revocation.endSessions(of: account)
+                try await revocation.deleteSessions(of: account)
             }
         }
         for account in deletable.intersection(suspects) {
@@ -106,7 +106,7 @@ package struct AccountRecheck: Service {
         }
         suspects = deletable.subtracting(suspects)
         do throws(LedgerUnavailable) {
-            try await sessions.forgetEnded()
+            try await sessions.removeExpired()
         } catch {
             logger.error("Ended sessions could not be removed", metadata: ["detail": "\(error.detail)"])
         }
@@ -153,7 +153,7 @@ package struct AccountRecheck: Service {
                 case .valid(let groups):
                     good.insert(account.user)
                     if chain.requiresRecheck(account.authenticator) {
-                        await revocation.noteGroups(groups, of: account)
+                        await revocation.recordGroups(groups, of: account)
                     }
                 case .unknown: unknown += 1
                 case nil: break

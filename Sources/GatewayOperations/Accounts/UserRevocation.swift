@@ -18,11 +18,11 @@ package struct UserRevocation: Sendable {
 
     /// Applies the changes of an authenticator's accounts. The revocation comes first; its journal records follow.
     func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
-        for (user, end) in changes.revoked { forget(user, because: end) }
+        for (user, reason) in changes.revoked { clearCaches(of: user, because: reason) }
         try await sessions.reconcile(changes, of: authenticator)
         sweeper.wake()
-        let records = changes.revoked.sorted { $0.key < $1.key }.map { user, end in
-            record(user, end, authenticator: authenticator)
+        let records = changes.revoked.sorted { $0.key < $1.key }.map { user, reason in
+            record(user, reason, authenticator: authenticator)
         }
         if !records.isEmpty {
             logger.notice("Users revoked", metadata: ["users": "\(records.count)"])
@@ -32,12 +32,12 @@ package struct UserRevocation: Sendable {
 
     /// Revokes one user whose account has ended, and records it.
     package func revoke(
-        _ user: UserName, because end: AccountEndReason, authenticator: PluginName
+        _ user: UserName, because reason: AccountEndReason, authenticator: PluginName
     ) async throws(LedgerUnavailable) {
-        try await revokeWithoutRecord(user, because: end)
-        logger.notice("User revoked", metadata: ["user": "\(user)", "reason": "\(end.rawValue)"])
+        try await revokeWithoutRecord(user, because: reason)
+        logger.notice("User revoked", metadata: ["user": "\(user)", "reason": "\(reason.rawValue)"])
         do throws(JournalUnavailable) {
-            try await journal.record([record(user, end, authenticator: authenticator)])
+            try await journal.record([record(user, reason, authenticator: authenticator)])
         } catch {
             logger.error("Revocation of a user could not be recorded", metadata: ["detail": "\(error.detail)"])
         }
@@ -45,24 +45,24 @@ package struct UserRevocation: Sendable {
 
     /// Ends the sessions that began with an account and drops its cached password results. The user's registrations
     /// stay.
-    func endSessions(of account: Account) async throws(LedgerUnavailable) {
+    func deleteSessions(of account: Account) async throws(LedgerUnavailable) {
         passwordCache.removeAll(of: account.user)
-        try await end(sessions.sessions(of: account.user).filter { $0.account == account }, because: .ended)
+        try await delete(sessions.sessions(of: account.user).filter { $0.account == account }, because: .ended)
         logger.notice("Sessions of an account revoked", metadata: ["user": "\(account.user)"])
     }
 
-    /// Ends sessions and records each of them.
-    package func end(_ ending: [Session], because end: AccountEndReason) async throws(LedgerUnavailable) {
+    /// Deletes sessions and records each of them.
+    package func delete(_ revoked: [Session], because reason: AccountEndReason) async throws(LedgerUnavailable) {
         var records: [JournalRecord] = []
         var fault: LedgerUnavailable?
-        for session in ending {
+        for session in revoked {
             do throws(LedgerUnavailable) {
-                guard try await sessions.endAtOnce(session.id, of: session.user) else { continue }
+                guard try await sessions.deleteNow(session.id, of: session.user) else { continue }
             } catch {
                 // The session has ended in memory even if the ledger cannot be written.
                 fault = error
             }
-            records.append(record(session.user, end, authenticator: session.authenticator, session: session.id))
+            records.append(record(session.user, reason, authenticator: session.authenticator, session: session.id))
         }
         do throws(JournalUnavailable) {
             if !records.isEmpty { try await journal.record(records) }
@@ -83,8 +83,8 @@ package struct UserRevocation: Sendable {
     }
 
     /// Updates the groups of one account. Its tokens lose the removed groups at once.
-    func noteGroups(_ groups: Set<GroupName>, of account: Account) async {
-        guard sessions.noteGroups(groups, of: account) else { return }
+    func recordGroups(_ groups: Set<GroupName>, of account: Account) async {
+        guard sessions.recordGroups(groups, of: account) else { return }
         passwordCache.removeAll(of: account.user)
         await recordLostGroups(of: [account.user], account.authenticator)
     }
@@ -108,8 +108,8 @@ package struct UserRevocation: Sendable {
     }
 
     /// Revokes one user without a journal record, which the caller writes.
-    func revokeWithoutRecord(_ user: UserName, because end: AccountEndReason) async throws(LedgerUnavailable) {
-        forget(user, because: end)
+    func revokeWithoutRecord(_ user: UserName, because reason: AccountEndReason) async throws(LedgerUnavailable) {
+        clearCaches(of: user, because: reason)
         try await sessions.revoke(user)
         sweeper.wake()
     }
@@ -117,17 +117,17 @@ package struct UserRevocation: Sendable {
     /// Removes the user's cached password results and login throttling state. If the account has ended, also removes
     /// its idempotency entries, because a later user with the same name starts without any. Otherwise they stay: a
     /// client that repeats a send after its password has changed must not send twice.
-    private func forget(_ user: UserName, because end: AccountEndReason) {
+    private func clearCaches(of user: UserName, because reason: AccountEndReason) {
         passwordCache.removeAll(of: user)
         throttle.removeKnownAddresses(of: user)
-        switch end {
+        switch reason {
         case .ended: sends.removeAll(of: user)
         case .passwordChanged, .groupsLost, .loginTooOld, .byOperator: break
         }
     }
 
     private func record(
-        _ user: UserName, _ end: AccountEndReason, authenticator: PluginName, session: SessionID? = nil
+        _ user: UserName, _ reason: AccountEndReason, authenticator: PluginName, session: SessionID? = nil
     ) -> JournalRecord {
         var ids = CallIDGenerator()
         var facts = CallFacts(call: ids.next(), peer: .gateway)
@@ -135,7 +135,7 @@ package struct UserRevocation: Sendable {
         facts.user = user
         facts.authenticator = authenticator
         facts.session = session
-        return JournalRecord(.operator, facts: facts, result: end.rawValue)
+        return JournalRecord(.operator, facts: facts, result: reason.rawValue)
     }
 }
 

@@ -34,7 +34,7 @@ extension ListenersService {
         // Aborted calls have an outcome now. The stores stay open until they are recorded.
         let end = NIODeadline.now() + Self.completionTime
         await withTaskGroup { tasks in
-            for listener in listeners { tasks.addTask { await listener.finishCalls(deadline: end) } }
+            for listener in listeners { tasks.addTask { await listener.completeCalls(deadline: end) } }
         }
     }
 
@@ -48,7 +48,7 @@ extension ListenersService {
     /// Keeps serving for the grace period, so load balancers notice and clients close their persistent connections.
     /// Then waits for the calls in flight, up to the drain limit.
     private func drain(_ listeners: [Listener]) async {
-        for listener in listeners { await listener.announceEnd() }
+        for listener in listeners { await listener.announceShutdown() }
         let settings = subsystems.calls.drain
         try? await Task.sleep(for: settings.value.grace)
         let deadline = NIODeadline.now() + TimeAmount(settings.value.limit)

@@ -72,12 +72,12 @@ struct ListenersService: Service {
                     try await Listener.start(
                         configuration: listener, serving: running.current.value, group: context.threads.group,
                         clocks: context.clocks, connectionLimit: connectionLimit,
-                        inherited: sockets.take(section.address)))
+                        inherited: sockets.remove(section.address)))
             } catch {
                 throw ListenAddressError(error, at: section.address)
             }
         }
-        try sockets.requireAllTaken()
+        try sockets.requireAllUsed()
         await running.attach(listeners, countedBy: connectionLimit)
     }
 

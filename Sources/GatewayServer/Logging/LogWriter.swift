@@ -58,9 +58,9 @@ final class LogWriter: Sendable {
 
     /// Writes all pending lines. Called before the process exits.
     ///
-    /// - Parameter patience: The maximum time to wait. A full pipe whose reader has stopped must not keep the process
+    /// - Parameter maximumWait: The maximum time to wait. A full pipe whose reader has stopped must not keep the process
     ///   from exiting; the pending lines are lost then.
-    func flush(within patience: DispatchTimeInterval = .seconds(2)) {
+    func flush(within maximumWait: DispatchTimeInterval = .seconds(2)) {
         let isDone = DispatchSemaphore(value: 0)
         let thread = Thread { [self] in
             writeQueued()
@@ -68,7 +68,7 @@ final class LogWriter: Sendable {
         }
         thread.name = "log flush"
         thread.start()
-        _ = isDone.wait(timeout: .now() + patience)
+        _ = isDone.wait(timeout: .now() + maximumWait)
     }
 
     private func writeQueued() { writing.withLock { _ in writePending() } }

@@ -30,13 +30,13 @@ struct InheritedSockets {
     }
 
     /// Returns the socket for a listener, if one was passed. Each is returned once.
-    mutating func take(_ address: ListenAddress) -> CInt? {
+    mutating func remove(_ address: ListenAddress) -> CInt? {
         let index = sockets.firstIndex { $0.address.normalized == address.normalized }
         return index.map { sockets.remove(at: $0).descriptor }
     }
 
-    /// Throws if a socket was not taken by a listener, because connections to it would wait forever.
-    func requireAllTaken() throws(ConfigurationError) {
+    /// Throws if a socket belongs to no listener, because connections to it would wait forever.
+    func requireAllUsed() throws(ConfigurationError) {
         if sockets.isEmpty { return }
         let addresses = sockets.map(\.address.description).joined(separator: ", ")
         throw ConfigurationError(

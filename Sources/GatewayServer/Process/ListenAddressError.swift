@@ -65,7 +65,7 @@ extension ServerConfiguration {
     /// - Throws: The reasons of all addresses that cannot be bound.
     func requireFreeAddresses(_ inherited: InheritedSockets) throws(ListenAddressError) {
         var sockets = inherited
-        var addresses = listeners.map(\.address).filter { sockets.take($0) == nil }
+        var addresses = listeners.map(\.address).filter { sockets.remove($0) == nil }
         addresses.append(admin)
         if backend.address == .embedded {
             addresses.append(.tcp(host: "127.0.0.1", port: backend.embeddedPort))

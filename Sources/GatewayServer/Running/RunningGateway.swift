@@ -73,7 +73,7 @@ actor RunningGateway {
     }
 
     /// The numbers of connections that were rejected, and that were closed to make room for others.
-    var connectionsBeyondCaps: (refused: UInt64, evicted: UInt64) {
+    var connectionsOverLimit: (refused: UInt64, evicted: UInt64) {
         (connectionLimit?.refused.value ?? 0, connectionLimit?.evicted.value ?? 0)
     }
 

@@ -18,7 +18,7 @@ extension LedgerTables {
 
     /// Inserts or updates the fingerprint of an account. An existing row keeps its `since` time: a new password does
     /// not start a new account.
-    func putAccount(
+    func storeAccount(
         _ user: UserName, _ fingerprint: AccountFingerprint, of authenticator: PluginName, now: WallTime
     ) throws {
         try execute(

@@ -45,7 +45,7 @@ extension SessionRegister {
             for user in changes.revoked.keys { try tables.revoke(user, at: now) }
             for user in changes.removed { try tables.removeAccount(user, of: authenticator) }
             for (user, fingerprint) in changes.updated {
-                try tables.putAccount(user, fingerprint, of: authenticator, now: now)
+                try tables.storeAccount(user, fingerprint, of: authenticator, now: now)
             }
         }.get()
     }
@@ -111,11 +111,11 @@ extension SessionRegister {
 
     /// Stores the groups that an account was just found in.
     public func storeGroups(_ groups: Set<GroupName>, of account: Account) {
-        _ = noteGroups(groups, of: account)
+        _ = recordGroups(groups, of: account)
     }
 
     /// Stores the groups that an account was just found in. Returns whether the account lost a group.
-    public func noteGroups(_ groups: Set<GroupName>, of account: Account) -> Bool {
+    public func recordGroups(_ groups: Set<GroupName>, of account: Account) -> Bool {
         table.withLock { $0.groups.record(groups, of: account.user, by: account.authenticator) }
     }
 

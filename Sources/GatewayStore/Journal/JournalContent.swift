@@ -3,7 +3,7 @@ internal import Glibc
 /// Separates the lines of a segment from the preallocated line feeds after them.
 enum JournalContent {
     /// Returns the index after the last byte that is not a line feed.
-    static func end(of bytes: [UInt8]) -> Int {
+    static func endOffset(of bytes: [UInt8]) -> Int {
         bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return 0 }
             var end = bytes.count
@@ -36,7 +36,7 @@ struct BackwardLines {
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
-        let content = JournalContent.end(of: bytes)
+        let content = JournalContent.endOffset(of: bytes)
         guard content > 0 else { return }
         end = content < bytes.count ? content : bytes.lastIndex(of: UInt8(ascii: "\n"))
     }

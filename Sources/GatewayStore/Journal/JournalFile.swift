@@ -44,7 +44,7 @@ public final class JournalFile: Journal {
             configuration.logger.error(
                 "Journal does not match the checkpoint in the ledger", metadata: ["detail": "\(loss)"])
             metrics.missingLines.add(found.missing.map { $0.upperBound - $0.lowerBound + 1 } ?? 1)
-            queue.noteLoss(loss)
+            queue.recordLoss(loss)
         }
         let thread = Thread {
             // Created on this thread, to which the writer is confined.

@@ -117,7 +117,7 @@ final class JournalQueue: Sendable {
     var loss: String? { state.withLock { $0.loss } }
 
     /// Stores the description of missing lines.
-    func noteLoss(_ loss: String) { state.withLock { $0.loss = loss } }
+    func recordLoss(_ loss: String) { state.withLock { $0.loss = loss } }
 
     /// Adds records for a waiting caller. A rejection resumes the caller at once and adds nothing.
     func add(_ records: [JournalRecord], _ waiter: JournalWaiter) {

@@ -39,7 +39,7 @@ struct JournalRecovery {
                 continue
             }
             let end = try endOfLastLine(in: bytes, last)
-            torn += max(0, JournalContent.end(of: bytes) - end.offset)
+            torn += max(0, JournalContent.endOffset(of: bytes) - end.offset)
             try truncate(bytes, at: end.offset, of: last)
             if let chain = end.chain {
                 found.chain = chain
@@ -92,7 +92,7 @@ struct JournalRecovery {
     private func endOfLastLine(
         in bytes: [UInt8], _ segment: JournalSegmentName
     ) throws(FileFailure) -> (offset: Int, chain: JournalChain?) {
-        let content = JournalContent.end(of: bytes)
+        let content = JournalContent.endOffset(of: bytes)
         var lines = BackwardLines(bytes)
         var time: String?
         var start: ArraySlice<UInt8>?
@@ -137,7 +137,7 @@ struct JournalRecovery {
     /// Truncates the segment at the offset after saving the removed bytes, without preallocated line feeds, to another
     /// file. Removes the segment if no bytes remain.
     private func truncate(_ bytes: [UInt8], at offset: Int, of segment: JournalSegmentName) throws(FileFailure) {
-        let content = JournalContent.end(of: bytes)
+        let content = JournalContent.endOffset(of: bytes)
         if offset < content { try saveAside(bytes[offset..<content], of: segment) }
         if offset == 0 {
             try files.remove(path(segment))

@@ -35,7 +35,7 @@ extension LedgerTables {
             let isOfThisCall = try replacedID != updated && hasAttempt(replacedID, of: user)
             try remove(row, replacedBy: id, now: task.now)
             if isOfThisCall {
-                try putOrphan(OrphanRegistration(id: replacedID, handle: nil, reason: .superseded, owner: user))
+                try storeOrphan(OrphanRegistration(id: replacedID, handle: nil, reason: .superseded, owner: user))
             }
         }
         if wasReserved {
@@ -44,7 +44,7 @@ extension LedgerTables {
                     id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
                     lastSeen: task.now))
         }
-        try putAttempt(on: id, by: user, account, now: task.now)
+        try storeAttempt(on: id, by: user, account, now: task.now)
         let undo: RegistrationAttempt.Undo = replaces || wasInDoubt ? .nothing : wasReserved ? .reserve : .remove
         return RegistrationAttempt(id: id, undo: undo)
     }
@@ -56,7 +56,7 @@ extension LedgerTables {
         }
         // If the row is missing, the registration was removed in the meantime and nothing needs to be recovered.
         guard try registration(id) != nil else { return }
-        try putAttempt(on: id, by: user, account, now: task.now)
+        try storeAttempt(on: id, by: user, account, now: task.now)
     }
 
     /// Reverts `prepare` if the backend has not carried out the update.
@@ -78,7 +78,7 @@ extension LedgerTables {
 
     /// Removes the user's own attempt after a response, and other users' attempts that the backend can no longer carry
     /// out.
-    func forgetAttempts(on id: RegistrationID, by user: UserName, now: WallTime) throws {
+    func removeAttempts(on id: RegistrationID, by user: UserName, now: WallTime) throws {
         try execute(
             sql: "DELETE FROM update_attempt WHERE registration = ? AND (user = ? OR at <= ?)",
             arguments: [id.text, user.text, now.adding(-Self.lateUpdatePeriod).microseconds])
@@ -97,7 +97,7 @@ extension LedgerTables {
             != nil
     }
 
-    private func putAttempt(on id: RegistrationID, by user: UserName, _ account: Account?, now: WallTime) throws {
+    private func storeAttempt(on id: RegistrationID, by user: UserName, _ account: Account?, now: WallTime) throws {
         try execute(
             sql: """
                 INSERT INTO update_attempt (registration, user, login, authenticator, at) VALUES (?, ?, ?, ?, ?)

@@ -146,7 +146,7 @@ extension LedgerTables {
             Registration(
                 id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
                 lastSeen: task.now))
-        if existing?.isInDoubt == true { try forgetAttempts(on: id, by: user, now: task.now) }
+        if existing?.isInDoubt == true { try removeAttempts(on: id, by: user, now: task.now) }
         try limitLabels(task.limits.labels, of: user)
         try limitRegistrations(task.limits.registrations, of: user)
         if case .ownershipTransfer(_, let former) = task.decision {

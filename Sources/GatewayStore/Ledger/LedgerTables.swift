@@ -107,7 +107,7 @@ struct LedgerTables {
             ])
         // A registration that was made again has an owner.
         if row.isBound { try removeOrphan(row.id) }
-        try forgetLabel(row.id, of: row.owner)
+        try removeLabel(row.id, of: row.owner)
     }
 
     /// Updates only the time at which a bound registration was last seen. Writing the whole row would also write its
@@ -115,7 +115,7 @@ struct LedgerTables {
     func updateLastSeen(_ row: Registration, _ now: WallTime) throws {
         try execute(
             sql: "UPDATE registration SET last_seen = ? WHERE id = ?", arguments: [now.microseconds, row.id.text])
-        try forgetLabel(row.id, of: row.owner)
+        try removeLabel(row.id, of: row.owner)
     }
 
     /// Updates a registration whose device registered again with unchanged data, in one statement. This is by far the
@@ -138,13 +138,13 @@ struct LedgerTables {
                 handle.service.rawValue, Data(handle.digest.bytes),
             ])
         guard database.changesCount > 0 else { return false }
-        try forgetLabel(id, of: owner)
+        try removeLabel(id, of: owner)
         return true
     }
 
     /// Removes the owner's label that equals the id of the registration, because the id now stands for the
     /// registration.
-    private func forgetLabel(_ id: RegistrationID, of owner: UserName) throws {
+    private func removeLabel(_ id: RegistrationID, of owner: UserName) throws {
         try execute(sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [owner.text, id.text])
     }
 

@@ -38,7 +38,7 @@ extension SQLiteLedger {
             created.append(part)
             let copy = try DatabaseQueue(path: part)
             try database.backup(to: copy)
-            try copy.write { try LedgerTables($0).noteBackup(Clocks.system.wall()) }
+            try copy.write { try LedgerTables($0).recordBackup(Clocks.system.wall()) }
             try copy.close()
             try PrivateFiles.write(bytes, toNew: keyCopy)
             created.append(keyCopy)

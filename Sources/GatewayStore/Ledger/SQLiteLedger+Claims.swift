@@ -117,7 +117,7 @@ extension SQLiteLedger: RegistrationLedger {
             outcome = .failure(error)
         }
         // The next claim may start only once the change is on disk.
-        Self.end(claim)
+        Self.discard(claim)
         return try outcome.get()
     }
 
@@ -159,7 +159,7 @@ extension SQLiteLedger: RegistrationLedger {
 
     private static let maximumAttempts = 16
 
-    private static func end(_ claim: consuming LedgerClaim) {}
+    private static func discard(_ claim: consuming LedgerClaim) {}
 }
 
 extension LedgerRequest {

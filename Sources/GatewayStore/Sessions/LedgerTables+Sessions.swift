@@ -92,7 +92,7 @@ extension LedgerTables {
     }
 
     /// Removes the sessions and revocations that expired before the time.
-    func forgetSessions(before now: WallTime) throws {
+    func removeSessions(before now: WallTime) throws {
         try execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.microseconds])
         // A negative end counts as unreadable and never ends.
         try execute(sql: "DELETE FROM revoked_token WHERE until BETWEEN 0 AND ?", arguments: [now.microseconds])

@@ -100,7 +100,7 @@ public final class SessionRegister: SessionStore {
         let removed = gone ?? [session.id]
         if !removed.isEmpty {
             unwritten.withLock { changes in for id in removed { changes.sessions[id] = session.user } }
-            // `forgetEnded` retries a failed removal, which does not affect the new session.
+            // `removeExpired` retries a failed removal, which does not affect the new session.
             try? await writeUnwritten()
         }
         return gone != nil
@@ -129,7 +129,7 @@ public final class SessionRegister: SessionStore {
     }
 
     /// Closes a session in memory, then on disk. If the write fails, the session is open again.
-    public func end(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+    public func delete(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
         guard table.withLock({ $0.beginEnding(id, of: user) }) else { return false }
         let written = await ledger.write { try $0.removeSessions([id]) }
         table.withLock { $0.finishEnding(id, of: user, isWritten: written.isSuccess) }
@@ -147,12 +147,12 @@ public final class SessionRegister: SessionStore {
     }
 
     /// Closes a session for an operator, or because its account was removed: in memory, then on disk. If the write
-    /// fails, the session stays closed in memory; a repeated call and `forgetEnded` retry the write.
+    /// fails, the session stays closed in memory; a repeated call and `removeExpired` retry the write.
     ///
     /// - Returns: Whether the session is closed now. False if it was closed on disk before.
-    public func endAtOnce(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+    public func deleteNow(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
         let isClosed = table.withLock { table in
-            guard table.end(id, of: user) else { return false }
+            guard table.delete(id, of: user) else { return false }
             unwritten.withLock { $0.sessions[id] = user }
             return true
         }
@@ -162,7 +162,7 @@ public final class SessionRegister: SessionStore {
     }
 
     /// Revokes one token for an operator: in memory, then on disk. If the write fails, it stays revoked in memory,
-    /// and a repeated call and `forgetEnded` retry the write.
+    /// and a repeated call and `removeExpired` retry the write.
     public func revokeInMemory(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
         let until = limited(until)
         table.withLock { $0.revoke(token: id, of: user, until: until) }
@@ -191,13 +191,13 @@ public final class SessionRegister: SessionStore {
     public var confirmedTime: WallTime { confirmed.withLock { $0.advance(clocks) } }
 
     /// Removes sessions and revocations that have expired by the confirmed time.
-    public func forgetEnded() async throws(LedgerUnavailable) {
+    public func removeExpired() async throws(LedgerUnavailable) {
         let now = confirmedTime
         let end = now.adding(-Self.margin)
         table.withLock { $0.removeExpired(at: end) }
         try await ledger.write {
             try $0.storeConfirmedTime(now)
-            try $0.forgetSessions(before: end)
+            try $0.removeSessions(before: end)
         }.get()
         try await writeUnwritten()
     }

@@ -112,22 +112,22 @@ extension SecretFile {
         ///
         /// - Parameters:
         ///   - path: The file to replace.
-        ///   - patience: The maximum time to wait.
+        ///   - maximumWait: The maximum time to wait.
         /// - Throws: A problem that names the file, if the wait times out or the directory cannot be opened.
-        public init(_ path: String, patience: Duration = .seconds(30)) throws(ConfigurationProblem) {
+        public init(_ path: String, maximumWait: Duration = .seconds(30)) throws(ConfigurationProblem) {
             target = SecretFile.resolved(path)
             let directory = SecretFile.directory(of: target)
             let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard descriptor >= 0 else {
                 throw SecretFile.problem(path, "cannot be written: \(directory): \(SecretFile.lastError())")
             }
-            let end = ContinuousClock.now + patience
+            let end = ContinuousClock.now + maximumWait
             while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
                 let isHeld = errno == EWOULDBLOCK
                 guard isHeld || errno == EINTR, ContinuousClock.now < end else {
                     let reason =
                         isHeld
-                        ? "another command has held the lock of \(directory) for \(patience.components.seconds) s "
+                        ? "another command has held the lock of \(directory) for \(maximumWait.components.seconds) s "
                             + "(`fuser -v \(directory)`); nothing was changed"
                         : "\(directory) cannot be locked: \(SecretFile.lastError())"
                     close(descriptor)

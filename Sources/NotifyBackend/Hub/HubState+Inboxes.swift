@@ -42,7 +42,7 @@ extension HubState {
     }
 
     private mutating func keep(_ notification: DeliveredNotification, in key: String) {
-        if inboxes[key] == nil, let dropped = inboxes.set([], for: key) { forget(dropped.value) }
+        if inboxes[key] == nil, let dropped = inboxes.set([], for: key) { subtractSize(of: dropped.value) }
         let limit = limits.notificationsPerInbox
         var change = notification.payload.utf8.count
         inboxes.update(key) { inbox in
@@ -51,11 +51,11 @@ extension HubState {
         }
         inboxBytes += change
         while inboxBytes > limits.inboxBytes, inboxes.count > 1, let dropped = inboxes.removeOldest() {
-            forget(dropped.value)
+            subtractSize(of: dropped.value)
         }
     }
 
-    private mutating func forget(_ inbox: [DeliveredNotification]) {
+    private mutating func subtractSize(of inbox: [DeliveredNotification]) {
         inboxBytes -= inbox.reduce(0) { $0 + $1.payload.utf8.count }
     }
 

@@ -59,7 +59,7 @@ extension AuditCommand {
         ) throws -> (Int, Bool) {
             var printer = AuditPrinter(format)
             let isMore = try trail.lines(query, limit: rows) { try printer.add($0) }
-            try printer.end()
+            try printer.finish()
             return (printer.count, isMore)
         }
 
@@ -111,7 +111,7 @@ extension AuditCommand {
             let count = try AuditJournal.query(configuration) { trail in
                 var printer = AuditPrinter(json ? .json : .csv)
                 try trail.lines(query) { try printer.add($0) }
-                try printer.end()
+                try printer.finish()
                 return printer.count
             }
             if count == 0 { Console.printMessage("No journal records match.") }

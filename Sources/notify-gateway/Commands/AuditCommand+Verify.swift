@@ -57,7 +57,7 @@ extension AuditCommand {
                 verification.isBeingWritten = JournalFile.isOpen(journal.directory)
                 var progress = ProgressLine("Verifying")
                 let report = try verification.run { progress.show($0, of: $1) }
-                progress.end()
+                progress.finish()
                 // There is no valid journal to compare the index with if the verification failed.
                 var index: IndexComparison?
                 if report.finding == nil {
@@ -106,7 +106,7 @@ extension AuditCommand {
 
         private static func compareIndex(_ journal: ServerConfiguration.JournalSection) -> IndexComparison {
             var progress = ProgressLine("Comparing the index")
-            defer { progress.end() }
+            defer { progress.finish() }
             return AuditTrail.compareIndex(directory: journal.directory) { progress.show($0, of: $1) }
         }
 

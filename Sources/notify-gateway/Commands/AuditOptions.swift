@@ -107,7 +107,7 @@ enum AuditJournal {
         defer { trail.close() }
         var progress = ProgressLine("Reading the journal")
         let obstacle = trail.update { progress.show($0, of: $1) }
-        progress.end()
+        progress.finish()
         do {
             let answer = try body(trail)
             if let obstacle {

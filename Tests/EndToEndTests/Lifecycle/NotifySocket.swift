@@ -13,8 +13,8 @@ final class NotifySocket: Sendable {
         path = "\(directory)/notify.sock"
         descriptor = try Self.bound(to: path, SOCK_DGRAM)
         // The timeout makes a test fail instead of hang if no message arrives.
-        var patience = timeval(tv_sec: 60, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        var maximumWait = timeval(tv_sec: 60, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &maximumWait, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(descriptor) }

@@ -20,7 +20,7 @@ struct LeftProcessTests {
         func login(_ gateway: ServedProgram) async throws {
             #expect(try await gateway.client.call("GET", "/auth/whoami", as: "nobody").status == 200)
             // The guardian, the worker, and the process that the module has started.
-            #expect(stack.remainingProcesses(patience: .zero) >= 3)
+            #expect(stack.remainingProcesses(maximumWait: .zero) >= 3)
         }
         if isKilled {
             // The shutdown fails because the process was killed.

@@ -142,7 +142,7 @@ struct EvictionTests {
         #expect(connectionLimit.admit(peers[9]) == .admittedNearlyFull)
         #expect(connectionLimit.isNearlyFull)
         #expect(connectionLimit.admit(peers[10]) == .full)
-        connectionLimit.noteEviction()
+        connectionLimit.recordEviction()
         #expect(!connectionLimit.isNearlyFull)
         #expect(connectionLimit.admit(peers[10]) == .admittedNearlyFull)
         #expect(connectionLimit.admit(peers[10]) == .full)

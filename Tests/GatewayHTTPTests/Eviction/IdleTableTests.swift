@@ -28,7 +28,7 @@ import Testing
     private static func time(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
 
     private mutating func take(at seconds: Int64 = 100, unsent: Set<String> = []) -> String? {
-        table.takeCandidate(now: Self.time(seconds)) { unsent.contains($0) }
+        table.removeCandidate(now: Self.time(seconds)) { unsent.contains($0) }
     }
 
     @Test("The longest idle connection is selected") mutating func theLongestIdleConnectionIsSelected() throws {

@@ -16,7 +16,7 @@ import Testing
     /// Closes the candidate of the loop. Returns whether there is one.
     private func evict(on loop: EmbeddedEventLoop, after time: TimeAmount) -> Bool {
         loop.advanceTime(by: time)
-        guard let connection = connectionLimit.idleConnections(on: loop).takeCandidate() else { return false }
+        guard let connection = connectionLimit.idleConnections(on: loop).removeCandidate() else { return false }
         connection.evict()
         return true
     }
@@ -126,7 +126,7 @@ import Testing
         let pings = [FrameClient.Frame](repeating: .ping, count: TurnScheduler.unitsPerTurn)
         let request = FrameClient.Frame.headers(3, HTTP2Fixture.get("/b"))
         try connection.receive((pings + [request]).flatMap(\.bytes))
-        #expect(connectionLimit.idleConnections(on: connection.loop).takeCandidate() == nil)
+        #expect(connectionLimit.idleConnections(on: connection.loop).removeCandidate() == nil)
         #expect(try connection.written() == ["200 on 3", "/b on 3"])
     }
 }

@@ -30,7 +30,7 @@ import Testing
         try connection.begin()
         try connection.send(.headers(1, HTTP2Fixture.get("/slow")), .headers(3, HTTP2Fixture.get("/slow")))
         #expect(slow.gate.count == 2)
-        connection.shared.announceEnd()
+        connection.shared.announceShutdown()
         #expect(try connection.written() == ["goaway after 3 by 0"])
         #expect(connection.isOpen)
         slow.gate.open()
@@ -47,7 +47,7 @@ import Testing
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
         try connection.send(.headers(1, HTTP2Fixture.get("/slow")))
-        connection.shared.announceEnd()
+        connection.shared.announceShutdown()
         #expect(try connection.written() == ["goaway after 1 by 0"])
         try connection.send(.headers(3, HTTP2Fixture.get("/late")))
         try connection.send(.headers(5, HTTP2Fixture.post("/late"), end: false), .data(5, "body", end: false))
@@ -67,7 +67,7 @@ import Testing
         let connection = try EmbeddedHTTP2Connection()
         try connection.begin()
         try connection.send(.headers(1, HTTP2Fixture.post("/body"), end: false), .data(1, "a", end: false))
-        connection.shared.announceEnd()
+        connection.shared.announceShutdown()
         #expect(try connection.written() == ["goaway after 1 by 0"])
         try connection.send(.data(1, "b"))
         #expect(try connection.written() == ["200 on 1", "/body on 1"])
@@ -85,7 +85,7 @@ import Testing
         } else {
             try connection.send(.headers(1, HTTP2Fixture.get("/slow")), .reset(1))
         }
-        connection.shared.announceEnd()
+        connection.shared.announceShutdown()
         #expect(try connection.written() == ["goaway after 1 by 0"])
         #expect(!connection.isOpen)
         // A call whose client has left completes nevertheless.
@@ -99,9 +99,9 @@ import Testing
     @Test("A new connection may send one request", arguments: ["before the preface", "before the first stream"])
     func aNewConnectionMaySendOneRequest(_ moment: String) throws {
         let connection = try EmbeddedHTTP2Connection()
-        if moment == "before the preface" { connection.shared.announceEnd() }
+        if moment == "before the preface" { connection.shared.announceShutdown() }
         try connection.begin()
-        if moment != "before the preface" { connection.shared.announceEnd() }
+        if moment != "before the preface" { connection.shared.announceShutdown() }
         #expect(try connection.written() == [])
         try connection.send(.headers(1, HTTP2Fixture.post("/first"), end: false))
         #expect(try connection.written() == ["goaway after 1 by 0"])
@@ -114,7 +114,7 @@ import Testing
     func aDrainClosesANewConnectionWithoutARequest() throws {
         let connection = try EmbeddedHTTP2Connection()
         try connection.begin()
-        connection.shared.announceEnd()
+        connection.shared.announceShutdown()
         let drained = connection.shared.drain(until: .distantFuture)
         #expect(try connection.written() == ["goaway after 0 by 0"])
         #expect(!connection.isOpen)
@@ -127,8 +127,8 @@ import Testing
         let connection = try EmbeddedHTTP2Connection(slow.serving)
         try connection.begin()
         try connection.send(.headers(1, HTTP2Fixture.get("/slow")))
-        connection.shared.announceEnd()
-        connection.shared.announceEnd()
+        connection.shared.announceShutdown()
+        connection.shared.announceShutdown()
         let drained = connection.shared.drain(until: .distantFuture)
         #expect(try connection.written() == ["goaway after 1 by 0"])
         slow.gate.open()

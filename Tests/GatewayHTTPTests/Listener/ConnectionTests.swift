@@ -172,7 +172,7 @@ import Testing
         let connection = try EmbeddedConnection()
         try connection.send(Self.get)
         #expect(try connection.answers() == ["200 /a"])
-        connection.shared.announceEnd()
+        connection.shared.announceShutdown()
         #expect(connection.isOpen)
         try connection.send(Self.get)
         #expect(try connection.answers() == ["200 /a close"])

@@ -199,9 +199,9 @@ struct ListenerTests {
             await arrived.wait()
             await listener.close()
             #expect(await client.receiveToEnd() == "")
-            await listener.finishCalls(deadline: .now())
+            await listener.completeCalls(deadline: .now())
             #expect(!hasEnded.withLock { $0 })
-            async let ended: Void = listener.finishCalls(deadline: .now() + .seconds(30))
+            async let ended: Void = listener.completeCalls(deadline: .now() + .seconds(30))
             mayAnswer.raise()
             await ended
             #expect(hasEnded.withLock { $0 })

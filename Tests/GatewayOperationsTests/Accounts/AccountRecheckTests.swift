@@ -87,7 +87,7 @@ struct AccountRecheckTests {
         #expect(bench.journal.records.map(\.result) == ["groups-lost", "groups-lost"])
         #expect(bench.sessions.session(session) != nil)
         // Without a session and a device, no groups of the user are stored.
-        _ = try await bench.sessions.end(session, of: Bench.alice)
+        _ = try await bench.sessions.delete(session, of: Bench.alice)
         await review.recheckAccounts(&suspects)
         #expect(
             bench.sessions.groups(

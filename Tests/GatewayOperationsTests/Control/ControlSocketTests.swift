@@ -216,8 +216,8 @@ struct ControlSocketTests {
     @Test("The client reports whether the gateway does not run, is silent or closed the connection")
     func clientFaults() async throws {
         let request = ControlRequest("held")
-        func ask(_ path: String, patience: TimeAmount = .seconds(60)) async throws {
-            _ = try await ControlClient(path: path, patience: patience).perform(request) { _ in }
+        func ask(_ path: String, maximumWait: TimeAmount = .seconds(60)) async throws {
+            _ = try await ControlClient(path: path, maximumWait: maximumWait).perform(request) { _ in }
         }
         await #expect(throws: ControlClientError.noGateway(path: path)) { try await ask(path) }
         try files.write("", to: "file")
@@ -226,7 +226,7 @@ struct ControlSocketTests {
         }
         let held = Held()
         try await serving([held]) { () async throws in
-            await #expect(throws: ControlClientError.timedOut) { try await ask(path, patience: .milliseconds(20)) }
+            await #expect(throws: ControlClientError.timedOut) { try await ask(path, maximumWait: .milliseconds(20)) }
             held.release.raise()
             let long = ControlRequest("held", [.init("x", .string(String(repeating: "x", count: 20_000)))])
             await #expect(throws: ControlClientError.tooLong) {

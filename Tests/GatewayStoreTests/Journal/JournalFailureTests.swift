@@ -174,7 +174,7 @@ struct JournalFailureTests {
         #expect(fixture.files.state.withLock { $0.rejections } == 2)
         let name = try #require(try JournalReading.segments(in: fixture.directory).first)
         // All of the disk was used before a call was rejected.
-        #expect(JournalContent.end(of: try fixture.directory.bytes(name)) > 99_000)
+        #expect(JournalContent.endOffset(of: try fixture.directory.bytes(name)) > 99_000)
         fixture.files.state.withLock { $0.capacity = .max }
         await fixture.untilWell(journal)
         try await journal.record([Fixture.intent(done + 1)])

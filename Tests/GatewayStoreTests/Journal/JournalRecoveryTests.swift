@@ -173,7 +173,7 @@ struct JournalRecoveryTests {
             let lines = try fixture.lines()
             #expect(lines.map(\.kind) == ["start", "stop", "recovered", "start", "stop"])
             // The line feeds at the end may be preallocated ones.
-            #expect(lines[2].members["count"] as? Int == JournalContent.end(of: rubbish))
+            #expect(lines[2].members["count"] as? Int == JournalContent.endOffset(of: rubbish))
         }
     }
 

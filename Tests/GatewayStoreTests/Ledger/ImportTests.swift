@@ -23,7 +23,7 @@ import Testing
             [entry(1, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(2))], purging: false,
             now: LedgerFixture.noon)
         #expect(verdicts == [.bound, .unsound])
-        try await fixture.ledger.noteImport(now: LedgerFixture.noon)
+        try await fixture.ledger.recordImport(now: LedgerFixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 1, unconfirmed: 1))
         #expect(try SQLiteLedger.migration(inFile: fixture.ledger.file) == .imported(unsound: 1, unconfirmed: 1))
         let own = try await fixture.ledger.begin(
@@ -78,7 +78,7 @@ import Testing
             try await fixture.ledger.importEntries(entries, purging: true, now: LedgerFixture.noon) == [
                 .purged, .purged,
             ])
-        try await fixture.ledger.noteImport(now: LedgerFixture.noon)
+        try await fixture.ledger.recordImport(now: LedgerFixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0))
         #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
         // A registration that the backend did not delete stays marked.
@@ -111,7 +111,7 @@ import Testing
             try await fixture.ledger.importEntries(entries, purging: false, now: LedgerFixture.noon) == [
                 .known, .known, .superseded,
             ])
-        try await fixture.ledger.noteImport(now: LedgerFixture.noon)
+        try await fixture.ledger.recordImport(now: LedgerFixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 1))
         #expect(
             try await fixture.ledger.importEntries(entries, purging: true, now: LedgerFixture.noon) == [

@@ -43,7 +43,7 @@ struct LedgerHealthTests {
         _ = try await fixture.look(.create(user: Fixture.alice, handle: nil))
         #expect(try fixture.directory.bytes("ledger.sqlite-wal").isEmpty)
         try await fixture.refuseWrites(true)
-        #expect((try? await fixture.ledger.write { try $0.noteTestWrite() }.get()) == nil)
+        #expect((try? await fixture.ledger.write { try $0.recordTestWrite() }.get()) == nil)
         #expect(fixture.ledger.fault != nil)
         await #expect(throws: LedgerUnavailable.self) {
             try await fixture.look(.create(user: Fixture.alice, handle: nil))

@@ -32,7 +32,7 @@ struct RestoredLedgerTests {
             let fixture = try Fixture(directory)
             let register = try await startSession(fixture, 1)
             try await fixture.ledger.backup(to: directory("copy.sqlite"))
-            #expect(try await register.end(session(1).id, of: Fixture.alice))
+            #expect(try await register.delete(session(1).id, of: Fixture.alice))
             try fixture.ledger.close()
         }
         for name in Self.names { try FileManager.default.removeItem(atPath: directory(name)) }

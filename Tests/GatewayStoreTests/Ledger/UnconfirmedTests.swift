@@ -49,7 +49,7 @@ struct UnconfirmedTests {
         _ = try await fixture.create(Fixture.alice, Fixture.handle(1), given: Fixture.id(1))
         _ = try await fixture.create(Fixture.alice, Fixture.handle(2), given: Fixture.id(8))
         #expect(try await fixture.ledger.migration() == .notImported)
-        try await fixture.ledger.noteImport(now: Fixture.noon)
+        try await fixture.ledger.recordImport(now: Fixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 2))
         try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1))
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 1))
@@ -105,7 +105,7 @@ struct UnconfirmedTests {
             try await fixture.ledger.importEntries([forged], purging: false, confirming: true, now: Fixture.noon) == [
                 .known
             ])
-        try await fixture.ledger.noteImport(now: Fixture.noon)
+        try await fixture.ledger.recordImport(now: Fixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 1))
         for verdict in [ImportResult.confirmed, .known] {
             #expect(

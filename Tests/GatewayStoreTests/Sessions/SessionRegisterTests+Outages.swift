@@ -31,7 +31,7 @@ extension SessionRegisterTests {
         let (held, first, fresh) = (register, session(1).id, session(4))
         await #expect(throws: LedgerUnavailable.self) { try await held.start(fresh, since: held.epoch) }
         await #expect(throws: LedgerUnavailable.self) { try await held.renew(first) }
-        await #expect(throws: LedgerUnavailable.self) { try await held.end(first, of: Fixture.alice) }
+        await #expect(throws: LedgerUnavailable.self) { try await held.delete(first, of: Fixture.alice) }
         await #expect(throws: LedgerUnavailable.self) {
             try await held.revoke(token: "t", of: Fixture.alice, until: end)
         }
@@ -40,13 +40,13 @@ extension SessionRegisterTests {
         #expect(!register.isRevoked(token, of: Fixture.alice) && !register.isRevoked(orphan, of: Fixture.alice))
         // Operators.
         let second = session(2).id
-        await #expect(throws: LedgerUnavailable.self) { try await held.endAtOnce(second, of: Fixture.alice) }
+        await #expect(throws: LedgerUnavailable.self) { try await held.deleteNow(second, of: Fixture.alice) }
         await #expect(throws: LedgerUnavailable.self) {
             try await held.revokeInMemory(token: "t", of: Fixture.alice, until: end)
         }
         #expect(register.session(second) == nil && register.isRevoked(orphan, of: Fixture.alice))
         try await fixture.refuseWrites(false)
-        let ended = try await register.end(first, of: Fixture.alice)
+        let ended = try await register.delete(first, of: Fixture.alice)
         #expect(ended)
         (fixture, register) = try reopened(fixture)
         #expect(register.allSessions.map(\.id).sorted { $0.text < $1.text } == [session(2).id, session(3).id])
@@ -63,7 +63,7 @@ extension SessionRegisterTests {
         let held = register
         try await fixture.refuseWrites(true)
         for _ in 0..<2 {
-            await #expect(throws: LedgerUnavailable.self) { try await held.endAtOnce(open.id, of: Fixture.alice) }
+            await #expect(throws: LedgerUnavailable.self) { try await held.deleteNow(open.id, of: Fixture.alice) }
         }
         await #expect(throws: LedgerUnavailable.self) {
             try await held.revokeInMemory(token: "t", of: Fixture.alice, until: end)
@@ -71,13 +71,13 @@ extension SessionRegisterTests {
         #expect(register.userOfUnwrittenClose(open.id) == Fixture.alice)
         try await fixture.refuseWrites(false)
         if byOperator {
-            let closed = try await register.endAtOnce(open.id, of: Fixture.alice)
+            let closed = try await register.deleteNow(open.id, of: Fixture.alice)
             #expect(closed)
         } else {
-            try await register.forgetEnded()
+            try await register.removeExpired()
         }
         #expect(register.userOfUnwrittenClose(open.id) == nil)
-        let again = try await register.endAtOnce(open.id, of: Fixture.alice)
+        let again = try await register.deleteNow(open.id, of: Fixture.alice)
         #expect(!again)
         (fixture, register) = try reopened(fixture)
         #expect(register.session(open.id) == nil)
@@ -102,7 +102,7 @@ extension SessionRegisterTests {
         let started = try await register.start(session(100), since: register.epoch)
         #expect(started && register.session(oldest.id) == nil)
         try await fixture.ledger.database.writeWithoutTransaction { try $0.execute(sql: "DROP TRIGGER keep") }
-        try await register.forgetEnded()
+        try await register.removeExpired()
         let rows = try await fixture.ledger.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM session") }
         #expect(rows == SessionTable.maximumSessions)
         (fixture, register) = try reopened(fixture)

@@ -40,12 +40,12 @@ struct SessionRegisterTests {
         let week = WallTime(seconds: now.seconds + 7 * 86_400)
         try await register.revoke(token: "t", of: Fixture.bob, until: week)
         try await register.revoke(Fixture.alice)
-        try await register.forgetEnded()
+        try await register.removeExpired()
         clock.setWall(WallTime(seconds: now.seconds + days * 86_400))
         if restarts { (fixture, register) = try reopened(fixture) }
         for _ in 0..<6 {
             clock.advance(by: .seconds(600))
-            try await register.forgetEnded()
+            try await register.removeExpired()
         }
         clock.setWall(WallTime(seconds: now.seconds + 3600))
         for _ in 0..<2 {
@@ -53,12 +53,12 @@ struct SessionRegisterTests {
             #expect(register.isRevoked(token, of: Fixture.bob))
             #expect(register.isRevoked(token, of: Fixture.alice))
             #expect(register.session(kept.id) == kept)
-            try await register.forgetEnded()
+            try await register.removeExpired()
             (fixture, register) = try reopened(fixture)
         }
         // Time that passes on both clocks expires it.
         clock.advance(by: .seconds(9 * 86_400))
-        try await register.forgetEnded()
+        try await register.removeExpired()
         #expect(!register.isRevoked(TokenReference(id: "t", session: nil, issued: now, expires: week), of: Fixture.bob))
     }
 
@@ -74,7 +74,7 @@ struct SessionRegisterTests {
         clock.advance(by: .seconds(60))
         let renewed = try await register.renew(kept.id)
         #expect(renewed)
-        let done = try await register.end(ended.id, of: Fixture.bob)
+        let done = try await register.delete(ended.id, of: Fixture.bob)
         #expect(done)
         try await register.revoke(token: "t", of: Fixture.bob, until: WallTime(seconds: 1_795_000_120))
         (fixture, register) = try reopened(fixture)
@@ -90,7 +90,7 @@ struct SessionRegisterTests {
         #expect(register.session(kept.id) == nil)
         // Expired records are kept for another day in case the clock was wrong.
         clock.advance(by: .seconds(86_400))
-        try await register.forgetEnded()
+        try await register.removeExpired()
         let rows = try await fixture.ledger.database.read { database in
             try Int.fetchOne(
                 database, sql: "SELECT (SELECT count(*) FROM session) + (SELECT count(*) FROM revoked_token)")
@@ -116,14 +116,14 @@ struct SessionRegisterTests {
         try await register.revokeInMemory(token: "far", of: Fixture.alice, until: WallTime(seconds: 1))
         for _ in 0..<2 {
             #expect(isRevoked("far") && isRevoked("last") && isRevoked("far by its user"))
-            try await register.forgetEnded()
+            try await register.removeExpired()
             (fixture, register) = try reopened(fixture)
         }
         clock.advance(by: .seconds(7 * 86_400))
-        try await register.forgetEnded()
+        try await register.removeExpired()
         #expect(isRevoked("far") && isRevoked("last"))
         clock.advance(by: .seconds(86_400 + 180))
-        try await register.forgetEnded()
+        try await register.removeExpired()
         #expect(!isRevoked("far") && !isRevoked("last"))
     }
 
@@ -140,7 +140,7 @@ struct SessionRegisterTests {
         for _ in 0..<2 {
             (fixture, register) = try reopened(fixture)
             #expect(register.isRevoked(token, of: Fixture.alice))
-            try await register.forgetEnded()
+            try await register.removeExpired()
             #expect(register.isRevoked(token, of: Fixture.alice))
         }
     }

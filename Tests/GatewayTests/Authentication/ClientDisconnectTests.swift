@@ -124,7 +124,7 @@ struct ClientDisconnectTests {
         let told = Mutex(0)
         let clientDisconnect = ClientDisconnect()
         clientDisconnect.watch { told.withLock { $0 += 1 } }
-        clientDisconnect.endWatch()
+        clientDisconnect.stopWatching()
         clientDisconnect.signal()
         #expect(told.withLock { $0 } == 0)
         clientDisconnect.watch { told.withLock { $0 += 1 } }

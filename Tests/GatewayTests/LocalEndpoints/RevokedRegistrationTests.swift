@@ -47,7 +47,7 @@ struct RevokedRegistrationTests {
         let token = try #require(login.json?["access_token"]?.string)
         let id = try #require(login.json?["session"]?.string.flatMap(SessionID.init))
         let sessions = bench.sessions
-        ends.withLock { $0 = { sessions.endNow(id, of: UserName(canonical: "alice")!) } }
+        ends.withLock { $0 = { sessions.deleteNow(id, of: UserName(canonical: "alice")!) } }
         return (bench, token)
     }
 

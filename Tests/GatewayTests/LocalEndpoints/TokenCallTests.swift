@@ -159,7 +159,7 @@ struct TokenCallTests {
     }
 
     @Test("The deletion of a token ends its session and no other")
-    func endToken() async throws {
+    func deleteToken() async throws {
         let bench = TokenFixture()
         let first = try await bench.login()
         let second = try await bench.login()

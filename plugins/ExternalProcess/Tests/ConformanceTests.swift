@@ -8,13 +8,13 @@ import Testing
 @Suite("The conformance run finds")
 struct ConformanceTests {
     private func faults(
-        patience: Duration = .seconds(30), login: ExternalProcessConformance.Login? = nil,
+        maximumWait: Duration = .seconds(30), login: ExternalProcessConformance.Login? = nil,
         _ script: @escaping @Sendable (ScriptedProcess.Seen) -> [ScriptedProcess.Move]
     ) async throws -> [String] {
         let directory = try TestFiles()
         let process = try await ScriptedProcess.start(at: directory.socket, script)
         var results: [ConformanceResult] = []
-        let isGood = await ExternalProcessConformance(socket: directory.socket, patience: patience, login: login)
+        let isGood = await ExternalProcessConformance(socket: directory.socket, maximumWait: maximumWait, login: login)
             .run { results.append($0) }
         await process.stop()
         #expect(isGood == results.allSatisfy(\.hasPassed))
@@ -32,7 +32,7 @@ struct ConformanceTests {
 
     @Test("A process that accepts every credential")
     func acceptsEverybody() async throws {
-        let faults = try await faults(patience: .milliseconds(200)) { seen in
+        let faults = try await faults(maximumWait: .milliseconds(200)) { seen in
             [ScriptedProcess.verdict(on: seen, #""verdict":"accepted","user":"x""#)]
         }
         #expect(faults.contains { $0.hasSuffix("accepted an invalid credential") })
@@ -40,7 +40,7 @@ struct ConformanceTests {
 
     @Test("A process that responds with another id")
     func otherID() async throws {
-        let faults = try await faults(patience: .milliseconds(200)) { _ in
+        let faults = try await faults(maximumWait: .milliseconds(200)) { _ in
             [.say(#"{"type":"verdict","id":"1","verdict":"rejected"}"#)]
         }
         #expect(faults.contains { $0.hasSuffix("wrongRequestID") })
@@ -48,7 +48,7 @@ struct ConformanceTests {
 
     @Test("A process that is silent, that closes, or that does not exist")
     func absent() async throws {
-        let silent = try await faults(patience: .milliseconds(50)) { _ in [] }
+        let silent = try await faults(maximumWait: .milliseconds(50)) { _ in [] }
         #expect(!silent.isEmpty)
         let closing = try await faults { _ in [.close] }
         #expect(closing.contains { $0.hasSuffix("closed instead of sending a verdict") })
@@ -62,7 +62,7 @@ struct ConformanceTests {
 
     @Test("A process that responds where it must close")
     func lenient() async throws {
-        let faults = try await faults(patience: .milliseconds(200)) { seen in
+        let faults = try await faults(maximumWait: .milliseconds(200)) { seen in
             [ScriptedProcess.verdict(on: seen, #""verdict":"rejected""#)]
         }
         #expect(faults.contains { $0.contains("closes on a request without an id") })
@@ -72,7 +72,7 @@ struct ConformanceTests {
     @Test("A process that does not accept the given login")
     func login() async throws {
         let login = ExternalProcessConformance.Login(user: "alice", password: Secret("secret".utf8))
-        let faults = try await faults(patience: .seconds(30), login: login, Self.reject)
+        let faults = try await faults(maximumWait: .seconds(30), login: login, Self.reject)
         #expect(faults.contains("FAILED  accepts the given login: did not accept it"))
     }
 }

@@ -35,7 +35,7 @@ struct PythonExampleTests {
     func conformance() async throws {
         try await withExample { socket in
             let run = ExternalProcessConformance(
-                socket: socket, patience: .seconds(30),
+                socket: socket, maximumWait: .seconds(30),
                 login: .init(user: "alice", password: Secret("correct horse".utf8)))
             var results: [ConformanceResult] = []
             let isGood = await run.run { results.append($0) }

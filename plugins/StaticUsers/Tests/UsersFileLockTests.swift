@@ -33,7 +33,7 @@ struct UsersFileLockTests {
         let path = files.path + "/users.yaml"
         let lock = try SecretFile.Lock(path)
         do {
-            _ = try SecretFile.Lock(path, patience: .milliseconds(20))
+            _ = try SecretFile.Lock(path, maximumWait: .milliseconds(20))
             Issue.record("two have the lock")
         } catch {
             #expect(error.description.contains("another command has held the lock"))

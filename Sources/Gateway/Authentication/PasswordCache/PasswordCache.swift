@@ -35,7 +35,7 @@ public final class PasswordCache: Sendable {
     public func removeAll() {
         state.withLock { state in
             state.generation += 1
-            state.table.forgetAll()
+            state.table.removeAll()
             state.inProgress = [:]
         }
     }

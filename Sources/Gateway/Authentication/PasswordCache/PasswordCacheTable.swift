@@ -61,7 +61,7 @@ struct PasswordCacheTable {
     mutating func removeAll(of user: UserName) { entries.removeAll(of: user.text) }
 
     /// Removes all entries.
-    mutating func forgetAll() { entries.removeAll() }
+    mutating func removeAll() { entries.removeAll() }
 
     private mutating func write(_ result: CachedResult, for key: PasswordCacheKey, expiry: Int64) {
         if entries[key] == nil, entries.count(of: key.user) >= Self.maximumPerUser {

@@ -43,10 +43,10 @@ struct ThrottleTable<Key: Hashable & Sendable> {
 
     /// Returns the entry of a key: its own if it exists or there is room, otherwise a shared one.
     mutating func bucket(for key: Key, in block: AddressPrefix, now: Int64) -> Bucket {
-        let ownPlace = Bucket.own(key)
-        if arrivals[ownPlace] != nil || arrivals.count < capacityOfOwn { return ownPlace }
+        let ownBucket = Bucket.own(key)
+        if arrivals[ownBucket] != nil || arrivals.count < capacityOfOwn { return ownBucket }
         evict(now)
-        if arrivals.count < capacityOfOwn { return ownPlace }
+        if arrivals.count < capacityOfOwn { return ownBucket }
         let shared = Bucket.shared(block)
         if arrivals[shared] != nil || arrivals.count < capacity - 1 { return shared }
         return .everybody

@@ -28,7 +28,7 @@ struct LimitSegment: Sendable {
     /// Adds a key that does not exist yet.
     mutating func insert(_ arrival: Int64, for key: LimitKey, at position: UInt64) {
         if (count + 1) * 4 > slots.count * 3 { rewrite(size: max(8, slots.count * 2)) { _ in true } }
-        put(Slot(key: key, arrival: arrival), at: position)
+        insert(Slot(key: key, arrival: arrival), at: position)
     }
 
     /// Removes the entries for which the closure returns false, and returns the number of removed entries. The closure
@@ -51,10 +51,10 @@ struct LimitSegment: Sendable {
         let old = slots
         slots = Array(repeating: Slot(key: LimitKey(limit: 0), arrival: 0), count: size)
         count = 0
-        for slot in old where slot.key.limit != 0 && isKept(slot) { put(slot, at: slot.key.position) }
+        for slot in old where slot.key.limit != 0 && isKept(slot) { insert(slot, at: slot.key.position) }
     }
 
-    private mutating func put(_ slot: Slot, at position: UInt64) {
+    private mutating func insert(_ slot: Slot, at position: UInt64) {
         var index = Int(truncatingIfNeeded: position) & (slots.count - 1)
         while slots[index].key.limit != 0 { index = (index + 1) & (slots.count - 1) }
         slots[index] = slot

@@ -96,7 +96,7 @@ struct LimitTable {
     }
 
     /// Clears the shared entries of one limit, or of all limits.
-    mutating func forgetShared(of limit: UInt16?) {
+    mutating func removeShared(of limit: UInt16?) {
         if let limit { shared = shared.filter { $0.key.limit != limit } } else { shared = [:] }
     }
 

@@ -51,8 +51,8 @@ extension ConnectionLimit {
 
     /// Closes an idle connection of the event loop. Returns false if there is none that can be closed.
     private func evictOne(on eventLoop: any EventLoop) -> Bool {
-        guard let connection = idleConnections(on: eventLoop).takeCandidate() else { return false }
-        noteEviction()
+        guard let connection = idleConnections(on: eventLoop).removeCandidate() else { return false }
+        recordEviction()
         connection.evict()
         return true
     }

@@ -38,8 +38,8 @@ final class IdleConnections {
 
     /// Returns the connection to close in order to make room; nil if there is none. The caller closes it before the
     /// loop continues.
-    func takeCandidate() -> (any ListenerConnection)? {
-        table.takeCandidate(now: eventLoop.now) { $0.hasUnsentBytes }
+    func removeCandidate() -> (any ListenerConnection)? {
+        table.removeCandidate(now: eventLoop.now) { $0.hasUnsentBytes }
     }
 }
 

@@ -141,7 +141,7 @@ struct IdleTable<Connection> {
     /// of the network with the most candidates.
     ///
     /// - Parameter hasUnsentBytes: Returns whether the client has not yet read its last response completely.
-    mutating func takeCandidate(now: NIODeadline, hasUnsentBytes: (Connection) -> Bool) -> Connection? {
+    mutating func removeCandidate(now: NIODeadline, hasUnsentBytes: (Connection) -> Bool) -> Connection? {
         guard let index = candidate(now: now, hasUnsentBytes) else { return nil }
         withdraw(index)
         return entries[Int(index)].connection

@@ -4,7 +4,7 @@ internal import NIOHTTP2
 
 extension HTTP2ConnectionHandler {
     /// Makes the open streams the last ones. On a connection without any stream so far, the first one becomes the last.
-    func announceEnd() {
+    func announceShutdown() {
         if lastStream == .rootStream { drainsAfterFirstStream = true } else { drain() }
     }
 

@@ -66,7 +66,7 @@ final class ConnectionSetup: ListenerConnection {
     }
 
     // Nothing to do: `ListenerLoop.join` announces the end to the connection handler.
-    func announceEnd() {}
+    func announceShutdown() {}
 
     // No request has started, so none is lost.
     func drain() { closeImmediately() }

@@ -9,17 +9,17 @@ internal import Synchronization
 /// Sends requests of commands to a running gateway over its control socket.
 public struct ControlClient: Sendable {
     let path: String
-    private let patience: TimeAmount
+    private let maximumWait: TimeAmount
 
     /// Creates a client of the gateway that listens at the path.
-    public init(path: String) { self.init(path: path, patience: .seconds(60)) }
+    public init(path: String) { self.init(path: path, maximumWait: .seconds(60)) }
 
     /// Creates a client.
     ///
-    /// - Parameter patience: The time limit for each line of a response that is not a stream.
-    init(path: String, patience: TimeAmount) {
+    /// - Parameter maximumWait: The time limit for each line of a response that is not a stream.
+    init(path: String, maximumWait: TimeAmount) {
         self.path = path
-        self.patience = patience
+        self.maximumWait = maximumWait
     }
 
     /// Sends the request and passes on each result when it arrives.
@@ -43,8 +43,8 @@ public struct ControlClient: Sendable {
                 throw ControlClientError.incompleteResponse
             }
             var reader = LineReader(maximumLength: ControlProtocol.maximumResponseLineLength)
-            let readTimeout = ReadTimeout(channel.channel, after: isStream ? nil : patience)
-            defer { readTimeout.end() }
+            let readTimeout = ReadTimeout(channel.channel, after: isStream ? nil : maximumWait)
+            defer { readTimeout.cancel() }
             do {
                 for try await piece in inbound {
                     readTimeout.restart()
@@ -123,7 +123,7 @@ extension ControlClient {
         }
 
         /// Cancels the timer.
-        func end() { timer.withLock { $0?.cancel() } }
+        func cancel() { timer.withLock { $0?.cancel() } }
     }
 }
 

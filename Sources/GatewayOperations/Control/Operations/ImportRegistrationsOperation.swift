@@ -40,7 +40,7 @@ struct ImportRegistrationsOperation: ControlOperation {
                 try await importEntries(lines, isPurging: isPurging, isConfirming: isConfirming, &counts, in: context)
             }
             try await withLedger { () async throws(LedgerUnavailable) in
-                try await ledger.noteImport(now: clocks.wall())
+                try await ledger.recordImport(now: clocks.wall())
             }
         } catch {
             record.failed()

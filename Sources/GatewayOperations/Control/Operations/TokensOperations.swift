@@ -63,7 +63,7 @@ struct RevokeTokensOperation: ControlOperation {
             else { throw .refused("There is no such session.") }
             let record = try await context.record(.operatorRevoke, user: owner, target: session.text)
             try await change(record) { () throws(LedgerUnavailable) in
-                _ = try await sessions.endAtOnce(session, of: owner)
+                _ = try await sessions.deleteNow(session, of: owner)
             }
             try await report(sessions: 1, in: context)
         case (let user?, nil, let token?, let until?):

@@ -50,7 +50,7 @@ final class ControlConnection: ChannelDuplexHandler {
         let channel = context.channel
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
         let deadline = context.eventLoop.scheduleTask(in: settings.request) {
-            handler.value.end(.malformed("No request arrived in time."), on: channel)
+            handler.value.close(with: .malformed("No request arrived in time."), on: channel)
         }
         state = .reading(LineReader(maximumLength: ControlProtocol.maximumRequestLength), deadline: deadline)
         context.fireChannelActive()
@@ -64,8 +64,8 @@ final class ControlConnection: ChannelDuplexHandler {
         case nil:
             state = .reading(reader, deadline: deadline)
         case .tooLong:
-            end(
-                .malformed("The request is longer than \(ControlProtocol.maximumRequestLength) bytes."),
+            close(
+                with: .malformed("The request is longer than \(ControlProtocol.maximumRequestLength) bytes."),
                 on: context.channel)
         case .complete(let line):
             do throws(ControlError) {
@@ -74,7 +74,7 @@ final class ControlConnection: ChannelDuplexHandler {
                 deadline.cancel()
                 begin(request, on: context.channel)
             } catch {
-                end(error, on: context.channel)
+                close(with: error, on: context.channel)
             }
         }
     }
@@ -83,10 +83,10 @@ final class ControlConnection: ChannelDuplexHandler {
         switch event {
         case let event as ChannelEvent where event == .inputClosed:
             // A peer may close its side after its request. Without a complete request, it closes too early.
-            if case .reading = state { end(.malformed("The request is incomplete."), on: context.channel) }
+            if case .reading = state { close(with: .malformed("The request is incomplete."), on: context.channel) }
         case is Stop:
             switch state {
-            case .reading: end(.unavailable("The gateway is stopping."), on: context.channel)
+            case .reading: close(with: .unavailable("The gateway is stopping."), on: context.channel)
             case .answering(let stream): stream?.cancel()
             case .ended: break
             }
@@ -134,7 +134,7 @@ final class ControlConnection: ChannelDuplexHandler {
         state = .answering(operations.isStream(request) ? task : nil)
     }
 
-    private func end(_ fault: ControlError, on channel: any Channel) {
+    private func close(with fault: ControlError, on channel: any Channel) {
         if case .reading(_, let deadline) = state { deadline.cancel() }
         state = .ended
         channel.finish(.failed(fault))

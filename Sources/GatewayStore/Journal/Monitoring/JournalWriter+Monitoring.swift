@@ -50,7 +50,7 @@ extension JournalWriter {
             unrecordedLosses += recordedLosses.filter { loss.lines.contains($0.number) }.map(\.loss)
             recordedLosses.removeAll { loss.lines.contains($0.number) }
             settings.metrics.missingLines.add(loss.lines.upperBound - loss.lines.lowerBound + 1)
-            queue.noteLoss("lines \(loss.lines.lowerBound) to \(loss.lines.upperBound) are missing: \(loss.what)")
+            queue.recordLoss("lines \(loss.lines.lowerBound) to \(loss.lines.upperBound) are missing: \(loss.what)")
             settings.logger.error(
                 "Journal lines are missing",
                 metadata: [

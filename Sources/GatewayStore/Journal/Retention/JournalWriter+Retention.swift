@@ -47,7 +47,7 @@ extension JournalWriter {
         for (index, name) in segments.dropLast().prefix(max(1, segments.count / 10)).enumerated() {
             let end: SegmentTail
             do throws(FileFailure) {
-                end = try self.end(of: name, before: segments[index + 1])
+                end = try endOffset(of: name, before: segments[index + 1])
             } catch {
                 return reportRemovalFailure(error)
             }
@@ -75,7 +75,7 @@ extension JournalWriter {
         }
     }
 
-    private func end(of name: JournalSegmentName, before next: JournalSegmentName) throws(FileFailure) -> SegmentTail {
+    private func endOffset(of name: JournalSegmentName, before next: JournalSegmentName) throws(FileFailure) -> SegmentTail {
         if let known = knownEnds[name] { return known }
         let path = path(name)
         // A failed batch may follow the last valid line, so the first read may be too short.

@@ -25,7 +25,7 @@ final class BatchedRead: Sendable {
         await withCheckedContinuation { continuation in
             let query: Query = { [health] tables in
                 let result = Result { try body(tables.get()) }
-                if case .failure(let error) = result { health.noteRead(error) }
+                if case .failure(let error) = result { health.recordReadFailure(error) }
                 continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
             }
             if collector.add(query) { run([query]) }

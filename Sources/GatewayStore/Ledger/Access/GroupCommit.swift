@@ -89,11 +89,11 @@ final class GroupCommit: Sendable {
             case .rolledBack(_, .commit) where groupSize > 1:
                 groupSize /= 2
             case .rolledBack(let error, .change), .rolledBack(let error, .commit):
-                health.noteWrite(error)
+                health.recordWriteFailure(error)
                 rest.removeFirst().fail(LedgerUnavailable(describing: error))
                 groupSize = rest.count
             case .rolledBack(let error, .begin):
-                health.noteWrite(error)
+                health.recordWriteFailure(error)
                 for change in rest { change.fail(LedgerUnavailable(describing: error)) }
                 return
             }

@@ -70,19 +70,19 @@ final class LedgerHealth: Sendable {
     }
 
     /// Records that the test write finished.
-    func endTest() { state.withLock { $0.testing = nil } }
+    func finishTest() { state.withLock { $0.testing = nil } }
 
     /// Records the damage that a check of the file found.
     func recordDamage(_ damage: String) { state.withLock { $0.damage = $0.damage ?? damage } }
 
     /// Records an error of a read.
-    func noteRead(_ error: any Error) {
+    func recordReadFailure(_ error: any Error) {
         if let damage = Self.damage(in: error) { recordDamage(damage) }
     }
 
     /// Records an error of a write. Ignores errors that are not SQLite's, because they do not concern the file.
-    func noteWrite(_ error: any Error) {
-        noteRead(error)
+    func recordWriteFailure(_ error: any Error) {
+        recordReadFailure(error)
         guard let error = error as? DatabaseError, error.resultCode != .SQLITE_CONSTRAINT else { return }
         state.withLock { state in
             state.failure = DatabaseMessage.of(error)

@@ -19,7 +19,7 @@ extension SQLiteLedger {
         let result: Result<Value, LedgerUnavailable> = await withCheckedContinuation { continuation in
             database.asyncRead { [health] access in
                 let result = Result { try body(LedgerTables(access.get())) }
-                if case .failure(let error) = result { health.noteRead(error) }
+                if case .failure(let error) = result { health.recordReadFailure(error) }
                 continuation.resume(returning: result.mapError(LedgerUnavailable.init(describing:)))
             }
         }

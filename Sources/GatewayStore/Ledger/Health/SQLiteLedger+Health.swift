@@ -12,14 +12,14 @@ extension SQLiteLedger {
     public func testWrite() async {
         guard health.beginTest() else { return }
         _ = await check()
-        health.endTest()
+        health.finishTest()
     }
 
     /// Checks by a test commit that the ledger can be written.
     ///
     /// - Returns: The reason why it cannot be written; nil if it can. Does not return while the disk blocks writes.
     public func check() async -> LedgerUnavailable? {
-        switch await commits.write(isTest: true, { try $0.noteTestWrite() }) {
+        switch await commits.write(isTest: true, { try $0.recordTestWrite() }) {
         case .success: nil
         case .failure(let failure): failure
         }
@@ -78,7 +78,7 @@ extension SQLiteLedger {
 
 extension LedgerTables {
     /// Stores the present time as the property `test-write`, so that the commit writes to the file.
-    func noteTestWrite() throws {
+    func recordTestWrite() throws {
         try execute(
             sql: """
                 INSERT INTO property (name, value) VALUES ('test-write', ?)

@@ -56,20 +56,20 @@ extension LedgerTables {
                     Registration(
                         id: entry.id, owner: owner, handle: handle, state: .live, created: now, lastSeen: now,
                         importUnconfirmed: confirming ? nil : now))
-                try note(.bound, of: entry)
+                try record(.bound, of: entry)
                 return .bound
             }
             if !purging {
-                try note(.superseded, of: entry)
+                try record(.superseded, of: entry)
                 return .superseded
             }
         }
         guard purging else {
-            try note(.unsound, of: entry)
+            try record(.unsound, of: entry)
             return .unsound
         }
-        try putOrphan(OrphanRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
-        try note(.purged, of: entry)
+        try storeOrphan(OrphanRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
+        try record(.purged, of: entry)
         return .purged
     }
 
@@ -83,7 +83,7 @@ extension LedgerTables {
     }
 
     /// Stores a registration without an owner. Replaces the row with the same id.
-    func putOrphan(_ orphan: OrphanRegistration) throws {
+    func storeOrphan(_ orphan: OrphanRegistration) throws {
         try execute(
             sql: "INSERT OR REPLACE INTO stray (id, service, handle, reason, owner) VALUES (?, ?, ?, ?, ?)",
             arguments: [
@@ -98,7 +98,7 @@ extension LedgerTables {
     }
 
     /// Stores that an import has finished.
-    func noteImport(_ now: WallTime) throws {
+    func recordImport(_ now: WallTime) throws {
         try execute(
             sql:
                 "INSERT INTO property (name, value) VALUES ('imported', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
@@ -122,7 +122,7 @@ extension LedgerTables {
         return .imported(unsound: count ?? 0, unconfirmed: try unconfirmedCount())
     }
 
-    private func note(_ result: ImportResult, of entry: KeyedImportEntry) throws {
+    private func record(_ result: ImportResult, of entry: KeyedImportEntry) throws {
         try execute(
             sql: """
                 INSERT INTO imported (id, content, verdict) VALUES (?, ?, ?)

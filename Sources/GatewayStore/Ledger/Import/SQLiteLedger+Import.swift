@@ -37,8 +37,8 @@ extension SQLiteLedger {
     }
 
     /// Stores that an import has finished, whatever its results.
-    public func noteImport(now: WallTime) async throws(LedgerUnavailable) {
-        try await write { try $0.noteImport(now) }.get()
+    public func recordImport(now: WallTime) async throws(LedgerUnavailable) {
+        try await write { try $0.recordImport(now) }.get()
     }
 
     /// Returns the state of the migration.

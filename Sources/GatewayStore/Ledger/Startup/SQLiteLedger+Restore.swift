@@ -42,7 +42,7 @@ extension SQLiteLedger {
         do {
             return try database.write { database in
                 let tables = LedgerTables(database)
-                let ended = endingSessions ? try tables.endAllSessions() : 0
+                let ended = endingSessions ? try tables.deleteAllSessions() : 0
                 for (user, at) in journaled.revoked { try tables.revoke(user, at: at) }
                 var marked = 0
                 for (id, change) in journaled.changes {
@@ -116,12 +116,12 @@ extension LedgerTables {
     func store(generation: String) throws { try store(property: "generation", generation) }
 
     /// Marks the database as a backup copy. A gateway that starts with the copy detects the mark as a restore.
-    func noteBackup(_ now: WallTime) throws { try store(property: "copied", "\(now)") }
+    func recordBackup(_ now: WallTime) throws { try store(property: "copied", "\(now)") }
 
     /// Stores that the ledger was restored from a copy, until `completeRestore` has run.
     ///
-    /// - Parameter isCopy: Whether the generation shows that it is a copy. If false, the mark of `noteBackup` decides.
-    func noteRestore(isCopy: Bool, now: WallTime) throws {
+    /// - Parameter isCopy: Whether the generation shows that it is a copy. If false, the mark of `recordBackup` decides.
+    func recordRestore(isCopy: Bool, now: WallTime) throws {
         let isMarked = try property("copied") != nil
         guard isCopy || isMarked else { return }
         try store(property: "restored", "\(now)")
@@ -151,7 +151,7 @@ extension LedgerTables {
     /// Removes every session.
     ///
     /// - Returns: The number of sessions removed.
-    func endAllSessions() throws -> Int {
+    func deleteAllSessions() throws -> Int {
         try execute(sql: "DELETE FROM session")
         return database.changesCount
     }

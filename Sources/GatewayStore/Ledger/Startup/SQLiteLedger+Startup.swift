@@ -35,7 +35,7 @@ extension SQLiteLedger {
         let found = try database.read { try LedgerTables($0).generation() }
         let isCopy = state.map { !$0.generations.isEmpty && !$0.generations.contains(found ?? "") } ?? false
         try renew(database, file, from: found) { tables in
-            try tables.noteRestore(isCopy: isCopy, now: now)
+            try tables.recordRestore(isCopy: isCopy, now: now)
         }
     }
 

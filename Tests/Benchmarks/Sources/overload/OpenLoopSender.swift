@@ -15,7 +15,7 @@ final class OpenLoopSender {
     }
 
     /// The time that a client waits for its response.
-    static let patience: Int64 = 1_000_000_000
+    static let maximumWait: Int64 = 1_000_000_000
     /// The latency below which a response counts as normal.
     static let prompt: Int64 = 50_000_000
 
@@ -77,7 +77,7 @@ final class OpenLoopSender {
             return done.succeed(tallies)
         }
         // Calls without a response by then receive none.
-        if let end = ends.last, now > end + 10 * Self.patience {
+        if let end = ends.last, now > end + 10 * Self.maximumWait {
             self.done = nil
             tallies[ends.count - 1].failed += inFlight
             return done.succeed(tallies)
@@ -110,7 +110,7 @@ final class OpenLoopSender {
         let due = connection.note
         if done != nil {
             tallies[place(of: due)].add(
-                status: status, due: due, latency: elapsed - due, patience: Self.patience, prompt: Self.prompt)
+                status: status, due: due, latency: elapsed - due, maximumWait: Self.maximumWait, prompt: Self.prompt)
         }
         guard status != 0, connection.isUsable else { return replace() }
         free.append(connection)

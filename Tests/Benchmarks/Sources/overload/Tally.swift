@@ -29,9 +29,9 @@ struct Tally {
     /// - Parameters:
     ///   - due: its due time in `nanoseconds` after the plan's start.
     ///   - latency: the time from the due time to its end.
-    mutating func add(status: Int, due: Int64, latency: Int64, patience: Int64, prompt: Int64) {
+    mutating func add(status: Int, due: Int64, latency: Int64, maximumWait: Int64, prompt: Int64) {
         switch status {
-        case 200 where latency <= patience:
+        case 200 where latency <= maximumWait:
             carried += 1
             latencies.add(latency)
         case 200:

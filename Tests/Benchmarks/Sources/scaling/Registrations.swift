@@ -27,7 +27,7 @@ struct Registrations: Dimension {
         }
         let results = try await ledger.importEntries(entries, purging: false, now: now)
         guard results.allSatisfy({ $0 == .bound }) else { throw OutOfGrammar() }
-        try await ledger.noteImport(now: now)
+        try await ledger.recordImport(now: now)
         try ledger.close()
         try fill(setup.ledger, to: size)
     }

@@ -22,11 +22,11 @@ struct ConformanceConnection {
     private let channel: any Channel
     private let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
     private var inbound: NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
-    private let patience: TimeAmount
+    private let maximumWait: TimeAmount
 
     /// Connects, runs the closure with the connection, and closes it.
     static func open<Output: Sendable>(
-        _ socket: String, patience: TimeAmount,
+        _ socket: String, maximumWait: TimeAmount,
         _ body: (inout ConformanceConnection) async throws(ConformanceError) -> Output
     ) async throws(ConformanceError) -> Output {
         let wrapped: NIOAsyncChannel<ByteBuffer, ByteBuffer>
@@ -50,7 +50,7 @@ struct ConformanceConnection {
         // Closing fails if the process closed first, which does not affect the check.
         try? await wrapped.executeThenClose { inbound, outbound in
             var connection = ConformanceConnection(
-                channel: wrapped.channel, outbound: outbound, inbound: inbound.makeAsyncIterator(), patience: patience)
+                channel: wrapped.channel, outbound: outbound, inbound: inbound.makeAsyncIterator(), maximumWait: maximumWait)
             do throws(ConformanceError) { answer = .success(try await body(&connection)) } catch {
                 answer = .failure(error)
             }
@@ -70,7 +70,7 @@ struct ConformanceConnection {
     /// Waits for a frame, the closure of the connection, or the timeout, which closes the connection.
     mutating func receive() async throws(ConformanceError) -> Arrival {
         let flag = Flag()
-        let timer = channel.eventLoop.scheduleTask(in: patience) { [channel] in
+        let timer = channel.eventLoop.scheduleTask(in: maximumWait) { [channel] in
             flag.isRaised.store(true, ordering: .relaxed)
             channel.close(promise: nil)
         }

@@ -21,17 +21,17 @@ public struct ExternalProcessConformance: Sendable {
     }
 
     let socket: String
-    let patience: TimeAmount
+    let maximumWait: TimeAmount
     let login: Login?
 
     /// Creates a run against the process that listens on the socket.
     ///
     /// - Parameters:
-    ///   - patience: the longest wait for each response.
+    ///   - maximumWait: the longest wait for each response.
     ///   - login: a login to try; nil for none.
-    public init(socket: String, patience: Duration = .seconds(5), login: Login? = nil) {
+    public init(socket: String, maximumWait: Duration = .seconds(5), login: Login? = nil) {
         self.socket = socket
-        self.patience = TimeAmount(patience)
+        self.maximumWait = TimeAmount(maximumWait)
         self.login = login
     }
 
@@ -40,7 +40,7 @@ public struct ExternalProcessConformance: Sendable {
     /// - Returns: whether all checks passed.
     public func run(report: (ConformanceResult) -> Void) async -> Bool {
         var isGood = true
-        func note(_ check: String, _ fault: String?) {
+        func record(_ check: String, _ fault: String?) {
             if fault != nil { isGood = false }
             report(ConformanceResult(check: check, fault: fault))
         }
@@ -51,10 +51,10 @@ public struct ExternalProcessConformance: Sendable {
             }
             guard !hello.takes.isEmpty else { throw ConformanceError("accepts no known kind of credential") }
             kinds = hello.takes.sorted { $0.rawValue < $1.rawValue }
-            note("responds to the hello", nil)
+            record("responds to the hello", nil)
         } catch {
             // Without a hello the other checks are meaningless.
-            note("responds to the hello", error.reason)
+            record("responds to the hello", error.reason)
             return false
         }
         for check in Self.dialogueChecks + Self.framingChecks + Self.contentChecks {
@@ -62,9 +62,9 @@ public struct ExternalProcessConformance: Sendable {
                 try await check.body(self, kinds)
                 // After each check the process must still serve a new connection.
                 try await expectRejection(of: ConformanceRequest(kinds[0].rawValue))
-                note(check.name, nil)
+                record(check.name, nil)
             } catch {
-                note(check.name, error.reason)
+                record(check.name, error.reason)
             }
         }
         return isGood
@@ -92,7 +92,7 @@ extension ExternalProcessConformance {
     func connected<Output: Sendable>(
         _ body: (inout ConformanceConnection) async throws(ConformanceError) -> Output
     ) async throws(ConformanceError) -> Output {
-        try await ConformanceConnection.open(socket, patience: patience, body)
+        try await ConformanceConnection.open(socket, maximumWait: maximumWait, body)
     }
 
     /// Sends the request on a connection of its own; fails if the verdict is malformed or accepts the credential.

@@ -79,7 +79,7 @@ extension WorkerTests {
             try stack.useModule(auth: "daemon")
             let authenticator = stack.authenticator { $0.workers = 1 }
             #expect(await authenticator.login("nobody", "x").isGrant)
-            #expect(stack.remainingProcesses(patience: .zero) > 2)
+            #expect(stack.remainingProcesses(maximumWait: .zero) > 2)
             #expect(Leftovers.killWorkers() == 1)
             await authenticator.stop()
             #expect(stack.remainingProcesses() == 0)

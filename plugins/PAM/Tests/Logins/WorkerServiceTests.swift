@@ -32,7 +32,7 @@ extension WorkerTests {
             try stack.useModule(auth: "password secret")
             #expect(await authenticator.login("nobody", "secret").isGrant)
 
-            first.end()
+            first.terminate()
             let second = try WorkerServiceProcess(stack)
             // A login on a connection that is just closing fails; each of the two connections can cause one failure.
             var answers: [Bool] = []
@@ -54,7 +54,7 @@ extension WorkerTests {
             await authenticator.stop()
             #expect(Leftovers.sockets() == 0)
             try await expectOneWorker(of: service, stack)
-            service.end()
+            service.terminate()
             #expect(stack.remainingProcesses() == 0)
         }
 

@@ -29,10 +29,10 @@ final class WorkerServiceProcess {
         try #require(line.contains("started"), "\(line)")
     }
 
-    deinit { end() }
+    deinit { terminate() }
 
     /// Terminates the service as a service manager would. Its socket stays behind.
-    func end() {
+    func terminate() {
         process.terminate()
         process.waitUntilExit()
     }

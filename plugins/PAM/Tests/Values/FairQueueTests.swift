@@ -8,9 +8,9 @@ struct FairQueueTests {
     func order() {
         var queue = FairQueue<Int, String>(capacity: 10, maximumPerOrigin: 10, maximumInProgress: 10)
         for number in 0..<5 { #expect(queue.add(number, of: "a") == true) }
-        let taken = (0..<5).map { _ in queue.takeNext() }
+        let taken = (0..<5).map { _ in queue.removeNext() }
         #expect(taken == [0, 1, 2, 3, 4])
-        #expect(queue.takeNext() == nil)
+        #expect(queue.removeNext() == nil)
     }
 
     @Test("One origin may use its share of the queue and no more")
@@ -19,7 +19,7 @@ struct FairQueueTests {
         let added = (0..<4).map { queue.add($0, of: "a") }
         #expect(added == [true, true, false, false])
         #expect(queue.add(4, of: "b") == true)
-        #expect(queue.takeNext() == 0)
+        #expect(queue.removeNext() == 0)
         #expect(queue.add(5, of: "a") == true)
         #expect(queue.add(6, of: "a") == false)
     }
@@ -36,17 +36,17 @@ struct FairQueueTests {
         var queue = FairQueue<Int, String>(capacity: 10, maximumPerOrigin: 10, maximumInProgress: 2)
         for number in 0..<4 { _ = queue.add(number, of: "a") }
         _ = queue.add(9, of: "b")
-        #expect(queue.takeNext() == 0)
-        #expect(queue.takeNext() == 1)
-        #expect(queue.takeNext() == 9)
-        #expect(queue.takeNext() == nil)
+        #expect(queue.removeNext() == 0)
+        #expect(queue.removeNext() == 1)
+        #expect(queue.removeNext() == 9)
+        #expect(queue.removeNext() == nil)
         queue.finish("b")
-        #expect(queue.takeNext() == nil)
+        #expect(queue.removeNext() == nil)
         queue.finish("a")
-        #expect(queue.takeNext() == 2)
-        #expect(queue.takeNext() == nil)
+        #expect(queue.removeNext() == 2)
+        #expect(queue.removeNext() == nil)
         #expect(queue.removeAll() == [3])
-        #expect(queue.takeNext() == nil)
+        #expect(queue.removeNext() == nil)
     }
 
     @Test("A origin that finished is counted from zero again")
@@ -54,16 +54,16 @@ struct FairQueueTests {
         var queue = FairQueue<Int, String>(capacity: 4, maximumPerOrigin: 1, maximumInProgress: 1)
         for number in 0..<100 {
             #expect(queue.add(number, of: "a") == true)
-            #expect(queue.takeNext() == number)
+            #expect(queue.removeNext() == number)
             queue.finish("a")
         }
         queue.finish("never seen")
         #expect(queue.add(0, of: "never seen") == true)
-        #expect(queue.takeNext() == 0)
+        #expect(queue.removeNext() == 0)
     }
 }
 
 extension FairQueue {
     /// Removes the next element, without its origin.
-    fileprivate mutating func takeNext() -> Element? { next()?.element }
+    fileprivate mutating func removeNext() -> Element? { next()?.element }
 }

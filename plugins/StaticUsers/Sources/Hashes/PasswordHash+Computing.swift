@@ -63,11 +63,11 @@ extension PasswordHash {
         }
     }
 
-    private struct CryptFault: Error {
+    private struct CryptError: Error {
         let code: Int32
     }
 
-    private static func crypt(_ password: Secret, setting: String) -> Result<[UInt8], CryptFault> {
+    private static func crypt(_ password: Secret, setting: String) -> Result<[UInt8], CryptError> {
         var output = [UInt8](repeating: 0, count: Int(CRYPT_OUTPUT_SIZE))
         let fault = password.withUnsafeBytes { password in
             output.withUnsafeMutableBytes { output in
@@ -75,7 +75,7 @@ extension PasswordHash {
                 return notify_gateway_crypt(password.baseAddress, password.count, setting, output)
             }
         }
-        guard fault == 0 else { return .failure(CryptFault(code: fault)) }
+        guard fault == 0 else { return .failure(CryptError(code: fault)) }
         return .success(Array(output.prefix { $0 != 0 }))
     }
 }

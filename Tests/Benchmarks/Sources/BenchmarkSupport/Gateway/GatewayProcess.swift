@@ -26,9 +26,9 @@ package final class GatewayProcess {
     ///
     /// - Parameters:
     ///   - processors: the processors that it may run on, in the format of taskset(1); nil for all.
-    ///   - patience: the longest time until it is ready.
+    ///   - maximumWait: the longest time until it is ready.
     package init(
-        _ program: String, _ setup: GatewaySetup, processors: String? = nil, patience: Duration = .seconds(120)
+        _ program: String, _ setup: GatewaySetup, processors: String? = nil, maximumWait: Duration = .seconds(120)
     ) throws {
         let log = "\(setup.directory)/log"
         guard FileManager.default.isExecutableFile(atPath: program) else {
@@ -50,7 +50,7 @@ package final class GatewayProcess {
         pid = process.processIdentifier
         port = setup.port
         while !HealthCheck.isReady(port: setup.adminPort) {
-            guard process.isRunning, clock.now - began < patience else {
+            guard process.isRunning, clock.now - began < maximumWait else {
                 process.terminate()
                 let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
                 throw Failure(description: "the gateway did not start:\n\(text)")
