@@ -133,7 +133,8 @@ struct MetricsCollector: Sendable {
     }
 
     private static func connections(
-        _ readings: [(listener: String, reading: ListenerStatistics)], _ connectionsOverLimit: (refused: UInt64, evicted: UInt64)
+        _ readings: [(listener: String, reading: ListenerStatistics)],
+        _ connectionsOverLimit: (refused: UInt64, evicted: UInt64)
     ) -> [MetricFamily] {
         func labels(_ listener: String) -> [MetricFamily.Label] { [.init("listener", listener)] }
         return [
@@ -151,7 +152,8 @@ struct MetricsCollector: Sendable {
                 readings.map { (labels($0.listener), .number(Double($0.reading.accepted))) }),
             MetricFamily(
                 "notify_gateway_connections_rejected_total", .counter,
-                "Connections rejected by the total limit or the limit of one address.", Double(connectionsOverLimit.refused)),
+                "Connections rejected by the total limit or the limit of one address.",
+                Double(connectionsOverLimit.refused)),
             MetricFamily(
                 "notify_gateway_connections_evicted_total", .counter,
                 "Idle connections that were closed to make room for new ones.", Double(connectionsOverLimit.evicted)),

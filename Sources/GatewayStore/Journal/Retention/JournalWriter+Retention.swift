@@ -75,7 +75,9 @@ extension JournalWriter {
         }
     }
 
-    private func endOffset(of name: JournalSegmentName, before next: JournalSegmentName) throws(FileFailure) -> SegmentTail {
+    private func endOffset(
+        of name: JournalSegmentName, before next: JournalSegmentName
+    ) throws(FileFailure) -> SegmentTail {
         if let known = knownEnds[name] { return known }
         let path = path(name)
         // A failed batch may follow the last valid line, so the first read may be too short.

@@ -50,7 +50,8 @@ struct ConformanceConnection {
         // Closing fails if the process closed first, which does not affect the check.
         try? await wrapped.executeThenClose { inbound, outbound in
             var connection = ConformanceConnection(
-                channel: wrapped.channel, outbound: outbound, inbound: inbound.makeAsyncIterator(), maximumWait: maximumWait)
+                channel: wrapped.channel, outbound: outbound, inbound: inbound.makeAsyncIterator(),
+                maximumWait: maximumWait)
             do throws(ConformanceError) { answer = .success(try await body(&connection)) } catch {
                 answer = .failure(error)
             }
