@@ -66,6 +66,26 @@ extension SecretFile {
         try? PrivateFiles.synchronizeDirectory(directory)
     }
 
+    /// Replaces a file that was loaded before, if no other process has changed it since.
+    ///
+    /// - Parameters:
+    ///   - stamp: The stamp of the loaded file; nil if it did not exist.
+    ///   - lock: The lock that the caller has held since it loaded the file; nil to acquire it for this write.
+    /// - Throws: `ConfigurationError` if the file has changed or cannot be written. It is then left as it was.
+    public static func replace(
+        _ path: String, with text: String, loadedAs stamp: Stamp?, holding lock: Lock? = nil
+    ) throws(ConfigurationError) {
+        do throws(ConfigurationProblem) {
+            let lock = if let lock { lock } else { try Lock(path) }
+            guard Stamp(path) == stamp else {
+                throw problem(path, "was changed by another process; try again")
+            }
+            try replace(path, with: text, holding: lock)
+        } catch {
+            throw ConfigurationError([error])
+        }
+    }
+
     /// Resolves a symbolic link. Replacing the link itself would leave its target unchanged.
     static func resolved(_ path: String) -> String {
         guard let real = realpath(path, nil) else { return path }

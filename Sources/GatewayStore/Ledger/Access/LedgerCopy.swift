@@ -1,4 +1,5 @@
 internal import Foundation
+internal import GRDB
 public import GatewayCore
 internal import GatewaySupport
 
@@ -35,6 +36,26 @@ public struct LedgerCopy: Sendable {
             }
         } catch {
             throw LedgerUnavailable(error.description)
+        }
+    }
+
+    /// Runs the body in one read transaction of a ledger that another process may have open. Writes nothing beside the
+    /// ledger: one that no process has open is read from a copy. Blocks.
+    ///
+    /// - Returns: nil if the ledger does not exist.
+    static func read<Result>(_ file: String, _ body: (Database) throws -> Result) throws(LedgerUnavailable) -> Result? {
+        guard access(file, F_OK) == 0 else { return nil }
+        let copy = isOpen(file) ? nil : try LedgerCopy(of: file)
+        defer { copy?.remove() }
+        do {
+            var configuration = Configuration()
+            configuration.readonly = true
+            configuration.busyMode = .timeout(5)
+            let database = try DatabaseQueue(path: copy?.file ?? file, configuration: configuration)
+            defer { try? database.close() }
+            return try database.read(body)
+        } catch {
+            throw LedgerUnavailable(describing: error)
         }
     }
 

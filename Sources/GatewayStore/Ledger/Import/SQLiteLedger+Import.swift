@@ -1,4 +1,3 @@
-internal import Foundation
 internal import GRDB
 public import GatewayCore
 public import GatewaySupport
@@ -50,22 +49,9 @@ extension SQLiteLedger {
     ///
     /// - Returns: `notImported` also if the ledger does not exist.
     public static func migration(inFile file: String) throws(LedgerUnavailable) -> MigrationState {
-        guard FileManager.default.fileExists(atPath: file) else { return .notImported }
-        // A ledger that is not open is read from a copy, because SQLite would create files beside it.
-        let copy = LedgerCopy.isOpen(file) ? nil : try LedgerCopy(of: file)
-        defer { copy?.remove() }
-        let file = copy?.file ?? file
-        do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            let database = try DatabaseQueue(path: file, configuration: configuration)
-            defer { try? database.close() }
-            return try database.read { database in
-                guard try LedgerSchema.version(of: database) >= 3 else { return .notImported }
-                return try LedgerTables(database).migration()
-            }
-        } catch {
-            throw LedgerUnavailable(describing: error)
-        }
+        try LedgerCopy.read(file) { database in
+            guard try LedgerSchema.version(of: database) >= 3 else { return MigrationState.notImported }
+            return try LedgerTables(database).migration()
+        } ?? .notImported
     }
 }

@@ -89,7 +89,7 @@ public struct TokenKeysFile: Sendable {
         do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationError([error]) }
         var file = try load(path, dropsWeakKeys: dropsWeakKeys)
         let result = try change(&file)
-        try file.write(holding: lock)
+        try SecretFile.replace(path, with: file.text, loadedAs: file.stamp, holding: lock)
         return result
     }
 
@@ -97,16 +97,7 @@ public struct TokenKeysFile: Sendable {
     ///
     /// - Throws: `ConfigurationError` if the file was changed after it was loaded, or cannot be written. The file is
     ///   then left as it was.
-    public func write() throws(ConfigurationError) {
-        let lock: SecretFile.Lock
-        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationError([error]) }
-        try write(holding: lock)
-    }
-
-    private func write(holding lock: SecretFile.Lock) throws(ConfigurationError) {
-        guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by another process; try again") }
-        do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationError([error]) }
-    }
+    public func write() throws(ConfigurationError) { try SecretFile.replace(path, with: text, loadedAs: stamp) }
 
     /// Returns an id such as `k20261121T070000Z`, with `-2`, `-3` and so on appended if that id is taken.
     private func newID(at now: WallTime) -> String {

@@ -76,23 +76,14 @@ public struct UsersFile: Sendable {
         do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationError([error]) }
         var file = try load(path, names: names)
         try change(&file)
-        try file.write(holding: lock)
+        try SecretFile.replace(path, with: file.text, loadedAs: file.stamp, holding: lock)
     }
 
     /// Replaces the file atomically: a reader sees the old content or the new content.
     ///
     /// - Throws: `ConfigurationError` if the file was changed after it was loaded, or cannot be written. The file is
     ///   then left as it was.
-    public func write() throws(ConfigurationError) {
-        let lock: SecretFile.Lock
-        do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationError([error]) }
-        try write(holding: lock)
-    }
-
-    private func write(holding lock: SecretFile.Lock) throws(ConfigurationError) {
-        guard SecretFile.Stamp(path) == stamp else { throw fault("was changed by another process; try again") }
-        do { try SecretFile.replace(path, with: text, holding: lock) } catch { throw ConfigurationError([error]) }
-    }
+    public func write() throws(ConfigurationError) { try SecretFile.replace(path, with: text, loadedAs: stamp) }
 
     var isHtpasswd: Bool { UsersDocument.isHtpasswd(path) }
 
