@@ -17,8 +17,8 @@ public struct LedgerNames: Sendable, Hashable {
             let tables = LedgerTables(database)
             return (try tables.nameRules(), try tables.owners())
         }
-        guard case let (rules, owners)?? = read else { return nil }
-        (self.rules, self.owners) = (rules, owners)
+        guard let names = read ?? nil else { return nil }
+        (rules, owners) = names
     }
 }
 
