@@ -37,14 +37,14 @@ struct SessionTableTests {
     func ending() {
         var table = SessionTable()
         let id = Self.session(1).id
-        let ofNone = table.beginEnding(id, of: Self.alice)
+        let ofNone = table.beginDeleting(id, of: Self.alice)
         _ = table.add(Self.session(1))
-        let byBob = table.beginEnding(id, of: Self.bob)
+        let byBob = table.beginDeleting(id, of: Self.bob)
         #expect(!ofNone && !byBob)
         for writes in [[false, false], [false, true], [true, false]] {
             if table.session(id) == nil { _ = table.add(Self.session(1)) }
             for _ in writes {
-                let hasBegun = table.beginEnding(id, of: Self.alice)
+                let hasBegun = table.beginDeleting(id, of: Self.alice)
                 #expect(hasBegun)
             }
             table.beginRevoking(token: "t", of: Self.alice)
@@ -52,7 +52,7 @@ struct SessionTableTests {
             let tokens = [Self.token(id, id: "of a session"), Self.token(nil)]
             for (number, isWritten) in writes.enumerated() {
                 #expect(tokens.allSatisfy { table.isRevoked($0, of: Self.alice) })
-                table.finishEnding(id, of: Self.alice, isWritten: isWritten)
+                table.finishDeleting(id, of: Self.alice, isWritten: isWritten)
                 table.finishRevoking(
                     token: "t", of: Self.alice, until: isWritten ? WallTime(seconds: 1_795_000_060) : nil)
                 if number == 0 { #expect(tokens.allSatisfy { table.isRevoked($0, of: Self.alice) }) }

@@ -24,8 +24,8 @@ public struct SessionTable: Sendable {
     private var cutoffs: [UserName: Cutoff] = [:]
     /// The sessions and tokens whose revocation is being written, each with the number of calls that write it. They
     /// count as revoked.
-    private var endingSessions: [SessionID: Int] = [:]
-    private var endingTokens: [TokenKey: Int] = [:]
+    private var sessionsBeingDeleted: [SessionID: Int] = [:]
+    private var tokensBeingRevoked: [TokenKey: Int] = [:]
     /// The current revocation epoch.
     public private(set) var epoch = RevocationEpoch(count: 0)
 
@@ -54,14 +54,14 @@ public struct SessionTable: Sendable {
     public func isRevoked(_ token: TokenReference, of user: UserName) -> Bool {
         if let id = token.session {
             guard let session = sessions[id], session.user == user else { return true }
-            if !endingSessions.isEmpty, endingSessions[id] != nil { return true }
+            if !sessionsBeingDeleted.isEmpty, sessionsBeingDeleted[id] != nil { return true }
         } else if let cutoff = cutoffs[user], token.issued <= cutoff.at {
             return true
         }
         // Nearly always empty; the check then saves a hash.
-        if tokens.isEmpty, endingTokens.isEmpty { return false }
+        if tokens.isEmpty, tokensBeingRevoked.isEmpty { return false }
         let key = TokenKey(user: user, id: token.id)
-        return tokens[key] != nil || endingTokens[key] != nil
+        return tokens[key] != nil || tokensBeingRevoked[key] != nil
     }
 
     /// Returns the current groups of the token's account; nil if they are unknown.
@@ -100,34 +100,34 @@ public struct SessionTable: Sendable {
         return true
     }
 
-    /// Closes a session. Returns false if the user has no session with this id.
+    /// Deletes a session. Returns false if the user has no session with this id.
     public mutating func delete(_ id: SessionID, of user: UserName) -> Bool {
         guard sessions[id]?.user == user else { return false }
         remove(id)
         return true
     }
 
-    /// Marks a session as being closed. Its tokens count as revoked until `finishEnding`, which each caller calls once.
+    /// Marks a session as being deleted. Its tokens count as revoked until `finishDeleting`, which each caller calls once.
     ///
     /// - Returns: False if the user has no session with this id. Nothing is marked then.
-    public mutating func beginEnding(_ id: SessionID, of user: UserName) -> Bool {
+    public mutating func beginDeleting(_ id: SessionID, of user: UserName) -> Bool {
         guard sessions[id]?.user == user else { return false }
-        endingSessions[id, default: 0] += 1
+        sessionsBeingDeleted[id, default: 0] += 1
         return true
     }
 
-    /// Completes `beginEnding`.
+    /// Completes `beginDeleting`.
     ///
     /// - Parameter isWritten: Whether the removal is on disk. If not, the session stays open, unless another call has
     ///   closed it.
-    public mutating func finishEnding(_ id: SessionID, of user: UserName, isWritten: Bool) {
-        Self.countDown(&endingSessions, id)
-        if isWritten { _ = end(id, of: user) }
+    public mutating func finishDeleting(_ id: SessionID, of user: UserName, isWritten: Bool) {
+        Self.countDown(&sessionsBeingDeleted, id)
+        if isWritten { _ = delete(id, of: user) }
     }
 
     /// Marks one token as being revoked. It counts as revoked until `finishRevoking`, which each caller calls once.
     public mutating func beginRevoking(token id: String, of user: UserName) {
-        endingTokens[TokenKey(user: user, id: id), default: 0] += 1
+        tokensBeingRevoked[TokenKey(user: user, id: id), default: 0] += 1
     }
 
     /// Completes `beginRevoking`.
@@ -135,7 +135,7 @@ public struct SessionTable: Sendable {
     /// - Parameter until: When the token expires by itself; nil if the revocation is not on disk, so that the token
     ///   stays valid.
     public mutating func finishRevoking(token id: String, of user: UserName, until: WallTime?) {
-        Self.countDown(&endingTokens, TokenKey(user: user, id: id))
+        Self.countDown(&tokensBeingRevoked, TokenKey(user: user, id: id))
         if let until { revoke(token: id, of: user, until: until) }
     }
 

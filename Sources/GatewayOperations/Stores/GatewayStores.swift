@@ -96,7 +96,7 @@ package struct GatewayStores: Sendable {
             logger.warning(
                 "Journal has no records for the restored ledger", metadata: ["detail": "\(error.detail)"])
         }
-        let completed = try ledger.completeRestore(endingSessions: restore == .ended, journaled)
+        let completed = try ledger.completeRestore(sessionsBeingDeleted: restore == .ended, journaled)
         logger.warning(
             "Ledger restored from a backup",
             metadata: [

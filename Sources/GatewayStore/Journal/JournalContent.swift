@@ -22,7 +22,7 @@ enum JournalContent {
 
     /// Returns the index after the last line's line feed.
     static func endOfLines(in bytes: [UInt8]) -> Int {
-        let content = end(of: bytes)
+        let content = endOffset(of: bytes)
         return content == 0 ? 0 : min(content + 1, bytes.count)
     }
 

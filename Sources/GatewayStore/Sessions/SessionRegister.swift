@@ -130,9 +130,9 @@ public final class SessionRegister: SessionStore {
 
     /// Closes a session in memory, then on disk. If the write fails, the session is open again.
     public func delete(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
-        guard table.withLock({ $0.beginEnding(id, of: user) }) else { return false }
+        guard table.withLock({ $0.beginDeleting(id, of: user) }) else { return false }
         let written = await ledger.write { try $0.removeSessions([id]) }
-        table.withLock { $0.finishEnding(id, of: user, isWritten: written.isSuccess) }
+        table.withLock { $0.finishDeleting(id, of: user, isWritten: written.isSuccess) }
         try written.get()
         return true
     }

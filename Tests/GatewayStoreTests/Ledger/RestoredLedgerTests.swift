@@ -46,7 +46,7 @@ struct RestoredLedgerTests {
             try fixture.ledger.close()
         }
         let fixture = try Fixture(directory)
-        let completed = try fixture.ledger.completeRestore(endingSessions: true, JournaledRegistrations())
+        let completed = try fixture.ledger.completeRestore(sessionsBeingDeleted: true, JournaledRegistrations())
         #expect(completed == LedgerRestore(endedSessions: 1, markedRegistrations: 0))
         #expect(try SessionRegister(fixture.ledger, clocks: clock.clocks).allSessions.isEmpty)
         #expect(try !fixture.ledger.isRestored())
@@ -115,7 +115,7 @@ struct RestoredLedgerTests {
         let journaled = try JournaledRegistrations(
             directory: directory.path, since: try #require(WallTime(rfc3339: "2026-11-18T12:00:00Z")))
         #expect(journaled.revoked.keys.sorted() == [Fixture.bob])
-        let completed = try fixture.ledger.completeRestore(endingSessions: true, journaled)
+        let completed = try fixture.ledger.completeRestore(sessionsBeingDeleted: true, journaled)
         #expect(completed.markedRegistrations == 3)
         #expect(
             try await fixture.content() == [

@@ -12,7 +12,7 @@ public struct LedgerRestore: Sendable, Hashable {
 }
 
 extension SQLiteLedger {
-    /// Returns whether the ledger was restored from a copy and ``completeRestore(endingSessions:_:)`` has not run
+    /// Returns whether the ledger was restored from a copy and ``completeRestore(sessionsBeingDeleted:_:)`` has not run
     /// since. Blocks; called at startup.
     public func isRestored() throws(LedgerUnavailable) -> Bool {
         do { return try database.read { try LedgerTables($0).pendingRestore() } != nil } catch {
@@ -34,15 +34,15 @@ extension SQLiteLedger {
     /// its device then registers again.
     ///
     /// - Parameters:
-    ///   - endingSessions: Whether sessions are removed. False if the operator chose to keep them.
+    ///   - sessionsBeingDeleted: Whether sessions are removed. False if the operator chose to keep them.
     ///   - journaled: The journal's changes since `latestTime()`.
     public func completeRestore(
-        endingSessions: Bool, _ journaled: JournaledRegistrations
+        sessionsBeingDeleted: Bool, _ journaled: JournaledRegistrations
     ) throws(LedgerUnavailable) -> LedgerRestore {
         do {
             return try database.write { database in
                 let tables = LedgerTables(database)
-                let ended = endingSessions ? try tables.deleteAllSessions() : 0
+                let ended = sessionsBeingDeleted ? try tables.deleteAllSessions() : 0
                 for (user, at) in journaled.revoked { try tables.revoke(user, at: at) }
                 var marked = 0
                 for (id, change) in journaled.changes {

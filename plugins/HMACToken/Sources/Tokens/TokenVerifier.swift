@@ -8,7 +8,7 @@ internal import GatewaySupport
 /// the format, and it is in one function here. And a send is too cheap for general decoding: a whole send takes 7.4 µs
 /// in the microbenchmark `serve-a-send`. A token that is verified up to its signature, and whose issuer is then read,
 /// takes
-/// 4.1 µs and 30 allocations (`judge-a-forged-token`), and would take about 3 µs more without the table of usual
+/// 4.1 µs and 30 allocations (`verify-a-forged-token`), and would take about 3 µs more without the table of usual
 /// headers (`JoseHeader`). `VerifiedTokenCache` saves nearly all of it. The figures are the thresholds in
 /// `Tests/Benchmarks/Micro/Thresholds`. The full verification of a valid token has no benchmark of its own, and no
 /// library was measured.

@@ -6,9 +6,9 @@ internal import Synchronization
 /// full verification. The cache holds the digests of tokens and their identities; callers check the validity period
 /// at each look-up.
 ///
-/// A cached token takes 0.5 µs and 2 allocations (`judge-a-token-same-one` and `judge-a-token-1000-in-turn` in
+/// A cached token takes 0.5 µs and 2 allocations (`verify-a-token-same-one` and `verify-a-token-1000-in-turn` in
 /// `Tests/Benchmarks/Micro/Thresholds`); a token that is not cached takes about the 4.1 µs and 30 allocations of
-/// `judge-a-forged-token`. A whole send with a cached token takes 7.4 µs and 24 allocations (`serve-a-send`), so it
+/// `verify-a-forged-token`. A whole send with a cached token takes 7.4 µs and 24 allocations (`serve-a-send`), so it
 /// would take about half as much again without the cache.
 ///
 /// All event loops share the cache. Each critical section is one look-up. The size is bounded, and tokens that were not

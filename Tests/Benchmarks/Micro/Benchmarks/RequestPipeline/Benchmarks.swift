@@ -1,6 +1,6 @@
 let benchmarks: @Sendable () -> Void = {
     measureFraming()
-    measureTheWay()
+    measurePipeline()
     measureTokens()
     measureLimiter()
     measureJSON()

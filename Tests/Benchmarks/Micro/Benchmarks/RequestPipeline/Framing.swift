@@ -27,12 +27,12 @@ private final class Framing {
 private final class Writing {
     private var writer = ResponseWriter(clocks: .system)
     private let allocator = ByteBufferAllocator()
-    private let answer = Response(status: 200, fields: [.init("RateLimit", #""sends";r=59;t=1"#)])
+    private let response = Response(status: 200, fields: [.init("RateLimit", #""sends";r=59;t=1"#)])
 
     func write() -> Bool {
         let framing = ResponseWriter.Framing(omitsBody: false, connection: .kept)
         let bytes = writer.bytes(
-            of: answer, id: CallID(process: 1, number: 2), framing: framing, allocator: allocator)
+            of: response, id: CallID(process: 1, number: 2), framing: framing, allocator: allocator)
         return bytes.readableBytesView.starts(with: "HTTP/1.1 200 OK\r\nDate: ".utf8)
     }
 }
@@ -48,7 +48,7 @@ func measureFraming() {
     } _: {
         $0.frame()
     }
-    measure("write-an-answer") {
+    measure("encode-a-response") {
         Writing()
     } _: {
         $0.write()

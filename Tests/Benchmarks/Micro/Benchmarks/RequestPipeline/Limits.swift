@@ -51,7 +51,7 @@ func measureLimiter() {
     } _: {
         try $0.admit()
     }
-    measure("refuse-a-send-beyond-its-limit") {
+    measure("reject-a-send-beyond-its-limit") {
         let sending = Sending([Limit(name: "sends", per: [.sender], count: 1, period: .seconds(86_400))], recipients: 1)
         _ = try sending.admit()
         return sending

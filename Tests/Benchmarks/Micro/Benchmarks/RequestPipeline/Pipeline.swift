@@ -38,13 +38,13 @@ private final class Pipeline {
             sessions: sessions)
         authorization = Authorization(
             rules, ledger: ledger, sessions: sessions, history: ScriptedHistory(),
-            historyLimiter: rules.limiter.beside([.history]), clocks: clocks)
+            historyLimiter: rules.limiter.adding([.history]), clocks: clocks)
         limiting = Limiting(limiter: rules.limiter)
         rewriting = Rewriting(rules, digester: digester, randomness: { 7 })
         gateway = Gateway(
             rules: rules,
             dependencies: GatewayDependencies(
-                ledger: ledger, sessions: sessions, journal: ForgetfulJournal(), history: ScriptedHistory(),
+                ledger: ledger, sessions: sessions, journal: DiscardingJournal(), history: ScriptedHistory(),
                 backend: ReadyBackend(), clocks: clocks, scheduler: scheduler, digester: digester, logger: logger))
     }
 
@@ -81,7 +81,7 @@ private final class Pipeline {
     func serve(_ request: ReceivedRequest) async -> Bool { await gateway.serve(request).status == 200 }
 }
 
-private struct ForgetfulJournal: Journal {
+private struct DiscardingJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {}
     func append(_ record: JournalRecord) {}
 }
@@ -98,7 +98,7 @@ private let fixed = AuthenticatorChain([
         authenticator: FixedAuthenticator(passwords: ["alice": TestGateway.password(of: "alice")]))
 ])
 
-func measureTheWay() {
+func measurePipeline() {
     let password = Sample.request(.basic("alice", TestGateway.password(of: "alice")))
     measure("parse-a-send") {
         await Pipeline(fixed)
@@ -115,22 +115,22 @@ func measureTheWay() {
     } _: {
         try await $0.identify(password)
     }
-    func onTheWay(_ name: String, _ operation: @escaping (Pipeline, ReceivedRequest) async throws -> Bool) {
+    func measurePhases(_ name: String, _ operation: @escaping (Pipeline, ReceivedRequest) async throws -> Bool) {
         measureWaiting(name) {
             let tokens = try await Tokens(count: 1)
             return (await Pipeline(tokens.chain), Sample.request(.text("Bearer \(tokens.texts[0])")))
-        } _: { (way, request) in
-            try await operation(way, request)
+        } _: { (pipeline, request) in
+            try await operation(pipeline, request)
         }
     }
-    measure("refuse-what-is-one-too-many-in-flight") {
+    measure("reject-a-call-beyond-the-in-flight-limit") {
         await Pipeline(fixed)
     } _: {
         $0.reject()
     }
-    onTheWay("parse-and-identify-by-a-token") { try await $0.identify($1) }
-    onTheWay("up-to-authorize") { try await $0.authorize($1) }
-    onTheWay("up-to-limit") { try await $0.limit($1) }
-    onTheWay("up-to-rewrite") { try await $0.rewrite($1) }
-    onTheWay("serve-a-send") { await $0.serve($1) }
+    measurePhases("parse-and-identify-by-a-token") { try await $0.identify($1) }
+    measurePhases("up-to-authorize") { try await $0.authorize($1) }
+    measurePhases("up-to-limit") { try await $0.limit($1) }
+    measurePhases("up-to-rewrite") { try await $0.rewrite($1) }
+    measurePhases("serve-a-send") { await $0.serve($1) }
 }

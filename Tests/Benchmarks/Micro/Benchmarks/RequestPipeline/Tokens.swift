@@ -55,17 +55,17 @@ final class Tokens {
 }
 
 func measureTokens() {
-    measureWaiting("judge-a-token-same-one") {
+    measureWaiting("verify-a-token-same-one") {
         try await Tokens(count: 1)
     } _: {
         await $0.verifyNext()
     }
-    measureWaiting("judge-a-token-1000-in-turn") {
+    measureWaiting("verify-a-token-1000-in-turn") {
         try await Tokens(count: 1_000)
     } _: {
         await $0.verifyNext()
     }
-    measureWaiting("judge-a-forged-token") {
+    measureWaiting("verify-a-forged-token") {
         try await Tokens(count: 1)
     } _: {
         await $0.reject()

@@ -9,7 +9,7 @@ import NIOCore
 private struct Exchange {
     let encoder = UpstreamEncoder(TestGateway.rules(clock: ManualClock()))
     let call = CallID(process: 0x1234_5678_9ABC_DEF0, number: 42)
-    let answer = ByteBuffer(
+    let response = ByteBuffer(
         string: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nServer: Kestrel\r\nDate: Sat, 21 Nov 2026 07:00:00 GMT\r\n\r\n"
     )
 
@@ -22,7 +22,7 @@ private struct Exchange {
 
     func read() -> Bool {
         var framer = ResponseFramer(bodyLimit: 64 * 1024)
-        guard case .response(let response, let isReusable) = framer.receive(answer) else { return false }
+        guard case .response(let response, let isReusable) = framer.receive(self.response) else { return false }
         return response.status == 200 && isReusable
     }
 }
@@ -43,7 +43,7 @@ func measureUpstream() {
     } _: { (exchange, step) in
         exchange.encode(step)
     }
-    measure("read-backend-answer") {
+    measure("read-a-backend-response") {
         Exchange()
     } _: {
         $0.read()
