@@ -3,7 +3,7 @@ internal import GatewaySupport
 public import NIOCore
 
 /// The request pipeline. `serve(_:)` contains the complete sequence of phases. Each phase consumes the value of the
-/// previous phase and returns one that only it can create. A call that was not identified, admitted and recorded
+/// previous phase and returns one that only it can create. A call that was not authenticated, admitted and recorded
 /// therefore cannot be forwarded.
 ///
 /// The frame of an `async` function is heap-allocated for all of its local values, even if it never suspends.
@@ -103,8 +103,8 @@ public struct Gateway: RequestResponder {
             let call = try parsing.parse(request)
             try countInFlight(for: call, of: request, &permits)
             try forwarding.checkCapacity(for: call)
-            phases.enter(.identify)
-            let caller = try await authentication.identify(call)
+            phases.enter(.authenticate)
+            let caller = try await authentication.authenticate(call)
             try countInFlight(for: caller, &permits)
             rateLimitContext = RateLimitContext(caller)
             phases.enter(.authorize)
@@ -147,7 +147,7 @@ public struct Gateway: RequestResponder {
     private func countInFlight(
         for call: borrowing ParsedCall, of request: ReceivedRequest, _ permits: inout CallerConcurrencyLimit.Permits
     ) throws(Rejection) {
-        guard request.countsByAddress, request.peer.address != .local else { return }
+        guard request.addressIdentifiesClient, request.peer.address != .local else { return }
         do throws(Rejection) {
             try callsInFlight.acquire(request.peer.limitKey, inFlightBounds, &permits)
         } catch {
@@ -159,13 +159,13 @@ public struct Gateway: RequestResponder {
     /// charged to the limits nevertheless.
     @inline(never)
     private func countInFlight(
-        for identified: borrowing AuthenticatedCall, _ permits: inout CallerConcurrencyLimit.Permits
+        for authenticated: borrowing AuthenticatedCall, _ permits: inout CallerConcurrencyLimit.Permits
     ) throws(Rejection) {
-        if case .local = identified.call { return }
+        if case .local = authenticated.call { return }
         do throws(Rejection) {
-            try callsInFlight.acquire(identified.caller.user, inFlightBounds, &permits)
+            try callsInFlight.acquire(authenticated.caller.user, inFlightBounds, &permits)
         } catch {
-            throw limiting.charge(error, to: identified.caller, identified.facts)
+            throw limiting.charge(error, to: authenticated.caller, authenticated.facts)
         }
     }
 

@@ -2,8 +2,8 @@ internal import GRDB
 
 /// SQLite errors as messages for operators, with the result code (https://sqlite.org/rescode.html).
 enum DatabaseMessage {
-    /// Returns the problem with the database, and the remedy if one is known.
-    static func of(_ error: DatabaseError) -> String {
+    /// Returns a message that states the problem, the remedy if one is known, and the result code.
+    static func text(for error: DatabaseError) -> String {
         let reason =
             switch error.resultCode {
             case .SQLITE_NOTADB: "the file is not an SQLite database"

@@ -9,7 +9,7 @@ public final class ScriptedBackend: Backend {
         var answers: [BackendResult] = []
         var response: @Sendable (CapturedRequest) async -> BackendResult
         var unreadable: [[UInt8]] = []
-        var repeatable: [Bool] = []
+        var retryable: [Bool] = []
     }
 
     private let timeline: Timeline
@@ -45,19 +45,19 @@ public final class ScriptedBackend: Backend {
     public var unreadable: [[UInt8]] { state.withLock(\.unreadable) }
 
     /// Whether a client of the backend may repeat each request, in order.
-    public var repeatable: [Bool] { state.withLock(\.repeatable) }
+    public var retryable: [Bool] { state.withLock(\.retryable) }
 
     /// Records the request and responds.
     public func exchange(_ request: borrowing RecordedRequest) async -> BackendResult {
         let bytes = request.bytes
-        let mayBeRepeated = request.mayBeRepeated
+        let isRetryable = request.isRetryable
         guard let seen = CapturedRequest(bytes) else {
             state.withLock { $0.unreadable.append(Array(bytes.readableBytesView)) }
             return .broken("not a request")
         }
         timeline.add(.exchanged(seen))
         let (queued, response) = state.withLock { state in
-            state.repeatable.append(mayBeRepeated)
+            state.retryable.append(isRetryable)
             return (state.answers.isEmpty ? nil : state.answers.removeFirst(), state.response)
         }
         if let queued { return queued }

@@ -61,7 +61,7 @@ import Testing
             Set(gateway.backend.requests.map(\.target))
                 == Set(members.map { "/api/notifications?pns=apns&to_tag=\($0)" }))
         #expect(Set(gateway.backend.requests.map(\.body)).count == 1)
-        #expect(gateway.backend.repeatable.allSatisfy { !$0 })
+        #expect(gateway.backend.retryable.allSatisfy { !$0 })
     }
 
     @Test("An audience send has at most sixteen requests in flight")

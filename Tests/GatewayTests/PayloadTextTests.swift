@@ -78,7 +78,7 @@ struct PastedPayload {
             let frames = BackendProfile(profile).backend.allPayloadFrames()
             let payload = try PayloadText("a\"é<", for: frame.service)
             let pasted = frame.before + "From alice: " + String(decoding: payload.escaped, as: UTF8.self) + frame.after
-            #expect(pasted.utf8.count == payload.payloadLength(from: sender, frame: frames[frame.service.index]))
+            #expect(pasted.utf8.count == payload.payloadLength(from: sender, frameLength: frames[frame.service.index]))
         }
     }
 

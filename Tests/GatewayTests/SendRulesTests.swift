@@ -46,8 +46,8 @@ import Testing
         }
     }
 
-    /// A rule that is reported as shadowed never decides. Every other rule decides for some user.
-    @Test("A shadowed rule never decides") func shadowedRulesNeverDecide() {
+    /// A rule that is reported as shadowRejected never decides. Every other rule decides for some user.
+    @Test("A shadowRejected rule never decides") func shadowedRulesNeverDecide() {
         var random = SplitMix(seed: 22)
         // One stranger stands for all users that no group or rule names.
         let stranger = UserName(canonical: "stranger")!

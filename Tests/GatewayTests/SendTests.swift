@@ -19,7 +19,7 @@ import Testing
         let gateway = TestGateway()
         #expect(await gateway.serve(Sample.send("\"say \"hi\"\"")).withoutLimits == Response(status: 200))
         #expect(gateway.timeline.words == ["recorded", "exchanged", "outcome"])
-        #expect(gateway.backend.repeatable == [false])
+        #expect(gateway.backend.retryable == [false])
         let intent = try #require(gateway.journal.records(.intent).first?.facts)
         #expect(intent.user?.text == "alice" && intent.recipient?.text == "bob" && intent.pns == .apns)
         #expect(

@@ -108,10 +108,10 @@ import Testing
 
     @Test("Sends and reservations must not be repeated, deletions and upserts may be") func whichStepsMayBeRepeated() {
         let send = UpstreamSend(sender: alice, recipient: alice, service: .apns, text: [])
-        #expect(!UpstreamStep.send(send).mayBeRepeated)
-        #expect(!UpstreamStep.reserve(handle: nil).mayBeRepeated)
-        #expect(UpstreamStep.delete(Sample.other, owner: alice).mayBeRepeated)
-        #expect(UpstreamStep.upsert(.reserved, registration(Sample.handle())).mayBeRepeated)
+        #expect(!UpstreamStep.send(send).isRetryable)
+        #expect(!UpstreamStep.reserve(handle: nil).isRetryable)
+        #expect(UpstreamStep.delete(Sample.other, owner: alice).isRetryable)
+        #expect(UpstreamStep.upsert(.reserved, registration(Sample.handle())).isRetryable)
     }
 }
 

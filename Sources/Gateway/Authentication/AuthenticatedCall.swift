@@ -1,14 +1,14 @@
 internal import GatewayCore
 internal import NIOCore
 
-/// A call with an authenticated caller. Only the identify phase creates one.
+/// A call with an authenticated caller. Only the authenticate phase creates one.
 struct AuthenticatedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
     let caller: Identity
     /// The login name presented with a password; nil for a token.
     let login: LoginName?
-    /// The revocation epoch before verification. A later revocation of the user may invalidate the credential.
+    /// The revocation epoch, read before verification. A later revocation of the user may invalidate the credential.
     let epoch: RevocationEpoch
 
     fileprivate init(facts: CallFacts, call: Call, caller: Identity, login: LoginName?, epoch: RevocationEpoch) {
@@ -20,20 +20,20 @@ struct AuthenticatedCall: ~Copyable {
     }
 }
 
-/// The identify phase: determines the caller. Suspends if an authenticator does.
+/// The authenticate phase: determines the caller. Suspends if an authenticator does.
 struct Authentication: Sendable {
     let credentialVerifier: CredentialVerifier
     let sessions: any SessionStore
 
     @inline(never)
     /// Verifies the presented credential. Throws if it is missing or invalid, or cannot be verified now.
-    func identify(_ parsed: consuming ParsedCall) async throws(Rejection) -> AuthenticatedCall {
+    func authenticate(_ parsed: consuming ParsedCall) async throws(Rejection) -> AuthenticatedCall {
         let epoch = sessions.epoch
         do throws(Rejection) {
             let presented = try presented(&parsed)
             let verification = try await credentialVerifier.verify(
                 presented.credential, from: parsed.facts.peer, parsed.clientDisconnect)
-            return try identified(&parsed, verification, presented, epoch)
+            return try authenticated(&parsed, verification, presented, epoch)
         } catch {
             throw error.with(parsed.facts)
         }
@@ -56,7 +56,7 @@ struct Authentication: Sendable {
     }
 
     @inline(never)
-    private func identified(
+    private func authenticated(
         _ parsed: inout ParsedCall, _ verification: VerificationResult, _ presented: PresentedCredential,
         _ epoch: RevocationEpoch
     ) throws(Rejection) -> AuthenticatedCall {
@@ -123,7 +123,8 @@ struct Authentication: Sendable {
     }
 }
 
-/// The time limits of credential verification, and the delay of failed logins.
+/// The time limits of credential verification, the delay of failed logins, and the lifetimes of sessions and devices
+/// whose account status cannot be queried.
 public struct AuthenticationRules: Sendable, Hashable {
     /// The maximum time for all authenticators together to verify one credential, including waiting.
     public var deadline: Duration
@@ -131,14 +132,14 @@ public struct AuthenticationRules: Sendable, Hashable {
     public var failedLoginDelay: Duration
     /// The maximum of the random time that is added to `failedLoginDelay`.
     public var failedLoginJitter: Duration
-    /// The maximum number of delayed rejections. A further failed login is rejected at once as
-    /// `rate-limited`.
+    /// The maximum number of rejections that are delayed at the same time. A further failed login is rejected at once
+    /// as `rate-limited`.
     public var maximumDelayedRejections: Int
 
-    /// The lifetime of a session whose account status cannot be queried, from its login.
+    /// The lifetime of a session whose account status cannot be queried, counted from its login.
     public var sessionLifetimeWithoutStatus: Duration
-    /// The time from the last registration after which a device is deleted if the status of its owner's account cannot
-    /// be queried.
+    /// How long a registration is kept after its device last registered, if the status of its owner's account cannot be
+    /// queried.
     public var deviceLifetimeWithoutStatus: Duration
 
     /// Creates rules.

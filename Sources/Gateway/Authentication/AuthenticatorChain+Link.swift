@@ -2,7 +2,8 @@ public import GatewayCore
 internal import Logging
 
 extension AuthenticatorChain {
-    /// One configured authenticator. A class, because each call iterates over the links.
+    /// One configured authenticator. A class, so that iterating over the links on each call retains one reference
+    /// instead of copying all fields.
     public final class Link: Sendable {
         /// The plug-in's name.
         public let name: PluginName
@@ -36,22 +37,25 @@ extension AuthenticatorChain {
 extension AuthenticatorChain.Link {
     /// Returns whether the authenticator may verify a password for the login name.
     ///
-    /// Two accounts whose names fold to one user are an error in an account list. An authenticator without one may have
-    /// both, so it does not receive a name that folding changes by more than letter case.
+    /// An account list rejects two accounts whose names fold to the same user. Any other authenticator may have both,
+    /// so it is not asked about a login name that folding changes in more than letter case.
     func mayVerify(_ login: LoginName) -> Bool {
         authenticator is any AccountList || NameRules.isUnambiguous(login.text)
     }
 
-    /// Checks an accepted identity: rejects it if its user differs from the presented one, or if it is outside the
-    /// scope of the authenticator.
+    /// Checks an accepted identity. Rejects it if it is outside the scope of the authenticator or, for a password, if
+    /// its user is not the one that the login name stands for.
+    ///
+    /// - Parameter user: The user of the login name; nil for a token, and for a login name without canonical form, for
+    ///   which a password is always rejected.
     func checked(
         _ identity: Identity, _ kind: CredentialKind, of user: UserName?, _ logger: Logger
     ) -> AuthenticationOutcome {
         if kind == .password, identity.user != user {
             logger.error(
-                "Authenticator returned a different user than the login names",
+                "Authenticator returned a user other than the one who logged in",
                 metadata: [
-                    "authenticator": "\(name)", "presented": "\(user?.text ?? "-")", "accepted": "\(identity.user)",
+                    "authenticator": "\(name)", "expected": "\(user?.text ?? "-")", "accepted": "\(identity.user)",
                 ])
             return .rejected(user == nil ? .unmapped : .wrong)
         }

@@ -16,10 +16,11 @@ struct CredentialVerifier: Sendable {
     let scheduler: any CallScheduler
     let logger: Logger
 
-    /// Verifies a credential. Only a credential that authenticators are queried about is charged to limits, and the
+    /// Verifies a credential. A credential is charged to limits only if authenticators are queried for it, and the
     /// charge is refunded if the credential is valid or cannot be verified.
     ///
-    /// - Parameter clientDisconnect: The disconnect signal of the client, which cancels the verification.
+    /// - Parameter clientDisconnect: The disconnect signal of the client. It ends the wait, and cancels the
+    ///   verification if no other call waits for it.
     func verify(
         _ credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect? = nil
     ) async throws(Rejection) -> VerificationResult {
@@ -39,24 +40,24 @@ struct CredentialVerifier: Sendable {
     private func verify(
         token credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect?
     ) async throws(Rejection) -> VerificationResult {
-        let ticket = try limiter.admitLogin(from: peer)
+        let loginCharge = try limiter.admitLogin(from: peer)
         // The synchronous path avoids a task and a pending verification, which cost more than checking a token.
-        if let verification = verifyImmediately(token: credential, from: peer, ticket) { return verification }
-        return try await query(about: credential, from: peer, ticket, clientDisconnect)
+        if let verification = verifyImmediately(token: credential, from: peer, loginCharge) { return verification }
+        return try await query(about: credential, from: peer, loginCharge, clientDisconnect)
     }
 
     @inline(never)
     private func verifyImmediately(
-        token credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket
+        token credential: Credential, from peer: Peer, _ loginCharge: Limiter.LoginCharge
     ) -> VerificationResult? {
         guard let verification = chain.immediateOutcome(on: credential, from: peer, logger: logger) else { return nil }
-        if !verification.outcome.isRejection { limiter.refund(ticket) }
+        if !verification.outcome.isRejection { limiter.refund(loginCharge) }
         return verification
     }
 
     @inline(never)
     private func query(
-        about credential: Credential, from peer: Peer, _ ticket: Limiter.LoginTicket,
+        about credential: Credential, from peer: Peer, _ loginCharge: Limiter.LoginCharge,
         _ clientDisconnect: ClientDisconnect?
     ) async throws(Rejection) -> VerificationResult {
         let pending = PendingVerification()
@@ -66,7 +67,7 @@ struct CredentialVerifier: Sendable {
                 await chain.authenticate(credential, of: nil, by: chain.tokenCandidates, from: peer, logger: logger)
             },
             completed: { [limiter] verification in
-                if let verification, !verification.outcome.isRejection { limiter.refund(ticket) }
+                if let verification, !verification.outcome.isRejection { limiter.refund(loginCharge) }
             })
         // A token's verification is never withdrawn, so nil means that the client has disconnected.
         if let verification = await pending.result(unless: clientDisconnect) { return verification }
@@ -87,7 +88,7 @@ struct CredentialVerifier: Sendable {
             case .cached(.accepted(let identity)):
                 try checkThrottles(user, from: peer)
                 // If results depend on the address, a cached one implies an earlier login from this address.
-                if !candidates.dependsOnPeer { throttle.succeeded(identity.user, from: peer) }
+                if !candidates.dependsOnPeer { throttle.recordSuccess(of: identity.user, from: peer) }
                 candidates.recordCacheHit(identity.authenticator)
                 return VerificationResult(outcome: .accepted(identity), authenticator: identity.authenticator)
             case .cached(.rejected(let reason, let authenticator)):
@@ -110,11 +111,11 @@ struct CredentialVerifier: Sendable {
         }
     }
 
-    /// Rejects a password that could not be verified now, so that a caller who has to wait does not learn from a
-    /// cached or pending result that a password is correct. A user with an earlier login from this address is not affected
-    /// by the failed logins of others.
+    /// Rejects a password whose verification the throttle or a limit would not admit now, so that a caller who has to
+    /// wait does not learn from a cached or pending result whether a password is correct. A user with an earlier login
+    /// from this address is not affected by the failed logins of others.
     private func checkThrottles(_ user: UserName?, from peer: Peer) throws(Rejection) {
-        if try throttle.check(user, from: peer) { return }
+        if try throttle.rejectIfBlocked(user, from: peer) { return }
         limiter.refund(try limiter.admitLogin(from: peer))
     }
 
@@ -124,10 +125,10 @@ struct CredentialVerifier: Sendable {
         to candidates: AuthenticatorChain.Candidates, from peer: Peer
     ) throws(Rejection) {
         let charge: LoginThrottle.Charge
-        let ticket: Limiter.LoginTicket?
+        let loginCharge: Limiter.LoginCharge?
         do throws(Rejection) {
             charge = try throttle.admit(user, from: peer)
-            ticket = try ticketForUnknownPair(charge, from: peer)
+            loginCharge = try addressChargeUnlessKnown(charge, from: peer)
         } catch {
             passwordCache.complete(pending, key, nil)
             pending.withdraw()
@@ -141,21 +142,21 @@ struct CredentialVerifier: Sendable {
             completed: { [limiter, throttle, passwordCache] verification in
                 let outcome = verification?.outcome
                 switch outcome {
-                case .accepted: throttle.succeeded(charge)
+                case .accepted: throttle.recordSuccess(of: charge)
                 case .unavailable: throttle.refund(charge)
                 // A client that disconnects early has caused the work nevertheless, so the charge stays.
                 case .rejected, .notMine, nil: break
                 }
-                if let outcome, !outcome.isRejection, let ticket { limiter.refund(ticket) }
+                if let outcome, !outcome.isRejection, let loginCharge { limiter.refund(loginCharge) }
                 passwordCache.complete(pending, key, verification)
             })
     }
 
     // A user with an earlier login from this address is not charged to the limit of the address, which other users of
     // the address may have exhausted.
-    private func ticketForUnknownPair(
+    private func addressChargeUnlessKnown(
         _ charge: LoginThrottle.Charge, from peer: Peer
-    ) throws(Rejection) -> Limiter.LoginTicket? {
+    ) throws(Rejection) -> Limiter.LoginCharge? {
         if charge.isOfKnownPair { return nil }
         do throws(Rejection) {
             return try limiter.admitLogin(from: peer)

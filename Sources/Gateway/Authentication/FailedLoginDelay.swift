@@ -2,7 +2,7 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import Synchronization
 
-/// A delay for rejected passwords, so that the response time does not reveal the reason of the rejection.
+/// A delay for rejected passwords, so that the response time does not reveal the reason for the rejection.
 final class FailedLoginDelay: Sendable {
     private let rules: AuthenticationRules
     private let clocks: Clocks

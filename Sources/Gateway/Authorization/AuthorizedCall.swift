@@ -1,8 +1,8 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// A call that the caller may make. The ledger holds a claim on the registration that it concerns, if any. Only the
-/// authorize phase creates one.
+/// A call that the caller may make. If it concerns a handle or a registration, it holds a claim on it in the ledger.
+/// Only the authorize phase creates one.
 struct AuthorizedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
@@ -15,7 +15,8 @@ struct AuthorizedCall: ~Copyable {
     }
 }
 
-/// An authorized operation. Operations on a registration hold a claim, which is a lock in the ledger.
+/// An authorized operation. An operation on a registration holds a claim (a lock in the ledger) until the call
+/// completes.
 enum PermittedOperation: ~Copyable {
     case registration(PermittedRegistration)
     case send(RequestedSend)
@@ -44,7 +45,7 @@ enum PermittedOperation: ~Copyable {
     }
 
     /// The send and its recipients, if the operation is a send to an audience.
-    var requestedAudience: (send: RequestedAudienceSend, members: [UserName])? {
+    var requestedAudienceSend: (send: RequestedAudienceSend, members: [UserName])? {
         switch self {
         case .sendToAudience(let send, let members): (send, members)
         case .registration: nil
@@ -56,9 +57,12 @@ enum PermittedOperation: ~Copyable {
 
 /// An authorized operation on a registration.
 enum PermittedRegistration: ~Copyable {
+    /// Requests a registration id. `handle` is nil if the device did not send it.
     case create(handle: DeviceHandle?, LedgerClaim)
+    /// Registers the handle. `label` is the id that the device presented; the claim's decision says which registration it is.
     case update(label: RegistrationID, DeviceHandle, tags: [Tag], LedgerClaim)
-    case delete(RegistrationID, LedgerClaim)
+    /// Deletes a registration of the caller, by the backend's id as the ledger confirmed it.
+    case delete(owned: RegistrationID, LedgerClaim)
 }
 
 /// The authorize phase: decides whether the caller may make the call. The policy decides on sends and tags, the ledger
@@ -80,11 +84,11 @@ struct Authorization: Sendable {
     /// - Parameter chargeMode: Whether a rejection is charged to the limits that count every call; not in a dry run.
     @inline(never)
     func authorize(
-        _ identified: consuming AuthenticatedCall, _ chargeMode: Limiter.ChargeMode = .charged
+        _ authenticated: consuming AuthenticatedCall, _ chargeMode: Limiter.ChargeMode = .charged
     ) async throws(Rejection) -> AuthorizedCall {
-        switch try authorizeSend(&identified, chargeMode) {
+        switch try authorizeSend(&authenticated, chargeMode) {
         case .authorized(let authorized): return authorized
-        case .deferred(let call): return try await authorize(call, of: identified, chargeMode)
+        case .deferred(let call): return try await authorize(call, of: authenticated, chargeMode)
         }
     }
 
@@ -104,32 +108,32 @@ struct Authorization: Sendable {
     /// Authorizes sends, which depend only on the policy, and defers all other calls.
     @inline(never)
     private func authorizeSend(
-        _ identified: inout AuthenticatedCall, _ chargeMode: Limiter.ChargeMode
+        _ authenticated: inout AuthenticatedCall, _ chargeMode: Limiter.ChargeMode
     ) throws(Rejection) -> SendAuthorization {
         do throws(Rejection) {
             let permitted: PermittedOperation
-            switch identified.call {
-            case .send(let send): permitted = try permit(send, identified.caller, &identified.facts)
-            case .sendToAudience(let send): permitted = try permit(send, identified.caller, &identified.facts)
+            switch authenticated.call {
+            case .send(let send): permitted = try permit(send, authenticated.caller, &authenticated.facts)
+            case .sendToAudience(let send): permitted = try permit(send, authenticated.caller, &authenticated.facts)
             case .registration(let call): return .deferred(.registration(call))
             case .local(let call): return .deferred(.local(call))
             }
             return .authorized(
-                AuthorizedCall(facts: identified.facts, caller: identified.caller, permitted: permitted))
+                AuthorizedCall(facts: authenticated.facts, caller: authenticated.caller, permitted: permitted))
         } catch {
-            throw charge(error, to: identified.caller, identified.facts, chargeMode)
+            throw charge(error, to: authenticated.caller, authenticated.facts, chargeMode)
         }
     }
 
     @inline(never)
     private func authorize(
-        _ call: DeferredCall, of identified: consuming AuthenticatedCall, _ chargeMode: Limiter.ChargeMode
+        _ call: DeferredCall, of authenticated: consuming AuthenticatedCall, _ chargeMode: Limiter.ChargeMode
     ) async throws(Rejection) -> AuthorizedCall {
-        var facts = identified.facts
-        let caller = identified.caller
+        var facts = authenticated.facts
+        let caller = authenticated.caller
         do throws(Rejection) {
-            let revocation = CallerRevocationCheck(of: caller, since: identified.epoch, in: sessions)
-            let permitted = try await permit(call, caller, login: identified.login, revocation, &facts)
+            let revocation = CallerRevocationCheck(of: caller, since: authenticated.epoch, in: sessions)
+            let permitted = try await permit(call, caller, login: authenticated.login, revocation, &facts)
             // The session may have been closed, or the user revoked, while the call waited for the ledger.
             try revocation.check()
             return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
@@ -138,13 +142,15 @@ struct Authorization: Sendable {
         }
     }
 
-    /// Charges a call that is rejected here and so never reaches the limit phase. Otherwise no limit would count
-    /// rejected attempts.
+    /// Charges a call that this phase rejects and that therefore never reaches the limit phase; otherwise no limit
+    /// would count rejected attempts.
+    ///
+    /// - Returns: The rejection to throw: the given one, or that of a limit that rejects the call.
     private func charge(
         _ rejection: Rejection, to caller: Identity, _ facts: CallFacts, _ chargeMode: Limiter.ChargeMode
     ) -> Rejection {
         do throws(Rejection) {
-            try limiter.admit(refusedCallOf: caller, at: facts.peer, chargeMode)
+            try limiter.admit(rejectedCallOf: caller, at: facts.peer, chargeMode)
         } catch {
             return error.with(facts)
         }
@@ -186,7 +192,7 @@ struct Authorization: Sendable {
                 throw Rejection(.notOwner, "the label refers to no registration of the caller")
             }
             facts.registration = id
-            return .delete(id, claim)
+            return .delete(owned: id, claim)
         }
     }
 
@@ -208,8 +214,8 @@ struct Authorization: Sendable {
         return .sendToAudience(send, members: members)
     }
 
-    /// Returns the rule that allows the send. Without one, rejects the send, or allows it if the policy is not
-    /// enforced.
+    /// Returns the matching rule. Without one, throws `send-not-allowed` if the policy is enforced, and otherwise
+    /// returns `Policy.wouldReject`.
     private func rule(_ matching: String?) throws(Rejection) -> String {
         if let matching { return matching }
         guard !policy.isEnforced else { throw Rejection(.sendNotAllowed, "no rule allows the send") }
@@ -218,6 +224,9 @@ struct Authorization: Sendable {
 
     /// Claims the handle and the registration of the request in the ledger, and returns the claim with the ledger's
     /// decision.
+    ///
+    /// - Parameter revocation: Checked by the ledger before each of its transactions: a revoked caller gets no claim
+    ///   and changes nothing. Nil for a call that a revocation does not stop.
     func claim(
         _ request: LedgerRequest, _ revocation: CallerRevocationCheck? = nil
     ) async throws(Rejection) -> LedgerClaim {

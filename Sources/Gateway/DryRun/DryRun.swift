@@ -85,7 +85,7 @@ public struct DryRun: Sendable {
         let (caller, call) = (plan.caller.user, plan.facts.call)
         return plan.steps.flatMap { planned in
             var steps = [(planned.step, ExplainedRequest.Condition.always)]
-            if case .reserve(.some) = planned.step { steps.append((.reserve(handle: nil), .ifIDIsAnothers)) }
+            if case .reserve(.some) = planned.step { steps.append((.reserve(handle: nil), .ifIDIsTaken)) }
             steps += planned.ifGone.map { ($0, .ifGone) }
             return steps.compactMap { step, condition in
                 encoder.request(

@@ -19,7 +19,7 @@ public struct Explanation: Sendable {
     public struct Skipped: Sendable, Hashable {
         /// The member.
         public var user: UserName
-        /// The limit that the member has exhausted.
+        /// The limit by recipient that is exhausted for the member.
         public var limit: String
     }
 
@@ -76,10 +76,10 @@ public struct ExplainedCall: Sendable, Hashable {
 public struct ExplainedRequest: Sendable, Hashable {
     /// The condition under which the request is sent.
     public enum Condition: String, Sendable, Hashable, CaseIterable {
-        /// After the previous request succeeded.
+        /// Always, once the previous request of the plan, if any, has succeeded.
         case always
         /// If the backend assigns an id that the ledger has for another device.
-        case ifIDIsAnothers = "if-id-is-anothers"
+        case ifIDIsTaken = "if-id-is-anothers"
         /// If the backend responds that the registration of the previous request no longer exists.
         case ifGone = "if-gone"
     }

@@ -8,7 +8,7 @@ public protocol Backend: Sendable {
     /// Sends the request and waits for the response until the request's deadline.
     ///
     /// Called on the event loop of the call; resumes on the same. Never throws and is never cancelled; every failure is
-    /// a returned value. A request that is not `mayBeRepeated` is sent at most once.
+    /// a returned value. A request that is not `isRetryable` is sent at most once.
     func exchange(_ request: borrowing RecordedRequest) async -> BackendResult
 
     /// Whether a further request would probably get `.overloaded` at once. Read on the event loop of a call before any
@@ -61,14 +61,14 @@ public struct RecordedRequest: ~Copyable, Sendable {
     public let bytes: ByteBuffer
     /// Whether the request may be sent again on a new connection if the first one closed before a response. Never true
     /// for a send, which would notify twice.
-    public let mayBeRepeated: Bool
+    public let isRetryable: Bool
     /// The time by which the response must be complete, on the monotonic clock.
     public let deadline: NIODeadline
 
-    init(id: CallID, bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline) {
+    init(id: CallID, bytes: ByteBuffer, isRetryable: Bool, deadline: NIODeadline) {
         self.id = id
         self.bytes = bytes
-        self.mayBeRepeated = mayBeRepeated
+        self.isRetryable = isRetryable
         self.deadline = deadline
     }
 }

@@ -177,7 +177,7 @@ struct Forwarding: Sendable {
             return .failed
         }
         let request = RecordedRequest(
-            id: run.call, bytes: bytes, mayBeRepeated: step.mayBeRepeated, deadline: run.deadline)
+            id: run.call, bytes: bytes, isRetryable: step.isRetryable, deadline: run.deadline)
         let result = await backend.exchange(request)
         return run.apply(result, of: step, by: profile)
     }
@@ -196,7 +196,7 @@ enum StepResult: Sendable, Hashable {
 extension UpstreamStep {
     /// Whether the step may be sent again after the connection closed. A repeated send would notify twice, and a
     /// repeated reservation would leave unused ids behind.
-    var mayBeRepeated: Bool {
+    var isRetryable: Bool {
         switch self {
         case .upsert, .delete: true
         case .reserve, .send: false

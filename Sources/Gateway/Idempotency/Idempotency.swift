@@ -72,7 +72,7 @@ struct Idempotency: Sendable {
     /// Charges a repeated send, or a rejection because of the key, to the limits that count every call. Limits of sends
     /// are not charged.
     private func charge(_ caller: Identity, _ facts: CallFacts) throws(Rejection) {
-        try limiter.admit(refusedCallOf: caller, at: facts.peer)
+        try limiter.admit(rejectedCallOf: caller, at: facts.peer)
     }
 
     private func replay(_ response: Response, _ result: CallResult, _ facts: CallFacts) -> Response {

@@ -2,7 +2,7 @@ public import GatewayCore
 public import GatewaySupport
 internal import Synchronization
 
-/// The sends with an idempotency key of the last 24 hours and their results, so that no send is repeated.
+/// The sends of the last 24 hours that have an idempotency key, with their results, so that no send is made twice.
 ///
 /// A send is stored when it is admitted, after the limits, so that rejected sends occupy no entry. Bounded: 10,000
 /// sends for each user and one million in total (``IdempotencyTable`` describes the eviction). Shared by all event
@@ -15,7 +15,8 @@ public final class IdempotencyStore: Sendable {
     /// The maximum number of sends in total.
     public static let maximumCount = 1_000_000
 
-    /// The scope of a key. The same key for another recipient identifies another send.
+    /// An idempotency key within its scope: the same key of another user, for another recipient or another service,
+    /// identifies another send. The same key for another recipient identifies another send.
     struct Scope: OwnedKey {
         let user: UserName
         let target: String

@@ -3,8 +3,8 @@ internal import GatewaySupport
 
 /// A table of sends with an idempotency key. It is bounded in total and for each user.
 ///
-/// A value, which `IdempotencyStore` protects with a lock. Only sends in the table count toward its limits. Every
-/// operation takes constant time, except `removeAll(of:)`.
+/// A value type, which `IdempotencyStore` protects with a lock. A removed or evicted send no longer counts toward the
+/// bounds. Every operation takes constant time, except `removeAll(of:)`.
 struct IdempotencyTable {
     /// A send in the table.
     struct Send {

@@ -6,11 +6,11 @@ struct AdmittedCall: ~Copyable {
     let caller: Identity
     let permitted: PermittedOperation
     /// The members of the audience that a send reaches; nil for other calls.
-    let members: AdmittedMembers?
+    let members: AudienceAdmission?
     /// The idempotency claim of the send.
     let claim: IdempotencyClaim?
 
-    fileprivate init(_ deduplicated: consuming DeduplicatedCall, members: AdmittedMembers?) {
+    fileprivate init(_ deduplicated: consuming DeduplicatedCall, members: AudienceAdmission?) {
         self.members = members
         claim = deduplicated.claim
         let authorized = deduplicated.authorized
@@ -30,16 +30,16 @@ struct Limiting: Sendable {
         _ deduplicated: consuming DeduplicatedCall, _ chargeMode: Limiter.ChargeMode = .charged
     ) throws(Rejection) -> AdmittedCall {
         let send = deduplicated.authorized.permitted.requestedSend
-        let audience = deduplicated.authorized.permitted.requestedAudience
+        let audience = deduplicated.authorized.permitted.requestedAudienceSend
         let (caller, peer) = (deduplicated.authorized.caller, deduplicated.authorized.facts.peer)
-        var members: AdmittedMembers?
+        var members: AudienceAdmission?
         do throws(Rejection) {
             if let audience {
                 members = try limiter.admit(caller, at: peer, sending: audience.send, to: audience.members, chargeMode)
-                deduplicated.authorized.facts.wouldLimit = members?.shadowed ?? []
+                deduplicated.authorized.facts.wouldLimit = members?.shadowRejected ?? []
             } else {
-                let shadowed = try limiter.admit(caller, at: peer, sending: send, chargeMode)
-                if !shadowed.isEmpty { deduplicated.authorized.facts.wouldLimit = shadowed }
+                let shadowRejected = try limiter.admit(caller, at: peer, sending: send, chargeMode)
+                if !shadowRejected.isEmpty { deduplicated.authorized.facts.wouldLimit = shadowRejected }
             }
             // Stored only after admission, so that sends rejected by limits do not evict stored ones.
             try deduplicated.claim?.insert()
@@ -54,7 +54,7 @@ struct Limiting: Sendable {
     /// - Returns: The rejection to send: that of a limit if one is exhausted, otherwise the given one.
     func charge(_ rejection: Rejection, to caller: Identity, _ facts: CallFacts) -> Rejection {
         do throws(Rejection) {
-            try limiter.admit(refusedCallOf: caller, at: facts.peer)
+            try limiter.admit(rejectedCallOf: caller, at: facts.peer)
         } catch {
             return error.with(facts)
         }

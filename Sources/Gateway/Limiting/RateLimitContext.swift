@@ -5,8 +5,8 @@ struct RateLimitContext {
     let caller: Identity
     let isSend: Bool
 
-    init(_ identified: borrowing AuthenticatedCall) {
-        caller = identified.caller
-        isSend = identified.call.isSend
+    init(_ authenticated: borrowing AuthenticatedCall) {
+        caller = authenticated.caller
+        isSend = authenticated.call.isSend
     }
 }

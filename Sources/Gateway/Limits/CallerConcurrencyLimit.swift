@@ -7,11 +7,11 @@ internal import Synchronization
 /// A rate limit bounds how often a caller calls, but not how long a call takes. If the backend takes a minute for each
 /// call, a few callers within their rates could use up the in-flight limit.
 ///
-/// Shared by all event loops without a lock and without memory for each key (a count-min sketch). Each key counts in
-/// two of a fixed number of cells, chosen by its hash with a random seed of the process. The lower of the two counts is
-/// an upper bound of the key's calls. The limit is exact for a key that shares at most one of its cells. A key is
-/// rejected too early only if it shares both cells with keys that have many calls in flight: with ten such keys, this
-/// affects one key in 160,000.
+/// Shared by all event loops without a lock and without memory for each key (a count-min sketch). Each key increments
+/// two cells, one in each of two fixed rows, chosen by its hash, which is seeded randomly for each process. The lower
+/// of the two counts is an upper bound of the key's calls. The limit is exact for a key that shares at most one of its
+/// cells. A key is rejected too early only if it shares both cells with keys that have many calls in flight: with ten
+/// such keys, this affects one key in 160,000.
 public final class CallerConcurrencyLimit: Sendable {
     /// The maximum numbers of concurrent calls.
     public struct Bounds: Sendable, Hashable {
@@ -50,7 +50,7 @@ public final class CallerConcurrencyLimit: Sendable {
     private let users = makeRows()
     private let addresses = makeRows()
 
-    /// Creates a counter without calls in flight.
+    /// Creates a limit with no calls in flight.
     public init() {}
 
     /// Acquires a permit for a call of a client address.

@@ -1,9 +1,10 @@
-/// The generic cell rate algorithm in nanoseconds. Its state is one number for each key: the theoretical arrival time.
+/// The generic cell rate algorithm in nanoseconds. Its state is one number for each key: the theoretical
+/// theoreticalArrival time.
 ///
-/// The debt of a key is the time by which its theoretical arrival time is ahead of the clock; without debt the key has
-/// its full burst. The debt never exceeds the maximum of the limit, whatever the stored number. If the clock was set
-/// back or the limit was tightened, a key is therefore blocked for at most one interval beyond the time of a full
-/// burst.
+/// The debt of a key is the time by which its theoretical arrival time is ahead of the clock; without debt
+/// the key has its full burst. The debt is capped at `maximumDebt`, whatever time is stored. A stored time that is
+/// further ahead, as after a limit was tightened, must be corrected by the table (`LimitTable.clampDebt`); one call
+/// then waits for at most one interval.
 struct GCRA: Sendable, Hashable {
     /// The nanoseconds between two calls at the steady rate, rounded up so that the rate is never exceeded.
     let interval: Int64
@@ -21,26 +22,26 @@ struct GCRA: Sendable, Hashable {
 
     /// Returns the time until `cost` calls are admitted at once; 0 for now. More calls than the burst are never
     /// admitted.
-    func wait(arrival: Int64?, now: Int64, cost: Int = 1) -> Int64 {
-        let debt = debt(arrival: arrival, now: now)
+    func wait(theoreticalArrival: Int64?, now: Int64, cost: Int = 1) -> Int64 {
+        let debt = debt(theoreticalArrival: theoreticalArrival, now: now)
         return max(0, cost == 1 ? debt - tolerance : debt + time(of: cost - 1) - tolerance)
     }
 
     /// Returns the theoretical arrival time after `cost` calls were admitted now.
-    func charged(arrival: Int64?, now: Int64, cost: Int = 1) -> Int64 {
-        now + debt(arrival: arrival, now: now) + time(of: cost)
+    func charged(theoreticalArrival: Int64?, now: Int64, cost: Int = 1) -> Int64 {
+        now + debt(theoreticalArrival: theoreticalArrival, now: now) + time(of: cost)
     }
 
     /// Returns the number of calls that would be admitted at once now.
-    func remaining(arrival: Int64?, now: Int64) -> Int {
-        let debt = debt(arrival: arrival, now: now)
+    func remaining(theoreticalArrival: Int64?, now: Int64) -> Int {
+        let debt = debt(theoreticalArrival: theoreticalArrival, now: now)
         return debt > tolerance ? 0 : Int((tolerance - debt) / interval) + 1
     }
 
     /// Returns the time until the key has its full burst again; at most `maximumDebt`.
-    func debt(arrival: Int64?, now: Int64) -> Int64 {
-        guard let arrival, arrival > now else { return 0 }
-        return min(arrival - now, maximumDebt)
+    func debt(theoreticalArrival: Int64?, now: Int64) -> Int64 {
+        guard let theoreticalArrival, theoreticalArrival > now else { return 0 }
+        return min(theoreticalArrival - now, maximumDebt)
     }
 
     /// Returns the time of `cost` calls at the steady rate.

@@ -53,16 +53,17 @@ extension Limiter {
     /// Returns the state of the limits that these charges concern. Charges nothing.
     func statuses(_ charges: [(LimitCharge, LimitNames)]) -> [LimitStatus] {
         let now = now
-        let arrivals = store.table.withLock { table in charges.map { table.arrival(of: $0.0.key) } }
-        return zip(charges, arrivals).map { entry, arrival in
+        let arrivals = store.table.withLock { table in charges.map { table.theoreticalArrival(of: $0.0.key) } }
+        return zip(charges, arrivals).map { entry, theoreticalArrival in
             let (charge, names) = entry
             let limit = rules[charge.rule].limit
             return LimitStatus(
                 limit: limit.name, user: names.user, group: names.group, recipient: names.recipient,
                 address: names.address, service: names.service,
-                remaining: charge.rate.remaining(arrival: arrival, now: now),
+                remaining: charge.rate.remaining(theoreticalArrival: theoreticalArrival, now: now),
                 burst: limit.burst, cost: charge.cost,
-                seconds: charge.rate.wait(arrival: arrival, now: now, cost: charge.cost).secondsRoundedUp,
+                seconds: charge.rate.wait(theoreticalArrival: theoreticalArrival, now: now, cost: charge.cost)
+                    .secondsRoundedUp,
                 isShadow: limit.isShadow)
         }
     }
@@ -70,12 +71,12 @@ extension Limiter {
     /// Stores the user, group and address of each exhausted key for operator commands, and counts the calls that shadow
     /// limits would have rejected.
     func recordExhausted(_ decision: LimitDecision, _ subject: LimitSubject, recipient: UserName? = nil) {
-        if decision.exhausted == nil, decision.shadowed.isEmpty { return }
+        if decision.rejected == nil, decision.shadowRejected.isEmpty { return }
         var subject = subject
         if let recipient { subject.recipient = recipient }
         // A limit by group may have several keys for one call.
-        for rule in Set(decision.shadowed.map(\.rule)) { recordShadowRejection(rule) }
-        let exhausted = decision.shadowed + (decision.exhausted.map { [$0.charge] } ?? [])
+        for rule in Set(decision.shadowRejected.map(\.rule)) { recordShadowRejection(rule) }
+        let exhausted = decision.shadowRejected + (decision.rejected.map { [$0.charge] } ?? [])
         store.throttledKeys.withLock { keys in
             for charge in exhausted where !keys.renew(charge.key) {
                 keys.insert(charge.key, names(of: charge, subject))

@@ -2,23 +2,23 @@ internal import GatewayCore
 internal import Synchronization
 
 /// The members of an audience that a send reaches, and those that it skips.
-struct AdmittedMembers: Sendable {
+struct AudienceAdmission: Sendable {
     var reached: [UserName] = []
     var skipped: [SkippedMember] = []
     /// The names of shadow limits that would have rejected the send or skipped a member.
-    var shadowed: [String] = []
+    var shadowRejected: [String] = []
 }
 
 /// A member of an audience that a send skips.
 struct SkippedMember: Sendable, Hashable {
     var user: UserName
-    /// The limit that the member has exhausted.
+    /// The limit by recipient that is exhausted for the member.
     var limit: String
 }
 
 extension Limiter {
-    /// The number of members that are charged under one lock of the table, so that other calls do not wait for a whole
-    /// audience.
+    /// The number of members that are charged each time the table is locked, so that other calls do not wait for a
+    /// whole audience.
     private static let membersAtOnce = 16
 
     /// Charges a send to an audience. Limits that do not count by recipient are charged the cost of the audience, and
@@ -27,7 +27,7 @@ extension Limiter {
     func admit(
         _ caller: Identity, at peer: Peer, sending send: RequestedAudienceSend, to members: [UserName],
         _ chargeMode: ChargeMode = .charged
-    ) throws(Rejection) -> AdmittedMembers {
+    ) throws(Rejection) -> AudienceAdmission {
         let subject = LimitSubject(caller, at: peer, sending: send)
         let (common, each) = charges(subject, members)
         let now = now
@@ -35,9 +35,9 @@ extension Limiter {
             chargeMode == .charged ? table.admit(common, now: now) : table.check(common, now: now)
         }
         if chargeMode == .charged { recordExhausted(decision, subject) }
-        if let exhausted = decision.exhausted { throw rejection(exhausted) }
-        var shadowed = decision.shadowed
-        var admitted = AdmittedMembers()
+        if let exhausted = decision.rejected { throw rejection(exhausted) }
+        var shadowRejected = decision.shadowRejected
+        var admitted = AudienceAdmission()
         admitted.reached.reserveCapacity(members.count)
         for start in stride(from: 0, to: members.count, by: Self.membersAtOnce) {
             let part = start..<min(start + Self.membersAtOnce, members.count)
@@ -46,8 +46,8 @@ extension Limiter {
             }
             for (member, decision) in zip(members[part], decisions) {
                 if chargeMode == .charged { recordExhausted(decision, subject, recipient: member) }
-                shadowed += decision.shadowed
-                if let exhausted = decision.exhausted {
+                shadowRejected += decision.shadowRejected
+                if let exhausted = decision.rejected {
                     let limit = rules[exhausted.charge.rule].limit.name
                     admitted.skipped.append(SkippedMember(user: member, limit: limit))
                 } else {
@@ -55,7 +55,7 @@ extension Limiter {
                 }
             }
         }
-        admitted.shadowed = names(shadowed)
+        admitted.shadowRejected = names(shadowRejected)
         return admitted
     }
 

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Shared by all event loops; each critical section takes a few table look-ups. If each loop counted by itself, every
 /// limit would be multiplied by the number of loops. All limits of a call are checked before any of them is charged, so
-/// that a rejected call is charged to none.
+/// that a call that one limit rejects is charged to none of them.
 public final class Limiter: Sendable {
     let rules: [LimitRule]
     let store: LimitStore
@@ -35,15 +35,15 @@ public final class Limiter: Sendable {
     /// Creates a limiter for other limits that continues with this one's state. Safe on any thread. This limiter must
     /// not get new calls afterwards; calls that it has admitted complete normally.
     ///
-    /// A limit with the same name and the same keys keeps the debt of its keys, as a time. Under a new rate or burst, a
-    /// key regains its full burst when it would have before, or after the maximum debt of the new limit, whichever is
+    /// A limit with the same name and key words keeps the debt of each key, as a time. Under a new rate or burst, a key
+    /// regains its full burst when it would have before, or after the maximum debt of the new limit, whichever is
     /// sooner. New exemptions apply at once, and a shadow limit that becomes enforced keeps its counts. All other
     /// limits start empty, and removed limits are discarded.
     public func replacing(_ limits: [Limit]) -> Limiter {
         Limiter(limits, numbers: store.register(limits), store: store, clocks: clocks)
     }
 
-    /// Creates a limiter for additional limits in the same table. They survive `replacing`.
+    /// Creates a separate limiter that enforces only the given limits, in this limiter's table. `replacing` keeps them.
     func adding(_ limits: [Limit]) -> Limiter {
         Limiter(limits, numbers: store.register(limits, arePinned: true), store: store, clocks: clocks)
     }
@@ -69,27 +69,27 @@ public final class Limiter: Sendable {
     }
 
     /// The charge of a login, to be refunded if the credential is valid.
-    struct LoginTicket: Sendable {
+    struct LoginCharge: Sendable {
         fileprivate let charges: [LimitCharge]
     }
 
     /// Charges the peer's address for a credential that is about to be verified.
-    func admitLogin(from peer: Peer) throws(Rejection) -> LoginTicket {
-        if loginRules.isEmpty { return LoginTicket(charges: []) }
+    func admitLogin(from peer: Peer) throws(Rejection) -> LoginCharge {
+        if loginRules.isEmpty { return LoginCharge(charges: []) }
         var subject = LimitSubject()
         subject.address = peer.limitKey
         let digests = SubjectDigests(subject, store.digests)
         var charges: [LimitCharge] = []
         for index in loginRules { rules[index].append(subject, digests, to: &charges, as: index) }
         _ = try admit(charges, subject, .charged)
-        return LoginTicket(charges: charges)
+        return LoginCharge(charges: charges)
     }
 
     /// Refunds the charge of a login.
-    func refund(_ ticket: LoginTicket) {
-        if ticket.charges.isEmpty { return }
+    func refund(_ charge: LoginCharge) {
+        if charge.charges.isEmpty { return }
         let now = now
-        store.table.withLock { $0.refund(ticket.charges, now: now) }
+        store.table.withLock { $0.refund(charge.charges, now: now) }
     }
 
     /// Charges an authorized call to all limits that count it.
@@ -102,9 +102,9 @@ public final class Limiter: Sendable {
         return try admit(charges(subject), subject, chargeMode)
     }
 
-    /// Charges a call that was rejected before the limit phase to the limits that count every call.
+    /// Charges a call that an earlier phase rejected. Only limits that count every call count it.
     @discardableResult func admit(
-        refusedCallOf caller: Identity, at peer: Peer, _ chargeMode: ChargeMode = .charged
+        rejectedCallOf caller: Identity, at peer: Peer, _ chargeMode: ChargeMode = .charged
     ) throws(Rejection) -> [String] {
         let subject = LimitSubject(caller, at: peer)
         return try admit(charges(subject), subject, chargeMode)
@@ -118,8 +118,8 @@ public final class Limiter: Sendable {
             chargeMode == .charged ? table.admit(charges, now: now) : table.check(charges, now: now)
         }
         if chargeMode == .charged { recordExhausted(decision, subject) }
-        if let exhausted = decision.exhausted { throw rejection(exhausted) }
-        return decision.shadowed.isEmpty ? [] : names(decision.shadowed)
+        if let exhausted = decision.rejected { throw rejection(exhausted) }
+        return decision.shadowRejected.isEmpty ? [] : names(decision.shadowRejected)
     }
 
     /// Returns the charges of a call. Limits of logins are not included.
@@ -133,8 +133,8 @@ public final class Limiter: Sendable {
         return charges
     }
 
-    /// Returns the rejection of a call that exhausted a limit, with the time to wait.
-    func rejection(_ exhausted: LimitDecision.Exhausted) -> Rejection {
+    /// Returns the rejection of a call that a limit rejects, with the time to wait.
+    func rejection(_ exhausted: LimitDecision.RejectedCharge) -> Rejection {
         let name = rules[exhausted.charge.rule].limit.name
         return Rejection(
             .rateLimited, "limit \(name)",

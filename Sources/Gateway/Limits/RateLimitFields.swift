@@ -60,12 +60,14 @@ extension Limiter {
             for rule in fields.rules where rule.counts(subject) {
                 // Limits of the caller alone have exactly one key.
                 let key = rule.key(subject, digests)
-                let arrival = store.table.withLock { $0.arrival(of: key) }
+                let theoreticalArrival = store.table.withLock { $0.theoreticalArrival(of: key) }
                 if count > 0 { text.append(", ") }
                 text.append(text: rule.statusPrefix)
-                text.append(decimal: min(rule.limit.count, rule.rate.remaining(arrival: arrival, now: now)))
+                text.append(
+                    decimal: min(
+                        rule.limit.count, rule.rate.remaining(theoreticalArrival: theoreticalArrival, now: now)))
                 text.append(";t=")
-                text.append(decimal: rule.rate.debt(arrival: arrival, now: now).secondsRoundedUp)
+                text.append(decimal: rule.rate.debt(theoreticalArrival: theoreticalArrival, now: now).secondsRoundedUp)
                 count += 1
             }
         }

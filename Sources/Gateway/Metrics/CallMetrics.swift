@@ -51,7 +51,8 @@ public final class CallMetrics: Sendable {
     /// Counts a request that could not be framed.
     func count(_ code: RejectionCode) { calls[Call(action: nil, code: code)]?.add() }
 
-    /// Returns the counters of rejections for these limits, by name. Existing counters are kept.
+    /// Returns the rejection counters of all limits so far, by the limit's name, after creating those that are missing
+    /// for `names`.
     func counters(ofLimits names: [String]) -> [String: Counter] {
         named.withLock { named in
             for name in names where named.limits[name] == nil { named.limits[name] = Counter() }
@@ -59,7 +60,7 @@ public final class CallMetrics: Sendable {
         }
     }
 
-    /// Returns the metrics of an authenticator. Existing metrics are kept.
+    /// Returns the metrics of an authenticator; creates them if there are none yet.
     public func authenticator(_ name: PluginName) -> AuthenticatorMetrics {
         named.withLock { named in
             if let known = named.authenticators[name] { return known }
@@ -106,7 +107,7 @@ public final class CallMetrics: Sendable {
 /// The phases of a call, as named in metrics.
 enum CallPhase: String, Sendable, CaseIterable {
     case parse
-    case identify
+    case authenticate
     case authorize
     case deduplicate
     case limit
@@ -121,7 +122,7 @@ enum CallPhase: String, Sendable, CaseIterable {
     var index: Int {
         switch self {
         case .parse: 0
-        case .identify: 1
+        case .authenticate: 1
         case .authorize: 2
         case .deduplicate: 3
         case .limit: 4
@@ -155,7 +156,7 @@ struct PhaseTimer {
         phase = next
     }
 
-    /// Completes the call in its current phase.
+    /// Ends the current phase and records the completed call.
     func finish(_ action: Action?, _ rejection: RejectionCode?) {
         let now = metrics.now()
         metrics.observe(now - last, in: phase)

@@ -5,7 +5,7 @@ internal import NIOCore
 /// The rule for reading the text of a message from a body, which some clients build without escaping (docs/contract.md:
 /// client rule 5).
 public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
-    /// Decodes a strict JSON string. From any other body, removes one outer pair of quotation marks.
+    /// Decodes a JSON string. If the body is not valid JSON, reads what is inside the outer quotation marks literally.
     case auto
     /// Removes the outer pair of quotation marks and reads everything inside literally. For the original clients of the
     /// tutorial, which never escape.
@@ -14,7 +14,7 @@ public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
     /// Returns the text of the message. Throws if the body is not in the form that the rule requires.
     func text(of body: ByteBuffer) throws(Rejection) -> String {
         let bytes = Self.trimmed(BodyText.utf8(body))
-        if self == .auto, let text = try Self.strictText(bytes) { return text }
+        if self == .auto, let text = try Self.jsonText(bytes) { return text }
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
             throw Rejection(
                 .malformedMessage, "the body is not text in quotation marks",
@@ -25,7 +25,7 @@ public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
     }
 
     /// Returns the text of a strict JSON string; nil if the body is not JSON and therefore may be unescaped text.
-    private static func strictText(_ bytes: [UInt8]) throws(Rejection) -> String? {
+    private static func jsonText(_ bytes: [UInt8]) throws(Rejection) -> String? {
         let value: JSONValue
         do throws(JSONParser.Fault) {
             value = try JSONParser().parse(bytes.span)

@@ -14,7 +14,8 @@ public struct ReceivedRequest: Sendable {
         public var id: CallID
         /// The method; nil for one that no route uses.
         public var method: HTTPMethod?
-        /// The path as sent, from `/` to before `?`. The listener reduces an absolute-form target to it.
+        /// The path as sent, from the first `/` up to, but not including, `?`. The listener reduces an absolute-form
+        /// target to it.
         public var path: ByteBuffer
         /// The text after the first `?`; nil if there is none.
         public var query: ByteBuffer?
@@ -35,16 +36,16 @@ public struct ReceivedRequest: Sendable {
         /// The client.
         public var peer: Peer
         /// Whether the peer's address belongs to one client; false if it is a trusted proxy's.
-        public var countsByAddress = true
+        public var addressIdentifiesClient = true
         /// Whether a credential on this connection may be verified: over loopback, a Unix socket or TLS, or if the
         /// configuration allows it.
         public var allowsCredentials: Bool
-        /// The disconnect signal of the client; nil if disconnects are not detected, and the call then always
+        /// The disconnect signal of the client; nil if disconnects are not detected, in which case the call always
         /// completes.
         public var clientDisconnect: ClientDisconnect?
     }
 
-    // Boxed, because a request is passed from the listener into a task.
+    // Boxed, so that passing a request from the listener into a task copies one reference.
     @usableFromInline var fields: CopyOnWriteBox<Fields>
 
     /// Reads or writes one part.

@@ -7,8 +7,8 @@ enum Route: Sendable, Hashable {
     case create
     case update
     case delete
-    /// `DELETE /auth/registrations/{id}`: an endpoint of the gateway itself, with the id in the path whatever the
-    /// profile says.
+    /// `DELETE /auth/registrations/{id}`, which only the gateway offers: a deletion with the id in the path, whatever
+    /// the profile says.
     case deleteByPath
     case send
     /// A call that the gateway serves without the backend.
@@ -30,19 +30,22 @@ enum Route: Sendable, Hashable {
     }
 }
 
-/// An endpoint of the gateway itself.
+/// An endpoint that the gateway serves without the backend.
 enum LocalRoute: Sendable, Hashable {
     case whoami
     case issueToken
+    /// Revokes the presented token and closes its session.
     case deleteToken
     case listSessions
+    /// Closes the session that the path names.
     case deleteSession
     case listRegistrations
+    /// Lists the notifications that the caller received.
     case listReceived
 }
 
-/// The table of all paths, built once from the profile. Paths are compared byte for byte, without patterns or case
-/// folding.
+/// The table of all paths, built once from the profile. Paths and prefixes are compared byte for byte, without
+/// percent-decoding or case folding.
 struct RouteTable: Sendable {
     private typealias Routes = [(method: HTTPMethod, route: Route)]
 
@@ -91,7 +94,7 @@ struct RouteTable: Sendable {
         return (try route(request.method, among: match.routes, query: nil), String(decoding: segment, as: UTF8.self))
     }
 
-    /// Returns whether the path belongs to a call that needs the backend.
+    /// Returns whether a call to the path, with any method, may need the backend.
     func needsBackend(_ path: ByteBuffer) -> Bool {
         let view = path.readableBytesView
         let routes =

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// A message escaped for the payload that the backend builds by pasting it without escaping (docs/contract.md:
+/// A message, escaped in advance for the payload into which the backend pastes it without escaping (docs/contract.md:
 /// payloads).
 ///
 /// The backend decodes one JSON string and pastes the result. The gateway sends `JSON(escape(text))`, so that the
@@ -22,9 +22,12 @@ struct PayloadText {
         }
     }
 
-    /// Returns the length of the payload that the backend builds: `From U: M` within a frame of the given length.
-    func payloadLength(from sender: UserName, frame: Int) -> Int {
-        frame + sender.text.utf8.count + escaped.count
+    /// Returns the length in bytes of the payload that the backend builds.
+    ///
+    /// - Parameter frameLength: The bytes that the backend adds around the sender's name and the message, including
+    ///   `From ` and `: `.
+    func payloadLength(from sender: UserName, frameLength: Int) -> Int {
+        frameLength + sender.text.utf8.count + escaped.count
     }
 
     /// Escapes text as character data of XML 1.0 (sections 2.2 and 2.4). A carriage return becomes a character

@@ -86,7 +86,7 @@ struct Rewriting: Sendable {
         let facts = admitted.facts
         let caller = admitted.caller
         // Only a send to an audience has members.
-        let members = admitted.members ?? AdmittedMembers()
+        let members = admitted.members ?? AudienceAdmission()
         let sendClaim = admitted.claim
         switch consume admitted.permitted {
         case .local(let call):
@@ -153,7 +153,7 @@ struct Rewriting: Sendable {
     /// Plans the deletion of a registration that is marked for deletion.
     func planSweep(_ deletion: consuming PendingDeletion) -> UpstreamPlan {
         let (facts, owner, id) = (deletion.facts, deletion.owner, deletion.id)
-        return plan(.delete(id, deletion.claim), facts, owner)
+        return plan(.delete(owned: id, deletion.claim), facts, owner)
     }
 
     private static func steps(for decision: LedgerDecision, _ registration: UpstreamRegistration) -> [PlannedStep] {
@@ -185,7 +185,7 @@ struct Rewriting: Sendable {
         _ text: String, _ service: PushService, from sender: UserName
     ) throws(Rejection) -> [UInt8] {
         let text = try PayloadText(text, for: service)
-        let length = text.payloadLength(from: sender, frame: payloadFrames[service.index])
+        let length = text.payloadLength(from: sender, frameLength: payloadFrames[service.index])
         guard length <= service.payloadLimit else {
             throw Rejection(
                 .payloadTooLarge, "the payload would have \(length) bytes",
@@ -207,7 +207,7 @@ struct AudiencePlan: Sendable {
     let members: [UserName]
     let skipped: [SkippedMember]
 
-    init(_ admitted: AdmittedMembers) {
+    init(_ admitted: AudienceAdmission) {
         members = admitted.reached
         skipped = admitted.skipped
     }

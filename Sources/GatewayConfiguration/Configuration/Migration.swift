@@ -24,12 +24,14 @@ package enum Migration {
         case .notImported:
             "registrations from before the gateway were not imported; V5 and V6 are mitigated for new registrations only "
                 + "(run \"registrations import\", or set ledger.migrated)"
-        case .imported(let unsound, let unconfirmed):
-            joined([unsound > 0 ? self.unsound(unsound) : nil, unconfirmed > 0 ? self.unconfirmed(unconfirmed) : nil])
+        case .imported(let rejected, let unconfirmed):
+            joined([
+                rejected > 0 ? self.rejected(rejected) : nil, unconfirmed > 0 ? self.unconfirmed(unconfirmed) : nil,
+            ])
         }
     }
 
-    private static func unsound(_ count: Int) -> String {
+    private static func rejected(_ count: Int) -> String {
         "\(count) \(count == 1 ? "registration" : "registrations") from before the gateway "
             + "\(count == 1 ? "is" : "are") invalid; V5 and V6 are mitigated for the others only "
             + "(run \"registrations import --purge\", or set ledger.migrated)"

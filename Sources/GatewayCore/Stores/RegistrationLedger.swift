@@ -146,7 +146,7 @@ public enum SweepReason: String, Sendable, Hashable, CaseIterable {
     /// The status of the owner's account cannot be queried, and the last registration is too old.
     case loginTooOld = "login-too-old"
     /// An import found that notifications for another user reach it.
-    case unsound
+    case rejectedImport = "unsound"
     /// An import bound it, and the owner's device has not registered again in time.
     case unconfirmed
     /// The ledger was restored from a backup. According to the journal, the registration was deleted or made for

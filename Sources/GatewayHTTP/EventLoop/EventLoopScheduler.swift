@@ -44,11 +44,11 @@ public final class EventLoopScheduler: CallScheduler {
     }
 }
 
-/// A task executor that runs all jobs on one event loop. An `async` function that prefers it runs the complete request
-/// pipeline without leaving the loop.
+/// A task executor that runs all jobs on one event loop. A task that is started with this executor preference runs the
+/// complete request pipeline on the loop.
 ///
-/// Jobs that become ready in one tick of the loop form one batch, so that a batch costs one closure on the loop. Create
-/// it on its loop; `enqueue` may be called from any thread.
+/// Jobs enqueued during one tick of the loop form a batch, which needs only one `execute` call. Create it on its loop;
+/// `enqueue` may be called from any thread.
 final class EventLoopExecutor: TaskExecutor {
     private final class Queue {
         var jobs = CircularBuffer<UnownedJob>(initialCapacity: 64)

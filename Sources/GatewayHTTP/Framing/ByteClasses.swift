@@ -41,8 +41,8 @@ extension Span<UInt8> {
     /// Returns whether the range equals `word`, ignoring case. `word` must consist of lower-case letters, digits and
     /// hyphens.
     ///
-    /// The comparison sets bit 5, which converts letters to lower case and keeps digits and hyphens. Other bytes become
-    /// one of those only if they are control characters, which are not allowed in names and values.
+    /// The comparison sets bit 5, which converts letters to lower case and keeps digits and hyphens. Only a control
+    /// character could be mistaken for a digit or hyphen; the caller must have excluded control characters.
     @inline(__always)
     func equalsIgnoringCase(_ word: StaticString, in range: Range<Int>) -> Bool {
         // Most words already differ in length.
@@ -90,9 +90,9 @@ extension Span<UInt8> {
         }
     }
 
-    /// The class of the bytes as a field value. It is computed eight bytes at a time, because an HTTP/2 client can
-    /// refer to a long value with one byte, repeatedly.
-    var fieldText: FieldText {
+    /// The class of the bytes as a field value. It is computed eight bytes at a time, because an HPACK index lets a
+    /// client repeat a long value with one byte.
+    var fieldValueClass: FieldValueClass {
         withUnsafeBytes { bytes in
             var isASCII = true
             var place = 0
@@ -115,7 +115,7 @@ extension Span<UInt8> {
                 if bytes[place] >= 0x80 { isASCII = false }
                 place += 1
             }
-            return isASCII ? .ascii : .beyondASCII
+            return isASCII ? .ascii : .obsText
         }
     }
 
@@ -146,7 +146,7 @@ extension Span<UInt8> {
 
     /// Returns the number of ASCII letters and digits in the range.
     func alphanumericCount(in range: Range<Int>) -> Int {
-        // Both field parsers take the range of a name from these bytes.
+        // Both field parsers pass the range of a name within these bytes.
         precondition(range.lowerBound >= 0 && range.upperBound <= count, "a range outside of the bytes")
         return withUnsafeBytes { bytes in
             var (result, place) = (0, range.lowerBound)
@@ -181,16 +181,16 @@ extension Span<UInt8> {
 }
 
 /// The classes of field values (RFC 9110, section 5.5).
-enum FieldText {
+enum FieldValueClass {
     /// Only visible ASCII, spaces and tabs.
     case ascii
-    /// Also `obs-text`: bytes from 0x80, whose encoding is undefined.
-    case beyondASCII
+    /// Also bytes 0x80–0xFF (`obs-text`), whose encoding is undefined.
+    case obsText
     /// A control character is present, which is not allowed in field values.
     case forbidden
 }
 
-/// Eight bytes that are compared at once.
+/// Eight bytes in one word, compared in parallel.
 private struct EightBytes {
     /// The upper bit of each byte.
     static let upperBits: UInt64 = 0x8080_8080_8080_8080
@@ -201,7 +201,7 @@ private struct EightBytes {
     @inline(__always)
     init(_ bytes: UInt64) { self.bytes = bytes }
 
-    /// Returns the upper bit of each byte that lies within a range of ASCII.
+    /// Returns a mask that has the high bit of each byte set that lies in the range. Both bounds are ASCII.
     ///
     /// The lower seven bits of a byte plus the added constant stay below 256, so no byte carries into the next.
     @inline(__always)

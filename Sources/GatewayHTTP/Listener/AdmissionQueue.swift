@@ -1,7 +1,7 @@
 internal import NIOCore
 
 /// The queue of calls on one event loop that wait for admission, in order of arrival. A call waits while
-/// ``InFlightLimit`` has no free place, or while the loop has as many calls in flight as ``AdaptiveConcurrencyLimit``
+/// ``InFlightLimit`` has no free slot, or while the loop has as many calls in flight as ``AdaptiveConcurrencyLimit``
 /// allows. Loop-bound.
 ///
 /// A rejection costs a large part of the CPU time of a served call, most of it in system calls. Waiting costs almost
@@ -17,7 +17,7 @@ final class AdmissionQueue {
     struct Call {
         /// Returns whether the client is still connected.
         let isAwaited: () -> Bool
-        /// Starts the call, which has a place.
+        /// Starts the call, for which a slot is held.
         let begin: () -> Void
         /// Rejects the call.
         let reject: () -> Void
@@ -35,7 +35,7 @@ final class AdmissionQueue {
     /// The interval at which the adaptive limit is checked if no call completes.
     private static let adaptiveCheckInterval: TimeAmount = .milliseconds(1)
 
-    private let places: InFlightLimit
+    private let inFlightLimit: InFlightLimit
     private let loop: any EventLoop
     private var adaptiveLimit: AdaptiveConcurrencyLimit?
     private var isAdaptiveCheckScheduled = false
@@ -49,38 +49,38 @@ final class AdmissionQueue {
     private var rejections = 0
 
     /// Creates an empty queue. Without a tick counter there is no adaptive limit.
-    init(for places: InFlightLimit, on loop: any EventLoop, tick: EventLoopTick?) {
-        self.places = places
+    init(for inFlightLimit: InFlightLimit, on loop: any EventLoop, tick: EventLoopTick?) {
+        self.inFlightLimit = inFlightLimit
         self.loop = loop
         adaptiveLimit = tick.map(AdaptiveConcurrencyLimit.init)
     }
 
     /// The number of calls in the queue.
     var count: Int { calls.count }
-    /// The number of admitted calls on this loop.
+    /// The number of admitted, uncompleted calls of this loop.
     private(set) var inFlight = 0
 
-    /// Admits a call at once if a place is free and the queue is empty.
+    /// Admits a call at once if a slot is free and the queue is empty.
     func admit() -> Bool {
         adaptiveLimit?.recordArrival()
-        return calls.isEmpty && isBelowAdaptiveLimit && acquirePlace()
+        return calls.isEmpty && isBelowAdaptiveLimit && acquireSlot()
     }
 
-    /// Whether no place is free, except for the reserve for calls that need no backend.
-    var hasNoPlace: Bool { places.inFlight >= places.maximum }
+    /// Whether no slot is free, except for the reserve for calls that need no backend.
+    var isAtLimit: Bool { inFlightLimit.inFlight >= inFlightLimit.maximum }
 
-    /// Admits a call that needs no backend, if the limit or its reserve has a free place.
-    func admitToReserve() -> Bool {
-        guard places.admitToReserve() else { return false }
+    /// Admits a call that needs no backend, if the limit or its reserve has a free slot.
+    func admitUsingReserve() -> Bool {
+        guard inFlightLimit.admitUsingReserve() else { return false }
         inFlight += 1
         return true
     }
 
-    /// Releases the place of a completed call.
+    /// Releases the slot of a completed call.
     func release() {
         inFlight -= 1
         adaptiveLimit?.recordCompletion()
-        places.release()
+        inFlightLimit.release()
     }
 
     /// Queues a call that was not admitted, or rejects it.
@@ -96,7 +96,7 @@ final class AdmissionQueue {
         if !isBelowAdaptiveLimit { scheduleAdaptiveCheck() }
     }
 
-    /// Admits queued calls to free places. Called when a call has released its place.
+    /// Admits queued calls to free slots. Called when a call has released its slot.
     func beginNext() {
         isStalled = false
         admitQueuedCalls()
@@ -110,7 +110,7 @@ final class AdmissionQueue {
         while let (call, _) = calls.first {
             if call.isAwaited() {
                 guard isBelowAdaptiveLimit else { return scheduleAdaptiveCheck() }
-                guard acquirePlace() else { return }
+                guard acquireSlot() else { return }
                 calls.removeFirst()
                 call.begin()
             } else {
@@ -121,18 +121,18 @@ final class AdmissionQueue {
     }
 
     private func reject(_ call: Call, _ now: NIODeadline) {
-        places.recordRejection(now)
+        inFlightLimit.recordRejection(now)
         call.reject()
     }
 
-    private func acquirePlace() -> Bool {
-        guard places.admit() else { return false }
+    private func acquireSlot() -> Bool {
+        guard inFlightLimit.admit() else { return false }
         inFlight += 1
         return true
     }
 
     private var isBelowAdaptiveLimit: Bool {
-        adaptiveLimit?.isOpen(inFlight: inFlight, isWanted: !calls.isEmpty, maximum: places.maximum) ?? true
+        adaptiveLimit?.isOpen(inFlight: inFlight, isWanted: !calls.isEmpty, maximum: inFlightLimit.maximum) ?? true
     }
 
     private func scheduleAdaptiveCheck() {
@@ -144,7 +144,7 @@ final class AdmissionQueue {
         }
     }
 
-    // Admits calls to places that other loops have released, and rejects calls that have waited for `maximumWait`.
+    // Admits calls to slots that other loops have released, and rejects calls that have waited for `maximumWait`.
     private func scheduleCheck() {
         isCheckScheduled = true
         loop.assumeIsolated().scheduleTask(in: Self.checkInterval) {

@@ -24,7 +24,7 @@ public final class ConnectionLimit: Sendable {
         var total = 0
         /// The number of connections within `total` that are being closed for others.
         var closing = 0
-        var peak = PeakDetector(minimumDecrease: 128)
+        var peak = DropDetector(minimumDecrease: 128)
         var byPeer: [Peer.Address: Int] = [:]
         /// Connections by network, only for IPv6, where one client may have many addresses.
         var byNetwork: [Peer.Address: Int] = [:]
@@ -67,7 +67,7 @@ public final class ConnectionLimit: Sendable {
     private let counts = Mutex(Counts())
     private let isAboveThreshold = Atomic(false)
     /// The idle connections of each event loop.
-    let idleConnections = Mutex<[NIOLoopBound<IdleConnections>]>([])
+    let idleConnections = Mutex<[NIOLoopBound<EvictionCandidates>]>([])
 
     /// Creates limits with no connections counted.
     public init(_ limits: ListenerConfiguration.Connections) {
@@ -91,7 +91,7 @@ public final class ConnectionLimit: Sendable {
                 return .full
             }
             counts.total += 1
-            _ = counts.peak.hasFallen(to: counts.total)
+            _ = counts.peak.record(counts.total)
             return updateThreshold(counts) ? .admittedNearlyFull : .admitted
         }
     }
@@ -103,7 +103,7 @@ public final class ConnectionLimit: Sendable {
             counts.closing = max(0, counts.closing - 1)
             counts.release(for: owner)
             _ = updateThreshold(counts)
-            return counts.peak.hasFallen(to: counts.total)
+            return counts.peak.record(counts.total)
         }
         if hasFallen { trimmer.schedule() }
     }

@@ -1,7 +1,7 @@
 public import NIOCore
 internal import Synchronization
 
-/// A limit on the calls in flight of one or more listeners. Each call in flight occupies one of its places. Any loop
+/// A limit on the calls in flight of one or more listeners. Each call in flight occupies one of its slots. Any loop
 /// may use the limit; each call costs one atomic addition.
 ///
 /// A call beyond the limit waits in ``AdmissionQueue``, so that admitted calls keep their latency. A reserve of an
@@ -10,7 +10,7 @@ internal import Synchronization
 public final class InFlightLimit: Sendable {
     /// The maximum number of calls in flight.
     public let maximum: Int
-    /// The additional places for calls that need no backend.
+    /// The additional slots for calls that need no backend.
     public let reserve: Int
     private let count = Atomic(0)
     // In nanoseconds of the event loops' clock; 0 means never.
@@ -33,7 +33,7 @@ public final class InFlightLimit: Sendable {
     func admit() -> Bool { admit(atMost: maximum) }
 
     /// Counts in a call that needs no backend. Returns false, without counting it, if limit and reserve are exhausted.
-    func admitToReserve() -> Bool { admit(atMost: maximum + reserve) }
+    func admitUsingReserve() -> Bool { admit(atMost: maximum + reserve) }
 
     /// Counts an admitted call out.
     func release() { count.subtract(1, ordering: .relaxed) }

@@ -132,7 +132,7 @@ extension Listener {
             try ConnectionSetup(channel: channel, loop: loop, peer: peer, connectionLimit: connectionLimit).start()
         } else {
             try channel.pipeline.syncOperations.addHandler(
-                ConnectionHandler(loop: loop, peer: peer, trustedProxy: loop.trustedProxy(peer)))
+                HTTP1ConnectionHandler(loop: loop, peer: peer, trustedProxy: loop.trustedProxy(peer)))
         }
     }
 }

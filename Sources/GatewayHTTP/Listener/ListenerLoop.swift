@@ -35,7 +35,7 @@ final class ListenerLoop {
     /// The number of calls in progress, including those whose client has disconnected.
     var callsInFlight: Int { admissionQueue.inFlight }
     /// The idle connections of all listeners on this event loop.
-    private let idleConnections: IdleConnections
+    private let idleConnections: EvictionCandidates
     private let connectionLimit: ConnectionLimit
     private var connections: [ObjectIdentifier: any ListenerConnection] = [:]
     private var drained: EventLoopPromise<Void>?
@@ -69,10 +69,10 @@ final class ListenerLoop {
     ///
     /// - Parameters:
     ///   - isEncrypted: Whether the connection is encrypted, by TLS here or as reported by a proxy.
-    ///   - isProxied: Whether a trusted proxy has opened the connection on behalf of a client. In that case it does not
+    ///   - usesProxyProtocol: Whether a trusted proxy has opened the connection on behalf of a client. In that case it does not
     ///     matter whether the listener is reachable only from this machine.
-    func allowsCredentials(isEncrypted: Bool, isProxied: Bool) -> Bool {
-        isEncrypted || (isProxied ? configuration.plaintextCredentials : allowsCredentials)
+    func allowsCredentials(isEncrypted: Bool, usesProxyProtocol: Bool) -> Bool {
+        isEncrypted || (usesProxyProtocol ? configuration.plaintextCredentials : allowsCredentials)
     }
 
     /// Returns an account for the memory of a connection.
@@ -91,7 +91,7 @@ final class ListenerLoop {
         guard trust.source != .proxyProtocol, let origin = framed.origin(behind: peer, trust) else {
             var request = framed.received(id: id, peer: peer, allowsCredentials: allowsCredentials)
             // The peer is itself a proxy, for example one that opened a PROXY protocol connection for itself.
-            if !trust.proxies.isEmpty, trust.includes(peer) { request.countsByAddress = false }
+            if !trust.proxies.isEmpty, trust.includes(peer) { request.addressIdentifiesClient = false }
             return request
         }
         // Only the proxy knows how the client is connected: a loopback address or TLS on this connection says nothing
@@ -99,7 +99,7 @@ final class ListenerLoop {
         var request = framed.received(
             id: id, peer: origin.peer,
             allowsCredentials: origin.isEncrypted || configuration.plaintextCredentials)
-        if trust.includes(origin.peer) { request.countsByAddress = false }
+        if trust.includes(origin.peer) { request.addressIdentifiesClient = false }
         return request
     }
 
@@ -107,8 +107,8 @@ final class ListenerLoop {
     /// is admitted to the reserve.
     func admit(_ framed: FramedRequest) -> Bool {
         if admissionQueue.admit() { return true }
-        guard admissionQueue.hasNoPlace, !serving.needsBackend(framed.path) else { return false }
-        return admissionQueue.admitToReserve()
+        guard admissionQueue.isAtLimit, !serving.needsBackend(framed.path) else { return false }
+        return admissionQueue.admitUsingReserve()
     }
 
     /// Returns the response to a call that exceeds the limit on calls in flight.
@@ -125,7 +125,7 @@ final class ListenerLoop {
 
     /// Adds a connection to those that may be closed while idle. Connections of trusted proxies and Unix sockets are
     /// closed only if there is no other candidate.
-    func idleEntry(for connection: any ListenerConnection, of peer: Peer) -> IdleConnections.Entry {
+    func evictionEntry(for connection: any ListenerConnection, of peer: Peer) -> EvictionCandidates.Entry {
         idleConnections.add(connection, of: carriesManyClients(peer) ? nil : peer.network)
     }
 

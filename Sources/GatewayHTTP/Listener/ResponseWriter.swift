@@ -4,9 +4,9 @@ internal import GatewaySupport
 internal import NIOCore
 internal import NIOHPACK
 
-/// A serializer for HTTP/1.1 responses. It puts head and body into one buffer.
+/// A serializer for responses: one buffer with head and body for HTTP/1.1, header fields for HTTP/2.
 struct ResponseWriter {
-    /// The connection state that affects how a response is written.
+    /// What the request and the connection require of the serialized response.
     struct Framing {
         /// Whether the request was HEAD, so that the response has no body (RFC 9110, section 9.3.2).
         var omitsBody: Bool
@@ -25,7 +25,7 @@ struct ResponseWriter {
     }
 
     /// `HTTP/1.1 100 Continue` (RFC 9110, section 15.2.1).
-    static let continueFirst = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
+    static let continueResponse = ByteBuffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
 
     private var date: DateField
 
@@ -105,7 +105,7 @@ struct ResponseWriter {
     }
 }
 
-/// A cache for the value of the `Date` field (RFC 9110, section 5.6.7), formatted once a second.
+/// A cache for the value of the `Date` field (RFC 9110, section 5.6.7), formatted at most once a second.
 struct DateField {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [

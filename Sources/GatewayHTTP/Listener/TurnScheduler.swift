@@ -28,8 +28,8 @@ final class TurnScheduler {
     static let unitsPerTick = 128
     /// The time after which no further turn begins in a tick.
     static let timePerTick = TimeAmount.milliseconds(2)
-    /// The number of waiting bytes of HTTP/2 connections on one loop above which no network may exceed its equal share
-    /// of this number.
+    /// The soft limit, for each loop, on bytes that wait in HTTP/2 connections. While it is exceeded, an owner may add
+    /// bytes only up to an equal share of it.
     static let waitingBytesLimit = 8 << 20
     /// The time for other work of the loop after a tick that has used up its units or its time.
     static let pause = TimeAmount.microseconds(100)
@@ -69,7 +69,8 @@ final class TurnScheduler {
 
     /// Changes the number of bytes that wait in the HTTP/2 connections of an owner.
     ///
-    /// - Returns: False if so many bytes wait that the owner exceeds its share. The caller then closes the connection.
+    /// - Returns: False if so many bytes wait that the owner exceeds its share. The caller must then close the
+    ///   connection.
     func changeWaitingBytes(by change: Int, of owner: TurnOwner) -> Bool {
         if change == 0 { return true }
         waitingBytes += change
@@ -79,7 +80,7 @@ final class TurnScheduler {
             || bytes <= Self.waitingBytesLimit / bytesByOwner.count
     }
 
-    /// Appends the connection to the queue. It must not be in the queue.
+    /// Appends the connection to the queue. It must not already be in the queue.
     func enqueue(_ connection: any TurnTaker, of owner: TurnOwner) {
         waiting.append(connection, of: owner)
         beginTick(isNew: false)
@@ -126,9 +127,8 @@ enum TurnOwner: Hashable {
     case connection(ObjectIdentifier)
 }
 
-/// A queue in which owners take turns, and so do the elements of each owner, in order of arrival. An element therefore
-/// waits for at most one element of every other owner before each element of its own. Every change takes constant
-/// time.
+/// A round-robin queue: owners take turns, and the elements of one owner leave in order of arrival. Between two
+/// elements of one owner, at most one element of each other owner leaves. All operations take constant time.
 struct TurnQueue<Element> {
     /// The owners with elements, in the order of their turns.
     private var owners = CircularBuffer<TurnOwner>()

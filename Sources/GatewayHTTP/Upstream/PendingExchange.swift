@@ -4,10 +4,10 @@ internal import NIOCore
 /// A request to the backend together with the closure that receives its result. Loop-bound; completed exactly once.
 final class PendingExchange {
     let bytes: ByteBuffer
-    let mayBeRepeated: Bool
+    let isRetryable: Bool
     let deadline: NIODeadline
     /// Whether the request was already written to a first connection and is now on its second.
-    var isRepeated = false
+    var isRetry = false
     /// The destinations to which a connection was requested.
     var tried: [ObjectIdentifier] = []
 
@@ -18,10 +18,10 @@ final class PendingExchange {
     ///
     /// - Parameter completion: Called once, on the loop.
     init(
-        bytes: ByteBuffer, mayBeRepeated: Bool, deadline: NIODeadline, completion: @escaping (BackendResult) -> Void
+        bytes: ByteBuffer, isRetryable: Bool, deadline: NIODeadline, completion: @escaping (BackendResult) -> Void
     ) {
         self.bytes = bytes
-        self.mayBeRepeated = mayBeRepeated
+        self.isRetryable = isRetryable
         self.deadline = deadline
         self.completion = completion
     }
@@ -37,9 +37,9 @@ final class PendingExchange {
     }
 
     /// Starts the deadline timer for the time without a connection.
-    func startTimer(on loop: any EventLoop, passed: @escaping () -> Void) {
+    func startTimer(on loop: any EventLoop, onExpiry: @escaping () -> Void) {
         stopTimer()
-        timer = loop.assumeIsolated().scheduleTask(deadline: deadline, passed)
+        timer = loop.assumeIsolated().scheduleTask(deadline: deadline, onExpiry)
     }
 
     /// Stops the deadline timer. A connection that starts the exchange enforces the deadline itself.

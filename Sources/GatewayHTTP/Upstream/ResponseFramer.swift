@@ -4,8 +4,8 @@ package import NIOCore
 
 /// A strict, incremental parser for one HTTP/1.1 response. It does not touch sockets or clocks.
 ///
-/// It determines exactly where the response ends. Bytes after the end make the connection unusable and never become
-/// part of another response.
+/// It determines exactly where the response ends. Bytes after the end, in the same call, make the connection unusable
+/// and never become part of another response.
 ///
 /// Stages, each with its successors: `statusLine` → `fields`; `fields` → `statusLine` after an interim response, else
 /// `body`, `chunks` or `untilClose`. The last three complete the response. Every stage can change to `abandoned`, which
@@ -25,10 +25,10 @@ package struct ResponseFramer {
         case statusLine, fields(ResponseHead), body(length: Int), chunks, untilClose, abandoned
     }
 
-    private static let statusLineBytes = 8 * 1024
-    private static let headerBytes = 16 * 1024
-    private static let headerFields = 100
-    private static let interimResponses = 8
+    private static let maximumStatusLineBytes = 8 * 1024
+    private static let maximumHeaderBytes = 16 * 1024
+    private static let maximumHeaderFields = 100
+    private static let maximumInterimResponses = 8
 
     /// Whether any byte was received.
     private(set) var hasBegun = false
@@ -36,7 +36,7 @@ package struct ResponseFramer {
     private var buffer = ByteBuffer()
     private var stage = Stage.statusLine
     private var scanned = 0
-    private var interim = 0
+    private var interimCount = 0
     private var fields = FieldParser(startingAt: 0, bytes: 0, count: 0)
     private var keepsAlive = false
     private var response = BackendResponse(status: 0)
@@ -48,10 +48,11 @@ package struct ResponseFramer {
     package init(bodyLimit: Int) {
         self.bodyLimit = bodyLimit
         self.chunks = ChunkedDecoder(
-            bodyLimit: bodyLimit, trailerLimit: Self.headerBytes, trailerCount: Self.headerFields)
+            bodyLimit: bodyLimit, trailerLimit: Self.maximumHeaderBytes, trailerCount: Self.maximumHeaderFields)
     }
 
-    /// Processes received bytes and returns the result so far.
+    /// Processes received bytes and returns the result so far. Must not be called again after `.response`: the caller
+    /// closes a connection on which later bytes arrive.
     package mutating func receive(_ bytes: ByteBuffer) -> Event {
         hasBegun = hasBegun || bytes.readableBytes > 0
         if buffer.readableBytes == 0 {
@@ -67,10 +68,11 @@ package struct ResponseFramer {
         }
     }
 
-    /// Discards the response. The end of the connection no longer completes it.
+    /// Discards the response. Every later call returns `.needMore`.
     mutating func abandon() { stage = .abandoned }
 
-    /// Processes the end of the connection, which completes a body without a length.
+    /// Processes the end of the connection. Returns `.response` if the end delimits the body; otherwise `.needMore`:
+    /// the response is truncated.
     package mutating func receiveEnd() -> Event {
         guard case .untilClose = stage else { return .needMore }
         response.body = buffer
@@ -93,7 +95,7 @@ package struct ResponseFramer {
                 return finish()
             case .untilClose:
                 guard buffer.readableBytes <= bodyLimit else {
-                    throw FramingError(code: .backendFailed, detail: "the response is too long")
+                    throw FramingError(code: .backendFailed, detail: "the response body is too long")
                 }
                 return .needMore
             case .abandoned:
@@ -108,15 +110,15 @@ package struct ResponseFramer {
 
     private mutating func readStatusLine(_ buffer: ByteBuffer) throws(FramingError) -> Bool {
         let bytes = buffer.readableBytesUInt8Span
-        let end = min(bytes.count, Self.statusLineBytes)
+        let end = min(bytes.count, Self.maximumStatusLineBytes)
         while scanned < end, bytes[scanned] != .lineFeed { scanned += 1 }
         guard scanned < end else {
-            if end == Self.statusLineBytes { throw .malformed("a status line that is too long") }
+            if end == Self.maximumStatusLineBytes { throw .malformed("a status line that is too long") }
             return false
         }
         guard scanned > 0, bytes[scanned - 1] == .carriageReturn else { throw .malformed("a status line without CR") }
         let head = try ResponseHead(statusLine: 0..<scanned - 1, in: bytes)
-        fields = FieldParser(startingAt: scanned + 1, bytes: Self.headerBytes, count: Self.headerFields)
+        fields = FieldParser(startingAt: scanned + 1, bytes: Self.maximumHeaderBytes, count: Self.maximumHeaderFields)
         stage = .fields(head)
         return true
     }
@@ -138,8 +140,8 @@ package struct ResponseFramer {
         self.buffer.moveReaderIndex(forwardBy: fields.index)
         if head.status < 200 {
             // Interim responses (RFC 9110, section 15.2) are skipped.
-            interim += 1
-            guard interim <= Self.interimResponses else { throw .malformed("too many interim responses") }
+            interimCount += 1
+            guard interimCount <= Self.maximumInterimResponses else { throw .malformed("too many interim responses") }
             scanned = 0
             stage = .statusLine
             return true

@@ -21,7 +21,7 @@ public struct UpstreamConfiguration: Sendable, Hashable {
     public var maximumWaiting = 2048
     /// The maximum idle time of a connection that carries a request which must not be repeated. The backend may close a
     /// connection with a longer idle time at any moment.
-    public var idleTimeWithoutRepetition: TimeAmount = .seconds(5)
+    public var maximumIdleTimeForNonRetryable: TimeAmount = .seconds(5)
     /// The idle time after which a connection is closed.
     public var idleTimeout: TimeAmount = .seconds(30)
     /// The age after which a connection carries no further request, so that changes in DNS take effect.

@@ -47,7 +47,7 @@ final class UpstreamConnection: ChannelInboundHandler {
     /// Writes the request. Call it only while `isUsable` is true.
     func start(_ exchange: PendingExchange) {
         exchange.stopTimer()
-        guard let context else { return pool.closed(self, exchange: exchange, answerHasBegun: false, reason: reason) }
+        guard let context else { return pool.closed(self, exchange: exchange, responseHasBegun: false, reason: reason) }
         self.exchange = exchange
         framer = ResponseFramer(bodyLimit: pool.configuration.bodyLimit)
         timer.set(exchange.deadline)
@@ -62,7 +62,7 @@ final class UpstreamConnection: ChannelInboundHandler {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        timer.start { self.deadlinePassed() }
+        timer.setExpiryHandler { self.deadlinePassed() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { handleClose() }
@@ -135,7 +135,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         timer.stop()
         let unanswered = exchange
         exchange = nil
-        pool.closed(self, exchange: unanswered, answerHasBegun: framer.hasBegun, reason: reason)
+        pool.closed(self, exchange: unanswered, responseHasBegun: framer.hasBegun, reason: reason)
     }
 }
 

@@ -34,7 +34,7 @@ extension UpstreamConnectionPool {
     private func connectionFailed(_ reason: String, _ exchange: PendingExchange?, isCheck: Bool) {
         guard let exchange, !exchange.isFinished else { return }
         // The first attempt has written bytes, so the exchange can no longer be reported as unreachable.
-        if exchange.isRepeated { return exchange.finish(.broken(reason)) }
+        if exchange.isRetry { return exchange.finish(.broken(reason)) }
         if isCheck || isShutDown { return exchange.finish(.unreachable(reason)) }
         if let next = self.destination(for: exchange), exchange.deadline > eventLoop.now {
             connect(for: exchange, to: next)
@@ -50,7 +50,7 @@ extension UpstreamConnectionPool {
             decrementOpenCount(destination)
             recordFailure(of: destination)
             exchange?.finish(
-                exchange?.isRepeated == true
+                exchange?.isRetry == true
                     ? .broken("the backend closed the new connection")
                     : .unreachable("the backend closed the new connection"))
             return connectWaiting()
@@ -59,7 +59,7 @@ extension UpstreamConnectionPool {
         if !destination.circuit.isClosed { destination.circuit.succeeded() }
         connections[ObjectIdentifier(connection)] = connection
         if isShutDown {
-            exchange?.finish(exchange?.isRepeated == true ? .gatewayStopped : .unreachable("the gateway is stopping"))
+            exchange?.finish(exchange?.isRetry == true ? .gatewayStopped : .unreachable("the gateway is stopping"))
             discard(connection)
         } else if let exchange, !exchange.isFinished {
             connection.start(exchange)

@@ -17,7 +17,7 @@ extension UpstreamConnectionPool {
     ) {
         if isShutDown { return }
         let exchange = PendingExchange(
-            bytes: request, mayBeRepeated: false, deadline: eventLoop.now + check.timeout
+            bytes: request, isRetryable: false, deadline: eventLoop.now + check.timeout
         ) { result in
             switch result {
             case .responded(let response): destination.health.isGood = response.status < 500
@@ -57,8 +57,8 @@ extension UpstreamConnectionPool {
 // Selection of the destination of a request, and the state of the destinations.
 
 extension UpstreamConnectionPool {
-    /// Returns the available destination with the fewest busy connections that the request has not tried; nil if there
-    /// is none.
+    /// Returns the least busy available destination that the request has not tried; equally busy ones alternate; nil if
+    /// there is none.
     func destination(for exchange: PendingExchange) -> UpstreamDestination? {
         var best: UpstreamDestination?
         for offset in destinations.indices {

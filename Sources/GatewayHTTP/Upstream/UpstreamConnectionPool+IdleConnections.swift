@@ -3,8 +3,8 @@ internal import NIOCore
 // The idle connections of the pool.
 
 extension UpstreamConnectionPool {
-    /// Returns the most recently used idle connection; nil if the request needs a new one. In that case the function
-    /// closes an idle connection if the pool is full.
+    /// Removes and returns the destination's most recently used idle connection; nil if the request needs a new one. In
+    /// that case the function closes an idle connection if the pool is full.
     func removeIdle(of destination: UpstreamDestination, for exchange: PendingExchange) -> UpstreamConnection? {
         while let last = destination.idle.last {
             if !last.isUsable {
@@ -13,21 +13,23 @@ extension UpstreamConnectionPool {
                 destination.idle.removeLast()
                 removeFromPool(last)
                 last.close()
-            } else if exchange.mayBeRepeated || eventLoop.now - last.lastUsed <= configuration.idleTimeWithoutRepetition
+            } else if exchange.isRetryable
+                || eventLoop.now - last.lastUsed <= configuration.maximumIdleTimeForNonRetryable
             {
                 return destination.idle.removeLast()
             } else {
-                // All other idle connections are older. A full pool closes one to make room for a new connection.
-                if open >= maximum { closeOldestIdle() }
+                // All other idle connections have been idle for longer. A full pool closes one to make room for a new
+                // connection.
+                if open >= maximum { closeLeastRecentlyUsedIdle() }
                 return nil
             }
         }
-        if open >= maximum { closeOldestIdle() }
+        if open >= maximum { closeLeastRecentlyUsedIdle() }
         return nil
     }
 
     /// Closes the least recently used idle connection of all destinations.
-    private func closeOldestIdle() {
+    private func closeLeastRecentlyUsedIdle() {
         let oldest = destinations.compactMap(\.idle.first).min { $0.lastUsed < $1.lastUsed }
         guard let oldest else { return }
         removeFromPool(oldest)
@@ -45,7 +47,7 @@ extension UpstreamConnectionPool {
     }
 
     /// Closes the connections whose idle time has expired.
-    func closeIdle() {
+    func closeExpiredIdle() {
         for destination in destinations {
             while let oldest = destination.idle.first, oldest.lastUsed + configuration.idleTimeout <= eventLoop.now {
                 destination.idle.removeFirst()

@@ -44,8 +44,8 @@ final class UpstreamConnectionPool {
         destinations = zip(configuration.addresses, health).map { UpstreamDestination($0, health: $1) }
         self.idleTimer = DeadlineTimer(on: eventLoop)
         self.waitTimer = DeadlineTimer(on: eventLoop)
-        idleTimer.start { self.closeIdle() }
-        waitTimer.start { self.failExpired() }
+        idleTimer.setExpiryHandler { self.closeExpiredIdle() }
+        waitTimer.setExpiryHandler { self.failExpired() }
     }
 
     /// Whether a further request would find neither a free connection nor a free place in the queue.
@@ -97,16 +97,16 @@ final class UpstreamConnectionPool {
 
     /// Removes a closed connection and completes its exchange, or repeats the request once if that is safe.
     func closed(
-        _ connection: UpstreamConnection, exchange: PendingExchange?, answerHasBegun: Bool, reason: String
+        _ connection: UpstreamConnection, exchange: PendingExchange?, responseHasBegun: Bool, reason: String
     ) {
         removeFromPool(connection)
         if let exchange {
-            // The backend may close an idle connection while a request is on its way. A repeatable request is then
+            // The backend may close an idle connection while a request is on its way. A retryable request is then
             // tried once more. If a new connection breaks, the backend itself has failed.
-            if !connection.isReused, !answerHasBegun, !isShutDown { recordFailure(of: connection.destination) }
-            let mayTryAgain = exchange.mayBeRepeated && connection.isReused && !answerHasBegun && !exchange.isRepeated
+            if !connection.isReused, !responseHasBegun, !isShutDown { recordFailure(of: connection.destination) }
+            let mayTryAgain = exchange.isRetryable && connection.isReused && !responseHasBegun && !exchange.isRetry
             if mayTryAgain, !isShutDown, exchange.deadline > eventLoop.now {
-                exchange.isRepeated = true
+                exchange.isRetry = true
                 connect(for: exchange, to: connection.destination)
             } else {
                 exchange.finish(isShutDown ? .gatewayStopped : .broken(reason))

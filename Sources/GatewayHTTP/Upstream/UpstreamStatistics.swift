@@ -44,8 +44,8 @@ extension Upstream {
     /// Returns the sum over all event loops.
     public func statistics() async -> UpstreamStatistics {
         await withTaskGroup { tasks in
-            for loop in loops {
-                let future = loop.eventLoop.submit { loop.value.statistics }
+            for pool in pools {
+                let future = pool.eventLoop.submit { pool.value.statistics }
                 tasks.addTask { (try? await future.get()) ?? UpstreamStatistics() }
             }
             var reading = await tasks.reduce(into: UpstreamStatistics()) { $0.add($1) }

@@ -31,9 +31,9 @@ struct RegistrationImport: Sendable {
             switch assessment {
             case .valid(let owner):
                 guard let handle else { return nil }
-                return ImportEntry(id: id, assessment: .sound(owner: owner, handle), content: content)
+                return ImportEntry(id: id, assessment: .valid(owner: owner, handle: handle), content: content)
             case .rejected(let fault) where !fault.isSkipped:
-                return ImportEntry(id: id, assessment: .unsound(handle), content: content)
+                return ImportEntry(id: id, assessment: .rejected(handle: handle), content: content)
             case .rejected, .unreadable:
                 return nil
             }

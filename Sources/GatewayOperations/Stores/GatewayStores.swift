@@ -53,7 +53,8 @@ package struct GatewayStores: Sendable {
             let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
             keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday)
                 .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) }
-            let digestKey = try DigestKeyFile.open(ledger: configuration.ledger.file, journal: section.directory)
+            let digestKey = try DigestKeyFile.loadOrCreate(
+                ledger: configuration.ledger.file, journal: section.directory)
             if let warning = digestKey.warning {
                 logger.warning("Duplicate digest key found", metadata: ["detail": "\(warning)"])
             }

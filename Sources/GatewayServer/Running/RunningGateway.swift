@@ -146,7 +146,7 @@ extension ServerConfiguration {
         upstream.maximumAge = TimeAmount(backend.connectionAge)
         upstream.idleTimeout = TimeAmount(backend.profile.backend.idleTime)
         // If the backend closes idle connections sooner than usual, a send must not use one that is about to close.
-        upstream.idleTimeWithoutRepetition = min(upstream.idleTimeWithoutRepetition, upstream.idleTimeout)
+        upstream.maximumIdleTimeForNonRetryable = min(upstream.maximumIdleTimeForNonRetryable, upstream.idleTimeout)
         return upstream
     }
 }

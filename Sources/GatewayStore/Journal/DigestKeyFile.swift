@@ -1,20 +1,22 @@
 internal import GatewayCore
 public import GatewaySupport
 
-/// The file of the key for the journal's message digests. It lies beside the ledger's key and not in the journal's
-/// directory: a copy of the journal would then include the key, and message texts could be guessed from their digests.
+/// The file of the key for the journal's message digests. It is stored beside the ledger's key. If it were in the
+/// journal's directory, a copy of the journal would include the key, and message texts could be guessed from their
+/// digests.
 public enum DigestKeyFile {
-    /// Returns the path of the key that belongs to a ledger.
+    /// Returns the path of the digest key for the ledger.
     public static func path(ofLedger file: String) -> String { "\(file).digest.key" }
 
     /// Reads the key, or creates one. Moves a key that an earlier version left in the journal's directory. Blocks.
     /// Called at startup and by commands that hold the ledger's lock.
     ///
-    /// A crash leaves the key in the old place, in both, or in the new one, and the next call continues from there: the
-    /// old file is removed only once the new one is on disk.
+    /// A crash during the move is harmless: the old file is removed only once the new one is on disk, and the next call
+    /// finishes the move.
     ///
-    /// - Returns: The key, and a warning if the old place holds a different key, which is kept.
-    public static func open(
+    /// - Returns: The key from the new place, and a warning if the old place contains a different key. The old file is
+    ///   then left there and not used.
+    public static func loadOrCreate(
         ledger file: String, journal directory: String
     ) throws(KeyFile.Failure) -> (key: Secret, warning: String?) {
         let (path, former) = (path(ofLedger: file), "\(directory)/digest.key")

@@ -12,13 +12,13 @@ extension JournalFile {
         let files = SystemFileSystem()
         var sends = IdempotentSendReader(since: since)
         do throws(FileFailure) {
-            let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            let segments = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
             for (index, segment) in segments.enumerated() {
                 let path = directory + "/" + segment.text
                 // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : .max
                 do throws(FileFailure) {
-                    guard try files.modified(path) >= since else { continue }
+                    guard try files.modificationTime(of: path) >= since else { continue }
                     sends.read(try files.read(path), before: end)
                 } catch  where error.isMissing {
                     // A running gateway may remove old segments at any time.

@@ -39,9 +39,9 @@ struct JournalBatch {
     mutating func append(_ entry: JournalEntry, mayWaitForCheckpoint: Bool = false) throws(JournalUnavailable) {
         var start = 0
         while let end = entry.endOfMembers(from: start) {
-            if signer?.isFull == true, !mayWaitForCheckpoint { try sign() }
+            if signer?.mustSignBeforeNextLine == true, !mayWaitForCheckpoint { try sign() }
             try write(entry.members[start..<end])
-            signer?.append(now: now)
+            signer?.didAppendLine(now: now)
             start = end + 1
         }
     }
@@ -49,18 +49,19 @@ struct JournalBatch {
     /// Appends a checkpoint of all lines so far, unless the journal is not signed.
     mutating func sign() throws(JournalUnavailable) {
         guard let signer else { return }
-        guard let statement = signer.statement(.checkpoint, at: chain, time: time) else {
+        guard let statement = signer.signedStatement(.checkpoint, at: chain, time: time) else {
             throw JournalUnavailable("libcrypto cannot sign")
         }
         let start = bytes.count
         try write(JournalEntry.signed(statement).members.dropLast())
         checkpoints.append(Array(bytes[start...]))
-        self.signer?.sign()
+        self.signer?.didSign()
     }
 
     /// Appends the signed line that announces the removal of all lines up to `end`.
     mutating func appendRemoval(through end: SegmentTail) throws(JournalUnavailable) {
-        guard let signed = signer?.statement(.retired, through: end.number, head: end.hash.hexDigits, time: time) else {
+        guard let signed = signer?.signedStatement(.retired, through: end.number, head: end.hash.hexDigits, time: time)
+        else {
             throw JournalUnavailable("libcrypto cannot sign")
         }
         try append(.signed(signed))

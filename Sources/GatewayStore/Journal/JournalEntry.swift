@@ -2,24 +2,25 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import Glibc
 
-/// The content of journal lines before they are chained: the members between `at` and `prev`.
+/// One or more journal lines before they are chained: for each line, the members between `at` and `prev`.
 ///
-/// Records are serialized on the caller's thread, whose cache holds the call. Only one block of memory crosses to the
-/// journal's thread, and none of the call's objects.
+/// Records are serialized on the caller's thread, where the call is still in the CPU cache. Only one buffer is passed
+/// to the journal's thread, and none of the call's objects.
 struct JournalEntry: Sendable {
     /// The members of each line, each with a comma before it. A line feed, which no member contains, ends each line.
     let members: [UInt8]
     /// The number of lines.
     let lines: Int
 
-    /// The `result` values of `recovered` records.
-    enum Repair: String, Sendable, CaseIterable {
+    /// What a `recovered` record reports; the raw value is its `result`.
+    enum Recovery: String, Sendable, CaseIterable {
         /// Bytes after the last complete line were cut off and kept in a file. The count is in bytes.
         case tornTail = "torn-tail"
-        /// A segment could not be written and the journal continued in a new one. The count is the number of waiting
+        /// Writing to a segment failed, and the journal continued in a new one. The count is the number of waiting
         /// records that were rejected.
         case writeFailed = "write-failed"
-        /// The queue for notes was full. The count is the number of dropped records.
+        /// The queue was full of notes (records for which no caller waits), and some were dropped. The count is the
+        /// number of dropped records.
         case notesDropped = "notes-dropped"
         /// Lines that were on disk are missing: a segment was deleted, replaced or truncated. `first` and `through` are
         /// the lines' numbers.
@@ -31,16 +32,17 @@ struct JournalEntry: Sendable {
     /// The version of the line format, in `start` records.
     static let format = 1
 
-    /// The initial capacity per line, in bytes. Longer lines are serialized twice.
-    private static let usualBytes = 512
+    /// The initial buffer capacity per line, in bytes. If the lines do not fit, they are serialized again into a larger
+    /// buffer.
+    private static let initialBytesPerLine = 512
 
     /// Creates an entry.
     ///
     /// - Parameter write: Writes the members of each line, and a line feed after them. May run twice.
-    private init(lines: Int = 1, _ write: (inout JournalLine) -> Void) {
+    private init(lines: Int = 1, _ write: (inout JournalLineWriter) -> Void) {
         self.lines = lines
-        members = [UInt8](expecting: lines * Self.usualBytes) { bytes in
-            var line = JournalLine(bytes: bytes)
+        members = [UInt8](expecting: lines * Self.initialBytesPerLine) { bytes in
+            var line = JournalLineWriter(bytes: bytes)
             write(&line)
             bytes = line.bytes
         }
@@ -78,21 +80,21 @@ struct JournalEntry: Sendable {
         $0.endLine()
     }
 
-    /// Returns the entry that states a repair and its extent.
-    static func recovered(_ repair: Repair, count: Int) -> JournalEntry {
+    /// Returns the `recovered` record. Not for `linesMissing` and `checkpointMismatch`, which have their own functions.
+    static func recovered(_ recovery: Recovery, count: Int) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
-            $0.member(#","result":"#, word: repair.rawValue)
+            $0.member(#","result":"#, word: recovery.rawValue)
             $0.member(#","count":"#, number: count)
             $0.endLine()
         }
     }
 
-    /// Returns the entry that states that recorded lines are missing.
+    /// Returns the entry that reports missing lines, by their numbers.
     static func linesMissing(_ lines: ClosedRange<UInt64>) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
-            $0.member(#","result":"#, word: Repair.linesMissing.rawValue)
+            $0.member(#","result":"#, word: Recovery.linesMissing.rawValue)
             $0.member(
                 #","count":"#,
                 number: Int(clamping: lines.upperBound - lines.lowerBound).addingReportingOverflow(1).partialValue)
@@ -102,18 +104,18 @@ struct JournalEntry: Sendable {
         }
     }
 
-    /// Returns the entry that states that the journal lacks the line of the ledger's checkpoint.
+    /// Returns the entry that states that the ledger's checkpoint line is missing from the journal or differs.
     static func checkpointMismatch(_ number: UInt64) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.recovered.rawValue)
-            $0.member(#","result":"#, word: Repair.checkpointMismatch.rawValue)
+            $0.member(#","result":"#, word: Recovery.checkpointMismatch.rawValue)
             $0.member(#","through":"#, number: Int(clamping: number))
             $0.endLine()
         }
     }
 
-    /// Returns the outcome of an intent that a crash left without one. `members` are the intent's own members,
-    /// unchanged.
+    /// Returns the outcome for an intent that a crash left without one. `members` are the intent's members after
+    /// `kind`, as `JournalLineReader.intentMembers` returns them; they must begin with a comma.
     static func unknownAfterCrash(members: [UInt8]) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.outcome.rawValue)
@@ -134,7 +136,7 @@ struct JournalEntry: Sendable {
         }
     }
 
-    /// Returns the index after the line's members that begin at `start`; nil after the last line.
+    /// Returns the index of the line feed that ends the line beginning at `start`; nil if `start` is at the end.
     func endOfMembers(from start: Int) -> Int? {
         guard start < members.count else { return nil }
         return members.withUnsafeBytes { bytes in

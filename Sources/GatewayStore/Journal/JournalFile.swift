@@ -36,7 +36,7 @@ public final class JournalFile: Journal {
         if !found.entries.isEmpty {
             configuration.logger.notice("Journal repaired", metadata: ["records": "\(found.entries.count)"])
         }
-        let begun = try Self.begin(found, configuration, files)
+        let opened = try Self.begin(found, configuration, files)
         let queue = JournalQueue(limit: configuration.queueLimit)
         self.queue = queue
         metrics = configuration.metrics
@@ -48,7 +48,7 @@ public final class JournalFile: Journal {
         }
         let thread = Thread {
             // Created on this thread, to which the writer is confined.
-            let writer = JournalWriter(queue: queue, files: files, settings: configuration, begun: begun, lock: lock)
+            let writer = JournalWriter(queue: queue, files: files, settings: configuration, opened: opened, lock: lock)
             writer.run()
             Self.release(writer.lock, queue, configuration.logger)
         }
@@ -145,7 +145,7 @@ public final class JournalFile: Journal {
         do throws(FileFailure) {
             var closed = ClosedSegments(directory: configuration.directory, files: files)
             try closed.addExisting(before: found.chain.next)
-            let names = try files.names(in: configuration.directory).compactMap { JournalSegmentName($0) }.sorted()
+            let names = try files.fileNames(in: configuration.directory).compactMap { JournalSegmentName($0) }.sorted()
             let retentionClock = try RetentionClock(
                 names, in: configuration.directory, files: files, clocks: configuration.clocks)
             var segment = try JournalSegment(first: found.chain.next, in: configuration.directory, files: files)

@@ -26,17 +26,17 @@ protocol JournalFileSystem: Sendable {
     /// Returns the number of bytes that an unprivileged process may still write.
     func freeBytes(at path: String) throws(FileFailure) -> UInt64
     /// Returns the names in the directory, in any order.
-    func names(in path: String) throws(FileFailure) -> [String]
+    func fileNames(in path: String) throws(FileFailure) -> [String]
     /// Returns all bytes of the file.
     func read(_ path: String) throws(FileFailure) -> [UInt8]
     /// Returns at most `count` bytes from the end of the file.
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8]
-    /// Returns the time of the file's last change.
-    func modified(_ path: String) throws(FileFailure) -> WallTime
+    /// Returns the time of the last modification (mtime).
+    func modificationTime(of path: String) throws(FileFailure) -> WallTime
     /// Returns the length of the file in bytes.
     func size(_ path: String) throws(FileFailure) -> UInt64
     /// Truncates the file durably.
-    func truncate(_ path: String, to length: Int) throws(FileFailure)
+    func truncateDurably(_ path: String, to length: Int) throws(FileFailure)
 }
 
 /// The identity and length of a file. A different identity shows that the file was replaced, a shorter length that it

@@ -30,7 +30,7 @@ struct JournalRecovery {
     /// damage.
     func run() throws(FileFailure) -> Recovered {
         var found = Recovered()
-        var segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        var segments = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
         try rejectNewerFormat(segments)
         var torn = 0
         while let last = segments.last {
@@ -143,14 +143,14 @@ struct JournalRecovery {
             try files.remove(path(segment))
             try files.synchronizeDirectory(directory)
         } else if offset < bytes.count {
-            try files.truncate(path(segment), to: offset)
+            try files.truncateDurably(path(segment), to: offset)
         }
     }
 
     private func saveAside(_ bytes: ArraySlice<UInt8>, of segment: JournalSegmentName) throws(FileFailure) {
         var aside = "\(directory)/torn-\(JournalSegmentName.digits(of: segment.first)).bin"
         var attempt = 1
-        while try files.names(in: directory).contains(where: { aside.hasSuffix("/" + $0) }) {
+        while try files.fileNames(in: directory).contains(where: { aside.hasSuffix("/" + $0) }) {
             attempt += 1
             aside = "\(directory)/torn-\(JournalSegmentName.digits(of: segment.first))-\(attempt).bin"
         }
@@ -181,7 +181,7 @@ extension JournalRecovery {
 
     /// Returns the hash of the line with the number; nil if the line is missing.
     private func hash(ofLine number: UInt64) throws(FileFailure) -> SHA256.Digest? {
-        let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        let segments = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
         guard let segment = segments.last(where: { $0.first <= number }) else { return nil }
         return SegmentTail(number: number, in: try files.read(path(segment)))?.hash
     }

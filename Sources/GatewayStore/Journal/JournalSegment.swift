@@ -17,7 +17,7 @@ struct JournalSegment {
     /// The offset after the preallocated line feeds, which are on disk too.
     private(set) var filled = 0
     /// Whether the disk was full at the last preallocation.
-    private var lacksSpace = false
+    private var isShortOfSpace = false
     /// The number of bytes of the last append.
     private var lastBytes = 0
 
@@ -70,7 +70,7 @@ struct JournalSegment {
     /// Returns whether space should be preallocated: little is left, and the segment is not full. Returns false if the
     /// disk was full at the last preallocation; the next line's write then reports that.
     func needsPreallocation(_ step: Int, upTo fullLength: Int) -> Bool {
-        filled - length < max(step / 2, nextBytes) && filled < fullLength && !lacksSpace
+        filled - length < max(step / 2, nextBytes) && filled < fullLength && !isShortOfSpace
     }
 
     /// Preallocates space for further lines. Called while no caller waits for a line.
@@ -95,14 +95,14 @@ struct JournalSegment {
     /// Appends line feeds: `count` of them, or at least `least` if the disk is full.
     private mutating func fill(_ count: Int, atLeast least: Int) throws(FileFailure) {
         let feeds = [UInt8](repeating: UInt8(ascii: "\n"), count: max(count, least))
-        lacksSpace = false
+        isShortOfSpace = false
         var written = 0
         while written < feeds.count {
             do throws(FileFailure) {
                 written += try write(feeds, from: written, at: filled + written)
             } catch  where (error.code == ENOSPC || error.code == EDQUOT) && written >= least {
                 // The required room is on disk.
-                lacksSpace = true
+                isShortOfSpace = true
                 break
             }
         }

@@ -11,16 +11,16 @@ extension JournalWriter {
     /// number.
     func fail(_ reason: JournalUnavailable, unwritten: [JournalQueue.Item], dropped: Int) {
         if let segment {
-            closed.add(segment, before: chain.next, isSuspect: segment.damage != nil)
+            closedSegments.add(segment, before: chain.next, isSuspect: segment.damage != nil)
             segment.abandon()
         }
         segment = nil
-        delay = .zero
+        retryDelay = .zero
         settings.logger.error("Journal write failed", metadata: ["detail": "\(reason.detail)"])
         // Set the outage before resuming callers, so that they find the reason and no record is accepted in between.
-        rejected += queue.setOutage(.failure(reason))
+        rejectedRecords += queue.setOutage(.failure(reason))
         let waiting = unwritten.filter { $0.waiter != nil }
-        rejected += waiting.reduce(0) { $0 + $1.entry.lines }
+        rejectedRecords += waiting.reduce(0) { $0 + $1.entry.lines }
         queue.requeue(unwritten.filter { $0.waiter == nil }, dropped: dropped)
         queue.fail(waiting, reason)
     }
@@ -36,26 +36,26 @@ extension JournalWriter {
             try restoreDirectory()
             findLosses()
             let records = try appendLosses(to: &batch, mayWaitForCheckpoint: true)
-            if rejected > 0 || unrecordedLosses.isEmpty {
-                try batch.append(.recovered(.writeFailed, count: rejected), mayWaitForCheckpoint: true)
+            if rejectedRecords > 0 || unrecordedLosses.isEmpty {
+                try batch.append(.recovered(.writeFailed, count: rejectedRecords), mayWaitForCheckpoint: true)
             }
             // Sign missing lines at once, so that cutting off the end cannot hide the record.
             if !unrecordedLosses.isEmpty { try batch.sign() }
             segment = try newSegment(startingWith: batch.bytes)
             recordedLosses += records
         } catch {
-            delay = min(max(delay * 2, settings.initialRetryDelay), settings.maximumRetryDelay)
+            retryDelay = min(max(retryDelay * 2, settings.initialRetryDelay), settings.maximumRetryDelay)
             queue.setOutage(.failure(error))
             settings.logger.debug("Journal write failed again", metadata: ["detail": "\(error.detail)"])
             return
         }
-        adopt(batch)
+        advance(past: batch)
         unrecordedLosses = []
-        delay = .zero
+        retryDelay = .zero
         // Logged after the end of the outage: a reader of the log finds records accepted.
         queue.setOutage(nil)
-        settings.logger.notice("Journal writing resumed", metadata: ["rejected": "\(rejected)"])
-        rejected = 0
+        settings.logger.notice("Journal writing resumed", metadata: ["rejected": "\(rejectedRecords)"])
+        rejectedRecords = 0
         resetSpaceCheck()
         checkSpace()
     }
@@ -84,8 +84,8 @@ extension JournalWriter {
         settings.keepBytes = bounds.keepBytes
         // Check both again with the new bounds.
         (lastSpaceCheck, lastRetentionCheck, lastAgeCheck) = (nil, nil, nil)
-        if bounds.minimumFree == 0, lacksSpace {
-            lacksSpace = false
+        if bounds.minimumFree == 0, isShortOfSpace {
+            isShortOfSpace = false
             queue.setOutage(nil)
         }
     }
@@ -95,17 +95,17 @@ extension JournalWriter {
         let now = settings.clocks.monotonic()
         if let lastSpaceCheck, now.nanoseconds - lastSpaceCheck.nanoseconds < 1_000_000_000 { return }
         lastSpaceCheck = now
-        settings.metrics.segmentBytes.set(Int64(clamping: closed.bytes + (segment?.written.size ?? 0)))
+        settings.metrics.segmentBytes.set(Int64(clamping: closedSegments.bytes + (segment?.written.size ?? 0)))
         let found = spaceOutage()
         guard settings.minimumFree > 0 else { return }
-        let lackedSpace = lacksSpace
-        lacksSpace = found != nil
+        let lackedSpace = isShortOfSpace
+        isShortOfSpace = found != nil
         if let found, !lackedSpace {
             settings.logger.error("Journal is short of disk space", metadata: ["detail": "\(found.reason.detail)"])
         }
         queue.setOutage(found)
         // Logged after the end of the outage: a reader of the log finds records accepted.
-        if lackedSpace, !lacksSpace { settings.logger.notice("Journal has enough disk space again") }
+        if lackedSpace, !isShortOfSpace { settings.logger.notice("Journal has enough disk space again") }
     }
 
     private func spaceOutage() -> JournalQueue.Outage? {

@@ -2,19 +2,19 @@ internal import GatewayCore
 internal import GatewaySupport
 
 extension JournalWriter {
-    /// Starts a new segment if the current one is full or has reached its maximum age.
+    /// Starts a new segment if the current one is full or has reached its maximum age. Signs the unsigned lines first.
     func rotateIfDue() throws(JournalUnavailable) {
         guard let full = segment else { return }
         let now = settings.clocks.monotonic()
         let age = Duration.nanoseconds(now.nanoseconds - segmentStarted.nanoseconds)
         guard full.length >= settings.segmentBytes || age >= settings.segmentAge else { return }
         if signer?.hasUnsigned == true {
-            begin()
+            beginBatch()
             try batch.sign()
-            try commit()
+            try commitBatch()
         }
         if let segment {
-            closed.add(segment, before: chain.next)
+            closedSegments.add(segment, before: chain.next)
             segment.close()
         }
         segment = nil
@@ -24,7 +24,7 @@ extension JournalWriter {
             throw JournalUnavailable(error.description)
         }
         segmentStarted = now
-        // The total size has changed, so check retention again.
+        // The closed segment counts towards retention. Make the next `enforceRetention()` check at once.
         lastRetentionCheck = nil
     }
 }

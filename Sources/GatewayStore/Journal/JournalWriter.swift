@@ -4,8 +4,8 @@ internal import Logging
 
 /// Writes batches to the segments. Confined to one thread; `run` returns when the journal is closed.
 ///
-/// All queued records are written and synchronized once, then their callers resume. A single record waits only for its
-/// own synchronization. Records that arrive meanwhile form the next batch.
+/// Queued records are written as one batch (up to ``batchBytes``) with one synchronization, then their callers resume.
+/// Records that arrive meanwhile form the next batch, so at low load a record waits for no other.
 final class JournalWriter {
     let queue: JournalQueue
     let files: any JournalFileSystem
@@ -15,17 +15,17 @@ final class JournalWriter {
     var signer: JournalSigner?
     /// The segment in use; nil during an outage.
     var segment: JournalSegment?
-    /// The number of records rejected since the last successful write.
-    var rejected = 0
+    /// The number of records rejected in the present outage.
+    var rejectedRecords = 0
     /// The wait before the next attempt to open a segment.
-    var delay = Duration.zero
-    /// The directory's lock.
+    var retryDelay = Duration.zero
+    /// The lock on the journal's directory.
     var lock: LockFile
-    /// The segments that are no longer written.
-    var closed: ClosedSegments
-    /// The lost lines that no journal line records yet.
+    /// The segments to which nothing is written any more.
+    var closedSegments: ClosedSegments
+    /// Lost lines that are not yet recorded in the journal.
     var unrecordedLosses: [ClosedSegments.Loss] = []
-    /// The lost lines that a journal line records, with the number of that line.
+    /// Lost lines that are recorded in the journal, with the number of the recording line.
     var recordedLosses: [(loss: ClosedSegments.Loss, number: UInt64)] = []
     /// The time of the last comparison of closed segments with their files.
     var lastClosedCheck: MonotonicInstant?
@@ -37,51 +37,55 @@ final class JournalWriter {
     var retentionClock: RetentionClock
     /// Whether the log already reports that the clock is not trusted.
     var hasReportedDistrust = false
-    /// The ends of the oldest segments, cached to avoid reading them again.
-    var knownEnds: [JournalSegmentName: SegmentTail] = [:]
+    /// The last lines of the oldest segments, cached to avoid reading them again.
+    var cachedTails: [JournalSegmentName: SegmentTail] = [:]
+    /// The batch being assembled; reused.
     var batch: JournalBatch
     private var preallocation = SegmentPreallocation()
     private let copiers: [CheckpointCopier]
+    /// The time at which the current segment was started, for its maximum age.
     var segmentStarted: MonotonicInstant
+    /// The time of the last check of free disk space; nil makes the next `checkSpace()` check at once.
     var lastSpaceCheck: MonotonicInstant?
-    var lacksSpace = false
+    /// Whether less than the configured minimum of disk space was free at the last check, or the check failed. Records are then rejected, and the number of dropped notes is not recorded until space is free.
+    var isShortOfSpace = false
 
-    /// The number of bytes after which a batch is written; remaining records form the next batch. A crash therefore
-    /// affects at most this and one call's records.
+    /// A batch gets no further records once it has this many bytes. A crash therefore loses at most this many bytes and
+    /// the records of one call.
     static let batchBytes = 4 << 20
 
     /// Creates the writer.
     ///
     /// - Parameters:
-    ///   - begun: The state after opening. Its first batch is already on disk.
+    ///   - opened: What opening the journal produced. Its first batch is already on disk.
     ///   - lock: The lock held on the directory.
     init(
         queue: JournalQueue, files: any JournalFileSystem, settings: JournalFile.Configuration,
-        begun: JournalFile.Opened, lock: LockFile
+        opened: JournalFile.Opened, lock: LockFile
     ) {
-        let batch = begun.batch
+        let batch = opened.batch
         self.lock = lock
-        closed = begun.closed
-        retentionClock = begun.retentionClock
+        closedSegments = opened.closed
+        retentionClock = opened.retentionClock
         self.queue = queue
         self.files = files
         self.settings = settings
-        segment = begun.segment
+        segment = opened.segment
         self.batch = batch
         chain = batch.chain
         signer = batch.signer
         segmentStarted = batch.now
         copiers = settings.checkpointSinks.map { CheckpointCopier($0, logger: settings.logger) }
-        adopt(batch)
+        advance(past: batch)
     }
 
-    /// Writes until the journal is closed, then writes a `stop` record.
+    /// Writes batches until the journal is closed, then writes a `stop` record and returns.
     func run() {
         checkSpace()
         enforceRetention()
         while true {
             if segment == nil {
-                queue.sleep(atMost: delay)
+                queue.sleep(atMost: retryDelay)
                 repair()
             } else {
                 queue.waitForWork(atMost: idleTimeout)
@@ -106,14 +110,14 @@ final class JournalWriter {
         }
     }
 
-    /// The time for which an idle writer may sleep. It is at most the interval of comparing the open segment with its
-    /// file.
+    /// The longest time for which an idle writer may sleep: until the next checkpoint, space check, retention check or
+    /// comparison of the open segment with its file.
     private var idleTimeout: Duration? {
         var waits = [settings.watchInterval]
-        if lacksSpace { waits.append(settings.maximumRetryDelay) }
+        if isShortOfSpace { waits.append(settings.maximumRetryDelay) }
         if let signer {
             // The minimum prevents a busy loop while the clock does not advance.
-            let due = signer.wait(now: settings.clocks.monotonic())
+            let due = signer.timeUntilDue(now: settings.clocks.monotonic())
             if let due { waits.append(max(due, .milliseconds(1))) }
             waits.append(settings.retentionInterval)
         }
@@ -141,10 +145,10 @@ final class JournalWriter {
     private func write(_ items: [JournalQueue.Item], dropped: Int, last: Bool = false) {
         var rest = items[...]
         var dropped = dropped
-        while segment != nil, !rest.isEmpty || (dropped > 0 && !lacksSpace) || isCheckpointDue {
+        while segment != nil, !rest.isEmpty || (dropped > 0 && !isShortOfSpace) || isCheckpointDue {
             do throws(JournalUnavailable) {
                 rest = try writeBatch(rest, dropped: dropped, last: last)
-                dropped = lacksSpace ? dropped : 0
+                dropped = isShortOfSpace ? dropped : 0
                 if !last { try preallocate() }
             } catch {
                 fail(error, unwritten: Array(rest), dropped: dropped)
@@ -154,36 +158,43 @@ final class JournalWriter {
         if dropped > 0 || !rest.isEmpty { queue.requeue(Array(rest), dropped: dropped) }
     }
 
-    /// Writes one batch and resumes its callers. Returns the items that did not fit.
+    /// Writes one batch and resumes its callers.
+    ///
+    /// - Parameters:
+    ///   - dropped: The number of notes dropped since the last record of them.
+    ///   - last: Whether the journal is being closed, so that the last batch ends with a checkpoint.
+    /// - Returns: The items that did not fit.
     private func writeBatch(
         _ items: ArraySlice<JournalQueue.Item>, dropped: Int, last: Bool
     ) throws(JournalUnavailable) -> ArraySlice<JournalQueue.Item> {
         try rotateIfDue()
-        begin()
-        if dropped > 0, !lacksSpace { try batch.append(.recovered(.notesDropped, count: dropped)) }
+        beginBatch()
+        if dropped > 0, !isShortOfSpace { try batch.append(.recovered(.notesDropped, count: dropped)) }
         var rest = items
         while let item = rest.first, batch.bytes.count < Self.batchBytes {
             try batch.append(item.entry)
             rest = rest.dropFirst()
         }
         if isCheckpointDue || (last && rest.isEmpty) { try batch.sign() }
-        try commit()
+        try commitBatch()
         JournalWaiter.resume(.success(()), for: items[..<rest.startIndex])
         return rest
     }
 
     /// Starts a batch at the end of the chain.
-    func begin() {
+    func beginBatch() {
         batch.chain = chain
         batch.signer = signer
         batch.open(clocks: settings.clocks)
     }
 
-    /// Writes the batch to disk, then advances the chain. An empty batch checks that the disk accepts writes.
+    /// Writes the batch to disk, then advances the chain. If the batch is empty, only tests that the disk accepts
+    /// writes.
     ///
-    /// The segment is compared with its file before and after the write. Before it, because a write would fill the gap
-    /// of a truncated file. After it, so that no caller resumes for a record in a file that was removed.
-    func commit() throws(JournalUnavailable) {
+    /// The segment is compared with its file before and after the write. Before, because a write to a truncated file
+    /// would fill the gap and hide the truncation. After, so that no caller is told that its record is safe in a file
+    /// that was removed.
+    func commitBatch() throws(JournalUnavailable) {
         try requireIntactSegment()
         if batch.bytes.isEmpty {
             do throws(FileFailure) {
@@ -205,10 +216,10 @@ final class JournalWriter {
             }
             try requireIntactSegment()
         }
-        adopt(batch)
+        advance(past: batch)
     }
 
-    /// Preallocates space for the next batches after the callers of this one resumed.
+    /// Preallocates space for the next batches after the callers of this batch have been resumed.
     private func preallocate() throws(JournalUnavailable) {
         guard segment?.needsPreallocation(preallocation.step, upTo: settings.segmentBytes) == true else { return }
         try requireIntactSegment()
@@ -221,14 +232,14 @@ final class JournalWriter {
         preallocation.preallocated(in: settings.clocks.monotonic().nanoseconds - start)
     }
 
-    /// Advances the chain to the end of a batch that is on disk, and copies its checkpoints.
-    func adopt(_ batch: JournalBatch) {
+    /// Advances the chain and the signer to the end of a batch that is on disk, and queues its checkpoints for copying.
+    func advance(past batch: JournalBatch) {
         chain = batch.chain
         signer = batch.signer
         for line in batch.checkpoints { for copier in copiers { copier.add(line) } }
     }
 
     private var isCheckpointDue: Bool {
-        signer?.wait(now: settings.clocks.monotonic()).map { $0 <= .zero } ?? false
+        signer?.timeUntilDue(now: settings.clocks.monotonic()).map { $0 <= .zero } ?? false
     }
 }

@@ -2,7 +2,7 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import Glibc
 
-/// The file-system calls of the operating system.
+/// Implements ``JournalFileSystem`` with system calls. The contracts are documented there.
 struct SystemFileSystem: JournalFileSystem {
     func create(_ path: String) throws(FileFailure) -> CInt {
         // With O_DSYNC (open(2)) one call writes and synchronizes. Overwriting preallocated bytes changes no metadata.
@@ -53,14 +53,14 @@ struct SystemFileSystem: JournalFileSystem {
         return UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize)).partialValue
     }
 
-    /// Returns the time of the file's last change.
-    func modified(_ path: String) throws(FileFailure) -> WallTime {
+    /// Returns the time of the last modification (mtime).
+    func modificationTime(of path: String) throws(FileFailure) -> WallTime {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileFailure("stat", path) }
         return WallTime(microseconds: Int64(status.st_mtim.tv_sec) * 1_000_000 + Int64(status.st_mtim.tv_nsec) / 1000)
     }
 
-    func names(in path: String) throws(FileFailure) -> [String] {
+    func fileNames(in path: String) throws(FileFailure) -> [String] {
         guard let directory = opendir(path) else { throw FileFailure("opendir", path) }
         defer { closedir(directory) }
         var names: [String] = []
@@ -87,7 +87,7 @@ struct SystemFileSystem: JournalFileSystem {
         return UInt64(status.st_size)
     }
 
-    func truncate(_ path: String, to length: Int) throws(FileFailure) {
+    func truncateDurably(_ path: String, to length: Int) throws(FileFailure) {
         let descriptor = try PrivateFiles.openRegular(path, O_WRONLY)
         defer { close(descriptor) }
         guard ftruncate(descriptor, off_t(length)) == 0 else { throw FileFailure("ftruncate", path) }

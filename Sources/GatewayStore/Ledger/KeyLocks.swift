@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Exclusive locks on device handles and registrations, granted in the order of the requests.
 ///
-/// The locks are held in memory and are lost with the process. Deadlocks cannot occur, because a claim locks its handle
-/// before its registration and waits for nothing else while it holds one.
+/// The locks are held in memory and are lost with the process. Deadlocks cannot occur, because every claim locks its
+/// handle before its registration, and while it holds a lock it waits for no other kind of resource.
 final class KeyLocks: Sendable {
     /// An object that can be locked.
     enum Key: Hashable {
@@ -33,13 +33,13 @@ final class KeyLocks: Sendable {
     }
 
     private let state = Mutex(State())
-    private let waitersPerKey: Int
-    private let waitersInAll: Int
+    private let maximumWaitersPerKey: Int
+    private let maximumWaiters: Int
 
-    /// Creates a table without locks, with the limits of waiting claims.
-    init(waitersPerKey: Int, waitersInAll: Int) {
-        self.waitersPerKey = waitersPerKey
-        self.waitersInAll = waitersInAll
+    /// Creates an empty lock table that limits the number of waiting claims, per key and in total.
+    init(maximumWaitersPerKey: Int, maximumWaiters: Int) {
+        self.maximumWaitersPerKey = maximumWaitersPerKey
+        self.maximumWaiters = maximumWaiters
     }
 
     /// The number of waiting claims. For tests.
@@ -65,7 +65,7 @@ final class KeyLocks: Sendable {
         case acquired
         /// Another claim holds the key.
         case busy
-        /// Another claim holds the key, and its caller is revoked.
+        /// The key is held by another claim whose caller's credential was revoked.
         case heldByRevoked
     }
 
@@ -88,7 +88,7 @@ final class KeyLocks: Sendable {
 
     /// Acquires the key for the claim, after all earlier waiters. A claim must not request a key that it holds.
     ///
-    /// Throws if too many claims wait or the waiting task is cancelled.
+    /// Throws if too many claims wait, or if the task is cancelled before it gets the key.
     func acquire(_ key: Key, for claim: UInt64) async throws(LedgerUnavailable) {
         let outcome: Outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -123,7 +123,7 @@ final class KeyLocks: Sendable {
 
     private static let cancelled = LedgerUnavailable("the call was cancelled while it waited for another call")
 
-    /// Acquires the key or queues the waiter. Returns the outcome if it is known at once.
+    /// Acquires the key if it is free, or queues the waiter. Returns the outcome, or nil if the waiter was queued.
     private func admit(_ waiter: Waiter, to key: Key, _ state: inout State) -> Outcome? {
         guard let queue = state.waiters[key] else {
             state.waiters[key] = []
@@ -133,7 +133,7 @@ final class KeyLocks: Sendable {
         }
         // If the task was cancelled earlier, the cancellation handler found no waiter and does not run again.
         guard !Task.isCancelled else { return .failure(Self.cancelled) }
-        guard queue.count < waitersPerKey, state.waiting < waitersInAll else {
+        guard queue.count < maximumWaitersPerKey, state.waiting < maximumWaiters else {
             return .failure(LedgerUnavailable("too many calls wait for one device or registration", isFull: true))
         }
         state.waiters[key]?.append(waiter)

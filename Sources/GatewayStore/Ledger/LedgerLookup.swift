@@ -66,7 +66,7 @@ extension LedgerTables {
                 return lookup
             }
             let day = now.adding(-SQLiteLedger.ownershipTransferPeriod)
-            guard try mayTakeOver(handle, user, limit: handOverLimit, after: day) else {
+            guard try mayTakeOver(handle, by: user, limit: handOverLimit, since: day) else {
                 return LedgerLookup(decision: .tooManyOwnershipTransfers)
             }
             return found(.ownershipTransfer(bound.id, from: bound.owner), bound.id)

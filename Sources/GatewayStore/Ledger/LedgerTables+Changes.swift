@@ -150,7 +150,7 @@ extension LedgerTables {
         try limitLabels(task.limits.labels, of: user)
         try limitRegistrations(task.limits.registrations, of: user)
         if case .ownershipTransfer(_, let former) = task.decision {
-            try countOwnershipTransfer(
+            try recordOwnershipTransfer(
                 of: handle, from: former, to: user, now: task.now,
                 forgetting: task.now.adding(-SQLiteLedger.ownershipTransferPeriod))
         }

@@ -3,18 +3,19 @@ internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
-/// Statements on transfers of devices between users.
+/// SQL statements for transfers of devices from one user to another. In the schema and the manuals: hand-overs.
 extension LedgerTables {
     /// Returns the number of transfers of the handle after the time.
-    func ownershipTransfers(of handle: HandleKey, after time: WallTime) throws -> Int {
+    func ownershipTransferCount(of handle: HandleKey, after time: WallTime) throws -> Int {
         try firstRow(
             sql: "SELECT count(*) FROM hand_over WHERE service = ? AND handle = ? AND at > ?",
             arguments: [handle.service.rawValue, Data(handle.digest.bytes), time.microseconds])?[0] ?? 0
     }
 
-    /// Returns whether the user may take over the handle once more. The limit applies to each new owner separately, so
-    /// that no user exhausts the limit of another. The owner before the first transfer may always take the handle back.
-    func mayTakeOver(_ handle: HandleKey, _ user: UserName, limit: Int, after time: WallTime) throws -> Bool {
+    /// Returns whether the user may take over the handle: it has done so fewer than `limit` times since `time`, or is
+    /// the original owner. The limit applies to each new owner separately, so that no user can use up another's limit.
+    /// The owner before the first transfer may always take the handle back.
+    func mayTakeOver(_ handle: HandleKey, by user: UserName, limit: Int, since time: WallTime) throws -> Bool {
         let count: Int =
             try firstRow(
                 sql: "SELECT count(*) FROM hand_over WHERE service = ? AND handle = ? AND owner = ? AND at > ?",
@@ -25,11 +26,11 @@ extension LedgerTables {
         return try originalOwner(of: handle, after: time) == user.text
     }
 
-    /// Stores a transfer and removes expired ones.
-    func countOwnershipTransfer(
+    /// Records a transfer with the original owner of its series, and deletes expired transfers.
+    func recordOwnershipTransfer(
         of handle: HandleKey, from former: UserName, to owner: UserName, now: WallTime, forgetting time: WallTime
     ) throws {
-        // The original owner stays the same while each transfer follows the previous one within 24 hours.
+        // In a series of transfers with less than 24 hours between any two, the original owner stays the same.
         let original = try originalOwner(of: handle, after: time) ?? former.text
         try execute(
             sql: "INSERT INTO hand_over (service, handle, at, owner, former) VALUES (?, ?, ?, ?, ?)",
@@ -39,8 +40,8 @@ extension LedgerTables {
         try execute(sql: "DELETE FROM hand_over WHERE at <= ?", arguments: [time.microseconds])
     }
 
-    /// Returns the owner before the first of the transfers that followed one another; nil if there was none after the
-    /// time, or if that owner was revoked.
+    /// Returns the original owner: the one before the first transfer of the present series. Nil if there was no
+    /// transfer since the time, or if that owner was revoked.
     private func originalOwner(of handle: HandleKey, after time: WallTime) throws -> String? {
         let last = try firstRow(
             sql: """

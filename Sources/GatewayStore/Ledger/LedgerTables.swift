@@ -179,7 +179,7 @@ struct LedgerTables {
                 id: row.id, owner: row.owner, service: row.handle?.service,
                 state: row.isLive && row.isInDoubt ? .unknown : row.state, created: row.created,
                 lastSeen: row.lastSeen,
-                ownershipTransfers: try row.handle.map { try ownershipTransfers(of: $0, after: time) } ?? 0,
+                ownershipTransfers: try row.handle.map { try ownershipTransferCount(of: $0, after: time) } ?? 0,
                 unconfirmedSince: row.importUnconfirmed)
         }
     }

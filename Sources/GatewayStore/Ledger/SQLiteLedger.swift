@@ -21,9 +21,9 @@ public final class SQLiteLedger: Sendable {
         /// The maximum number of labels stored for a user. The least recently used are removed first.
         public var labels = 256
         /// The maximum number of calls that wait for one handle or registration.
-        public var waitersPerKey = 64
+        public var maximumWaitersPerKey = 64
         /// The maximum total number of waiting calls.
-        public var waitersInAll = 4096
+        public var maximumWaiters = 4096
         /// How long an imported registration is kept while its owner's device has not registered again.
         public var confirmation = Duration.seconds(30 * 86_400)
 
@@ -87,7 +87,7 @@ public final class SQLiteLedger: Sendable {
         health = LedgerHealth(proofLifetime: proofLifetime)
         reads = BatchedRead(database, health: health)
         commits = GroupCommit(database, health: health)
-        claims = KeyLocks(waitersPerKey: limits.waitersPerKey, waitersInAll: limits.waitersInAll)
+        claims = KeyLocks(maximumWaitersPerKey: limits.maximumWaitersPerKey, maximumWaiters: limits.maximumWaiters)
         present = Mutex(limits)
         self.file = file
     }
@@ -149,7 +149,7 @@ extension LedgerUnavailable {
     init(describing error: any Error) {
         switch error {
         case let known as LedgerUnavailable: self = known
-        case let error as DatabaseError: self.init(DatabaseMessage.of(error))
+        case let error as DatabaseError: self.init(DatabaseMessage.text(for: error))
         default: self.init("\(error)")
         }
     }

@@ -59,7 +59,7 @@ extension LedgerTables {
                 INSERT INTO revoked_token (user, token, until) VALUES (?, ?, ?)
                 ON CONFLICT (user, token) DO UPDATE SET until = max(until, excluded.until)
                 """,
-            arguments: [user.text, id, min(max(0, until.microseconds), Row.latestTime)])
+            arguments: [user.text, id, min(max(0, until.microseconds), Row.maximumTime)])
     }
 
     /// Revokes all access of the user: removes sessions, invalidates tokens, and marks registrations for deletion at

@@ -75,7 +75,7 @@ struct MetricsTests {
             // The password cache accepted the second and the third send.
             #expect(scrape.value(outcomes, ["authenticator": "static-users", "outcome": "accepted"]) == 1)
             #expect(scrape.value(outcomes, ["authenticator": "static-users", "outcome": "rejected"]) == 1)
-            for phase in ["parse", "identify", "authorize", "limit", "rewrite", "record", "forward", "complete"] {
+            for phase in ["parse", "authenticate", "authorize", "limit", "rewrite", "record", "forward", "complete"] {
                 let count = scrape.value("notify_gateway_phase_duration_seconds_count", ["phase": phase]) ?? 0
                 #expect(count >= 2, "\(phase)")
             }

@@ -58,7 +58,7 @@ import Testing
         let loop = EmbeddedEventLoop()
         var passed: [NIODeadline] = []
         let timer = DeadlineTimer(on: loop)
-        timer.start { passed.append(loop.now) }
+        timer.setExpiryHandler { passed.append(loop.now) }
         let start = loop.now
         timer.set(start + .seconds(10))
         loop.advanceTime(by: .seconds(5))
@@ -76,7 +76,7 @@ import Testing
         let loop = EmbeddedEventLoop()
         var passed = 0
         let timer = DeadlineTimer(on: loop)
-        timer.start { passed += 1 }
+        timer.setExpiryHandler { passed += 1 }
         timer.set(loop.now + .seconds(60))
         timer.set(loop.now + .seconds(10))
         loop.advanceTime(by: .seconds(10))

@@ -9,7 +9,7 @@ import Testing
     }
 
     // An expectation cannot capture a span.
-    private func fieldText(_ bytes: [UInt8]) -> FieldText { bytes.span.fieldText }
+    private func fieldValueClass(_ bytes: [UInt8]) -> FieldValueClass { bytes.span.fieldValueClass }
     private func isLowercaseToken(_ bytes: [UInt8]) -> Bool { bytes.span.isLowercaseToken }
     private func alphanumericCount(_ bytes: [UInt8], in range: Range<Int>) -> Int {
         bytes.span.alphanumericCount(in: range)
@@ -49,17 +49,17 @@ import Testing
     }
 
     @Test("Each byte value is classified at each position of a field value", arguments: [0x20, 0x7E, 0xFF] as [UInt8])
-    func fieldText(other: UInt8) {
+    func fieldValueClass(other: UInt8) {
         for byte in UInt8.min ... .max {
             for place in 0..<20 {
                 var bytes = [UInt8](repeating: other, count: 20)
                 bytes[place] = byte
-                let expected: FieldText =
-                    byte.isForbiddenInValue ? .forbidden : byte >= 0x80 || other >= 0x80 ? .beyondASCII : .ascii
-                #expect(fieldText(bytes) == expected, "\(byte) at \(place)")
+                let expected: FieldValueClass =
+                    byte.isForbiddenInValue ? .forbidden : byte >= 0x80 || other >= 0x80 ? .obsText : .ascii
+                #expect(fieldValueClass(bytes) == expected, "\(byte) at \(place)")
             }
         }
-        #expect(fieldText([]) == .ascii)
+        #expect(fieldValueClass([]) == .ascii)
     }
 
     @Test("Each byte value is classified at each position of an HTTP/2 field name", arguments: ["!", "a", "~"])

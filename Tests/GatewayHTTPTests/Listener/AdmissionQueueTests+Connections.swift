@@ -45,8 +45,8 @@ extension AdmissionQueueTests {
         for _ in 0..<3 { try connection.send(Self.get("/own")) }
         #expect(try connection.answers() == ["200 /own", "200 /own", "200 /own"])
         // No place is left for a backend call, and the reserve is exhausted.
-        for _ in 0..<calls.reserve { #expect(calls.admitToReserve()) }
-        #expect(!calls.admitToReserve() && !calls.admit())
+        for _ in 0..<calls.reserve { #expect(calls.admitUsingReserve()) }
+        #expect(!calls.admitUsingReserve() && !calls.admit())
         try connection.send(Self.get("/own"))
         #expect(connection.shared.admissionQueue.count == 1)
         for _ in 0...calls.reserve { calls.release() }

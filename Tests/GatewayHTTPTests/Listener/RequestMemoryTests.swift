@@ -90,10 +90,10 @@ import Testing
 
     @Test("Free memory returns to the system after a peak")
     func returning() {
-        var watch = PeakDetector(minimumDecrease: 10)
+        var watch = DropDetector(minimumDecrease: 10)
         let levels = [5, 20, 11, 10, 9, 30, 100, 80, 75, 60]
         var fallen: [Int] = []
-        for level in levels where watch.hasFallen(to: level) { fallen.append(level) }
+        for level in levels where watch.record(level) { fallen.append(level) }
         #expect(fallen == [10, 75])
     }
 

@@ -204,7 +204,9 @@ import Testing
 
     @Test("Calls count for the client behind a proxy and never for the proxy")
     func countedAddress() throws {
-        let serving = ClosureResponder { Response(status: 200, body: Array("\($0.peer) \($0.countsByAddress)".utf8)) }
+        let serving = ClosureResponder {
+            Response(status: 200, body: Array("\($0.peer) \($0.addressIdentifiesClient)".utf8))
+        }
         for (listed, fields, expected) in [
             (["127.0.0.1"], "X-Forwarded-For: 192.0.2.1\r\n", "192.0.2.1 true"),
             (["127.0.0.1"], "", "127.0.0.1 false"),

@@ -25,7 +25,8 @@ final class EmbeddedConnection {
             allowsCredentials: allowsCredentials, clocks: clocks)
         let peer = Peer(address: .v4(0x7F00_0001), text: "127.0.0.1")
         channel = EmbeddedChannel(
-            handler: ConnectionHandler(loop: shared, peer: peer, trustedProxy: shared.trustedProxy(peer)), loop: loop)
+            handler: HTTP1ConnectionHandler(loop: shared, peer: peer, trustedProxy: shared.trustedProxy(peer)),
+            loop: loop)
         try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
     }
 

@@ -40,7 +40,7 @@ struct UpstreamTLSTests {
         let answer = await upstream.exchange(
             RecordedRequest(
                 id: CallID(process: 1, number: 1), bytes: ByteBuffer(string: "GET / HTTP/1.1\r\nHost: b\r\n\r\n"),
-                mayBeRepeated: false, deadline: .now() + .seconds(30)))
+                isRetryable: false, deadline: .now() + .seconds(30)))
         await upstream.shutdown()
         await backend.stop()
         try await group.shutdownGracefully()
@@ -93,7 +93,7 @@ struct UpstreamTLSTests {
         let answer = await upstream.exchange(
             RecordedRequest(
                 id: CallID(process: 1, number: 1), bytes: ByteBuffer(string: "GET / HTTP/1.1\r\nHost: b\r\n\r\n"),
-                mayBeRepeated: false, deadline: .now() + .seconds(30)))
+                isRetryable: false, deadline: .now() + .seconds(30)))
         #expect(isUnreachable((answer, 0)))
         await upstream.shutdown()
         try await silent.close()

@@ -61,7 +61,7 @@ struct KeptConnectionTests {
         for (length, expected) in [(64 << 20, 1), (64 << 20, 2), (100, 3), (100, 3)] {
             let request = RecordedRequest(
                 id: CallID(process: 1, number: 1), bytes: ByteBuffer(repeating: 0x61, count: length),
-                mayBeRepeated: false, deadline: .now() + .seconds(30))
+                isRetryable: false, deadline: .now() + .seconds(30))
             #expect(await upstream.exchange(request).word == "200 yes")
             #expect(connections.load(ordering: .relaxed) == expected)
         }
@@ -104,13 +104,13 @@ struct KeptConnectionTests {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } configure: {
-            $0.idleTimeWithoutRepetition = .nanoseconds(0)
+            $0.maximumIdleTimeForNonRetryable = .nanoseconds(0)
         } _: {
             upstream, server in
             for _ in 0..<2 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }
             #expect(server.seen.map(\.connection) == [1, 2])
-            // A repeatable request uses any connection, the most recently used first.
-            #expect(await UpstreamFixture.send(upstream, repeatable: true) == "200 yes")
+            // A retryable request uses any connection, the most recently used first.
+            #expect(await UpstreamFixture.send(upstream, retryable: true) == "200 yes")
             #expect(server.seen.map(\.connection) == [1, 2, 2])
         }
     }
@@ -120,7 +120,7 @@ struct KeptConnectionTests {
         try await UpstreamFixture.run { _ in
             [.write(UpstreamFixture.ok)]
         } configure: {
-            $0.idleTimeWithoutRepetition = .nanoseconds(0)
+            $0.maximumIdleTimeForNonRetryable = .nanoseconds(0)
             $0.maximumConnections = 1
         } _: { upstream, server in
             for _ in 0..<3 { #expect(await UpstreamFixture.send(upstream) == "200 yes") }

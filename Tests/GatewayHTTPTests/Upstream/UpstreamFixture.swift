@@ -36,11 +36,11 @@ enum UpstreamFixture {
 
     /// Sends a request and returns the result as text.
     static func send(
-        _ upstream: Upstream, _ target: String = "/", repeatable: Bool = false, within: TimeAmount = .seconds(30)
+        _ upstream: Upstream, _ target: String = "/", retryable: Bool = false, within: TimeAmount = .seconds(30)
     ) async -> String {
         let request = RecordedRequest(
             id: CallID(process: 1, number: 1), bytes: ByteBuffer(string: "GET \(target) HTTP/1.1\r\nHost: b\r\n\r\n"),
-            mayBeRepeated: repeatable, deadline: .now() + within)
+            isRetryable: retryable, deadline: .now() + within)
         return await upstream.exchange(request).word
     }
 }

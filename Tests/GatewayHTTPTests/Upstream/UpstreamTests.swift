@@ -88,7 +88,7 @@ struct UpstreamTests {
             arrived.raise()
             return [.wait(never)]
         } _: { upstream, _ in
-            async let answer = UpstreamFixture.send(upstream, repeatable: true)
+            async let answer = UpstreamFixture.send(upstream, retryable: true)
             await arrived.wait()
             await upstream.shutdown()
             #expect(await answer == "cut off")

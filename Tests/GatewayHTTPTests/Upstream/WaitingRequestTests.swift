@@ -12,7 +12,7 @@ struct WaitingRequestTests {
         try await UpstreamFixture.run { seen in
             seen.connection == 1 ? [.write("HTTP/1.1 200 OK\r\n")] : [.write(UpstreamFixture.ok)]
         } _: { upstream, server in
-            #expect(await UpstreamFixture.send(upstream, repeatable: true, within: .milliseconds(50)) == "timed out")
+            #expect(await UpstreamFixture.send(upstream, retryable: true, within: .milliseconds(50)) == "timed out")
             await server.wait { $0.closed == 1 }
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
             #expect(server.connections == 2)

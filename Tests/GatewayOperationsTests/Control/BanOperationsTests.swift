@@ -74,7 +74,7 @@ struct BanOperationsTests {
         let byAddress = await ask("bans lift", [.init("address", .string("2001:db8:0:1::77"))])
         #expect(byAddress.items == [.object([.init("lifted", .number("2"))])])
         _ = await ask("bans lift", [.init("all", .bool(true)), .init("user", .null)])
-        #expect(throttle.list().isEmpty)
+        #expect(throttle.currentBans().isEmpty)
         #expect(throttle.liftAll() == 0)
         let records = journal.records(.operator)
         #expect(records.map(\.operatorID) == [1234, 1234, 1234])
@@ -101,7 +101,7 @@ struct BanOperationsTests {
                         .unavailable(
                             "Nothing was changed, because the change could not be recorded: the disk is full")))
         }
-        #expect(throttle.list().count == 1)
+        #expect(throttle.currentBans().count == 1)
         #expect(journal.records.isEmpty)
     }
 

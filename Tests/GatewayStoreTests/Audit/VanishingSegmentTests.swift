@@ -117,10 +117,12 @@ private struct ListingFileSystem: JournalFileSystem {
     func close(_ descriptor: CInt) { files.close(descriptor) }
     func remove(_ path: String) throws(FileFailure) { try files.remove(path) }
     func freeBytes(at path: String) throws(FileFailure) -> UInt64 { try files.freeBytes(at: path) }
-    func names(in path: String) throws(FileFailure) -> [String] { try files.names(in: path) + [also] }
+    func fileNames(in path: String) throws(FileFailure) -> [String] { try files.fileNames(in: path) + [also] }
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try files.read(path) }
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, last: count) }
-    func modified(_ path: String) throws(FileFailure) -> WallTime { try files.modified(path) }
+    func modificationTime(of path: String) throws(FileFailure) -> WallTime { try files.modificationTime(of: path) }
     func size(_ path: String) throws(FileFailure) -> UInt64 { try files.size(path) }
-    func truncate(_ path: String, to length: Int) throws(FileFailure) { try files.truncate(path, to: length) }
+    func truncateDurably(_ path: String, to length: Int) throws(FileFailure) {
+        try files.truncateDurably(path, to: length)
+    }
 }

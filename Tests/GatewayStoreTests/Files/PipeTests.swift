@@ -58,10 +58,10 @@ struct PipeTests {
     @Test("The key of the journal's digests, a segment, and the file of checkpoints")
     func journal() throws {
         try refuses("ledger.sqlite.digest.key") {
-            _ = try DigestKeyFile.open(ledger: place("ledger.sqlite"), journal: place.path)
+            _ = try DigestKeyFile.loadOrCreate(ledger: place("ledger.sqlite"), journal: place.path)
         }
         try refuses("segment") { _ = try SegmentReader(place("segment")) }
-        try refuses("cut") { try SystemFileSystem().truncate(place("cut"), to: 0) }
+        try refuses("cut") { try SystemFileSystem().truncateDurably(place("cut"), to: 0) }
         try refuses("checkpoints") { try CheckpointFile(path: place("checkpoints")).store([10]) }
     }
 }

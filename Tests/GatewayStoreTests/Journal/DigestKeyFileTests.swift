@@ -12,7 +12,7 @@ struct DigestKeyFileTests {
     init() throws { try PrivateFiles.makeDirectory(place("journal")) }
 
     private func open() throws -> (key: Secret, warning: String?) {
-        try DigestKeyFile.open(ledger: place("ledger.sqlite"), journal: place("journal"))
+        try DigestKeyFile.loadOrCreate(ledger: place("ledger.sqlite"), journal: place("journal"))
     }
 
     private func put(_ byte: UInt8, _ name: String) throws {

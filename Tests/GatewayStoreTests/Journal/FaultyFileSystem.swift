@@ -127,8 +127,8 @@ final class FaultyFileSystem: JournalFileSystem {
 
     func identity(_ path: String) throws(FileFailure) -> FileIdentity { try files.identity(path) }
 
-    func modified(_ path: String) throws(FileFailure) -> WallTime {
-        guard let time = state.withLock(\.modified) else { return try files.modified(path) }
+    func modificationTime(of path: String) throws(FileFailure) -> WallTime {
+        guard let time = state.withLock(\.modified) else { return try files.modificationTime(of: path) }
         return time
     }
 
@@ -149,9 +149,11 @@ final class FaultyFileSystem: JournalFileSystem {
         }
     }
 
-    func names(in path: String) throws(FileFailure) -> [String] { try files.names(in: path) }
+    func fileNames(in path: String) throws(FileFailure) -> [String] { try files.fileNames(in: path) }
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try files.read(path) }
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, last: count) }
     func size(_ path: String) throws(FileFailure) -> UInt64 { try files.size(path) }
-    func truncate(_ path: String, to length: Int) throws(FileFailure) { try files.truncate(path, to: length) }
+    func truncateDurably(_ path: String, to length: Int) throws(FileFailure) {
+        try files.truncateDurably(path, to: length)
+    }
 }

@@ -63,7 +63,7 @@ struct IdempotentSendReaderTests {
         facts.attempted = PresentedName(#"x","idempotency":"abababababababababababababababab"#)
         let line = [UInt8](expecting: 512) { bytes in
             bytes.append(#"{"seq":1,"at":"2026-11-18T11:06:40.000000Z","kind":"intent""#)
-            var line = JournalLine(bytes: bytes)
+            var line = JournalLineWriter(bytes: bytes)
             line.members(of: facts)
             bytes = line.bytes
         }

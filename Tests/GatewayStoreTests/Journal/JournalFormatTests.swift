@@ -54,23 +54,23 @@ struct JournalFormatTests {
 
     @Test("An unverified name is cut at 64 bytes, never inside a character")
     func cut() {
-        #expect(JournalLine.truncated("short", to: 64) == "short")
-        #expect(JournalLine.truncated(String(repeating: "a", count: 65), to: 64).utf8.count == 64)
+        #expect(JournalLineWriter.truncated("short", to: 64) == "short")
+        #expect(JournalLineWriter.truncated(String(repeating: "a", count: 65), to: 64).utf8.count == 64)
         for padding in 60...64 {
             for scalar in ["é", "€", "🙂"] {
-                let cut = JournalLine.truncated(String(repeating: "a", count: padding) + scalar + "tail", to: 64)
+                let cut = JournalLineWriter.truncated(String(repeating: "a", count: padding) + scalar + "tail", to: 64)
                 #expect(cut.utf8.count <= 64)
                 #expect(cut.utf8.count > 60)
                 #expect(!cut.unicodeScalars.contains("\u{FFFD}"))
             }
         }
-        #expect(JournalLine.truncated(String(repeating: "\u{301}", count: 100), to: 64).utf8.count == 64)
+        #expect(JournalLineWriter.truncated(String(repeating: "\u{301}", count: 100), to: 64).utf8.count == 64)
     }
 
     @Test("Numbers of any size", arguments: [0, 1, -1, 10, Int.max, Int.min])
     func numbers(number: Int) throws {
         let bytes = [UInt8](expecting: 1) { bytes in
-            var line = JournalLine(bytes: bytes)
+            var line = JournalLineWriter(bytes: bytes)
             line.member(#","n":"#, number: number)
             bytes = line.bytes
         }
@@ -102,7 +102,7 @@ struct JournalFormatTests {
         for member in ["peer", "authenticator", "audience", "rule", "result"] {
             #expect(lines[1].members[member] as? String == text, "\(member)")
         }
-        #expect(lines[1].members["attempted"] as? String == JournalLine.truncated(text, to: 64))
+        #expect(lines[1].members["attempted"] as? String == JournalLineWriter.truncated(text, to: 64))
         await (try crashed.open()).close()
         #expect(try crashed.lines().map(\.kind).suffix(3) == ["outcome", "start", "stop"])
         #expect(try crashed.lines()[2].members["rule"] as? String == text)

@@ -44,7 +44,7 @@ struct JournalInjectionTests {
             for member in ["peer", "authenticator", "audience", "rule", "result", "target"] {
                 #expect(record[member] == .string(text))
             }
-            #expect(record["attempted"] == .string(JournalLine.truncated(text, to: 64)))
+            #expect(record["attempted"] == .string(JournalLineWriter.truncated(text, to: 64)))
             #expect(line.call == Fixture.call(1))
         }
         #expect(try fixture.verified().finding == nil)

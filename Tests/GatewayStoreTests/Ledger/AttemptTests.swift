@@ -197,7 +197,7 @@ struct AttemptTests {
             .update(user: alice, label: Fixture.id(9), handle: Fixture.handle(1)), now: Fixture.noon)
         #expect(claim.decision == .notRegistered)
         let entry = try ImportEntry(
-            id: Fixture.id(1), assessment: .sound(owner: bob, Fixture.handle(1)), content: [1])
+            id: Fixture.id(1), assessment: .valid(owner: bob, handle: Fixture.handle(1)), content: [1])
         #expect(try await fixture.ledger.importEntries([entry], purging: false, now: Fixture.noon) == [.bound])
         for id in 1...2 {
             let error = await #expect(throws: LedgerUnavailable.self) {

@@ -70,7 +70,7 @@ struct ClaimTests {
 
     @Test("Waiters acquire a key in the order of their requests")
     func order() async throws {
-        let table = KeyLocks(waitersPerKey: 64, waitersInAll: 64)
+        let table = KeyLocks(maximumWaitersPerKey: 64, maximumWaiters: 64)
         let key = KeyLocks.Key.registration(Fixture.id(1))
         let first = table.makeClaim()
         try await table.acquire(key, for: first)
@@ -95,7 +95,7 @@ struct ClaimTests {
 
     @Test("Waiting is limited for a key and in all, and a rejected call holds nothing")
     func bounds() async throws {
-        let table = KeyLocks(waitersPerKey: 2, waitersInAll: 3)
+        let table = KeyLocks(maximumWaitersPerKey: 2, maximumWaiters: 3)
         let keys = [1, 2].map { KeyLocks.Key.registration(Fixture.id($0)) }
         let holders = [table.makeClaim(), table.makeClaim()]
         for (key, holder) in zip(keys, holders) { try await table.acquire(key, for: holder) }

@@ -10,7 +10,11 @@ import Testing
         _ number: Int, of owner: UserName? = LedgerFixture.alice, _ handle: DeviceHandle?, content: String = ""
     ) -> ImportEntry {
         let assessment: ImportEntry.Assessment
-        if let owner, let handle { assessment = .sound(owner: owner, handle) } else { assessment = .unsound(handle) }
+        if let owner, let handle {
+            assessment = .valid(owner: owner, handle: handle)
+        } else {
+            assessment = .rejected(handle: handle)
+        }
         return ImportEntry(
             id: LedgerFixture.id(number), assessment: assessment, content: Array("\(number)\(content)".utf8))
     }
@@ -22,10 +26,10 @@ import Testing
         let verdicts = try await fixture.ledger.importEntries(
             [entry(1, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(2))], purging: false,
             now: LedgerFixture.noon)
-        #expect(verdicts == [.bound, .unsound])
+        #expect(verdicts == [.bound, .rejected])
         try await fixture.ledger.recordImport(now: LedgerFixture.noon)
-        #expect(try await fixture.ledger.migration() == .imported(unsound: 1, unconfirmed: 1))
-        #expect(try SQLiteLedger.migration(inFile: fixture.ledger.file) == .imported(unsound: 1, unconfirmed: 1))
+        #expect(try await fixture.ledger.migration() == .imported(rejected: 1, unconfirmed: 1))
+        #expect(try SQLiteLedger.migration(inFile: fixture.ledger.file) == .imported(rejected: 1, unconfirmed: 1))
         let own = try await fixture.ledger.begin(
             .update(user: LedgerFixture.alice, label: LedgerFixture.id(9), handle: LedgerFixture.handle(1)),
             now: LedgerFixture.noon)
@@ -41,7 +45,9 @@ import Testing
         let entries = try [
             entry(1, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(2)), entry(3, of: nil, nil),
         ]
-        for expected: [ImportResult] in [[.bound, .purged, .purged], [.known, .known, .known]] {
+        for expected: [ImportResult] in [
+            [.bound, .purged, .purged], [.alreadyHandled, .alreadyHandled, .alreadyHandled],
+        ] {
             #expect(try await fixture.ledger.importEntries(entries, purging: true, now: LedgerFixture.noon) == expected)
         }
         for number in 2...3 { try await sweep(fixture, number) }
@@ -50,7 +56,7 @@ import Testing
         try await fixture.ledger.finish(owned, with: .deleted(LedgerFixture.id(1)), now: LedgerFixture.noon)
         #expect(
             try await fixture.ledger.importEntries(entries, purging: true, now: LedgerFixture.noon) == [
-                .known, .known, .known,
+                .alreadyHandled, .alreadyHandled, .alreadyHandled,
             ])
         #expect(try await fixture.ledger.allRegistrations().isEmpty)
         #expect(try await fixture.ledger.pendingDeletion(limit: 9).isEmpty)
@@ -61,7 +67,7 @@ import Testing
 
     private func sweep(_ fixture: LedgerFixture, _ number: Int) async throws {
         let claim = try await fixture.ledger.begin(.sweep(LedgerFixture.id(number)), now: LedgerFixture.noon)
-        #expect(claim.decision == .pendingDeletion(LedgerFixture.id(number), owner: nil, because: .unsound))
+        #expect(claim.decision == .pendingDeletion(LedgerFixture.id(number), owner: nil, because: .rejectedImport))
         try await fixture.ledger.finish(claim, with: .deleted(LedgerFixture.id(number)), now: LedgerFixture.noon)
     }
 
@@ -71,7 +77,7 @@ import Testing
         let entries = try [entry(1, of: nil, LedgerFixture.handle(1)), entry(2, of: nil, LedgerFixture.handle(1))]
         #expect(
             try await fixture.ledger.importEntries(entries, purging: false, now: LedgerFixture.noon) == [
-                .unsound, .unsound,
+                .rejected, .rejected,
             ])
         #expect(try await fixture.ledger.pendingDeletion(limit: 9).isEmpty)
         #expect(
@@ -79,7 +85,7 @@ import Testing
                 .purged, .purged,
             ])
         try await fixture.ledger.recordImport(now: LedgerFixture.noon)
-        #expect(try await fixture.ledger.migration() == .imported(unsound: 0))
+        #expect(try await fixture.ledger.migration() == .imported(rejected: 0))
         #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [LedgerFixture.id(1), LedgerFixture.id(2)])
         // A registration that the backend did not delete stays marked.
         let claim = try await fixture.ledger.begin(.sweep(LedgerFixture.id(1)), now: LedgerFixture.noon)
@@ -109,13 +115,13 @@ import Testing
         ]
         #expect(
             try await fixture.ledger.importEntries(entries, purging: false, now: LedgerFixture.noon) == [
-                .known, .known, .superseded,
+                .alreadyHandled, .alreadyHandled, .superseded,
             ])
         try await fixture.ledger.recordImport(now: LedgerFixture.noon)
-        #expect(try await fixture.ledger.migration() == .imported(unsound: 1))
+        #expect(try await fixture.ledger.migration() == .imported(rejected: 1))
         #expect(
             try await fixture.ledger.importEntries(entries, purging: true, now: LedgerFixture.noon) == [
-                .known, .known, .purged,
+                .alreadyHandled, .alreadyHandled, .purged,
             ])
         #expect(try await fixture.ledger.registrations(of: LedgerFixture.bob).map(\.id) == [LedgerFixture.id(1)])
         #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [LedgerFixture.id(2)])

@@ -43,7 +43,7 @@ struct LedgerHealthTests {
         _ = try await fixture.look(.create(user: Fixture.alice, handle: nil))
         #expect(try fixture.directory.bytes("ledger.sqlite-wal").isEmpty)
         try await fixture.refuseWrites(true)
-        #expect((try? await fixture.ledger.write { try $0.recordTestWrite() }.get()) == nil)
+        #expect((try? await fixture.ledger.write { try $0.storeTestValue() }.get()) == nil)
         #expect(fixture.ledger.fault != nil)
         await #expect(throws: LedgerUnavailable.self) {
             try await fixture.look(.create(user: Fixture.alice, handle: nil))
@@ -98,7 +98,7 @@ struct LedgerHealthTests {
         _ = try await fixture.create(Fixture.bob, nil, given: Fixture.id(3))
         _ = try await fixture.ledger.write { try $0.markForDeletion(Fixture.id(2), because: .revoked) }.get()
         let imported = try ImportEntry(
-            id: Fixture.id(4), assessment: .sound(owner: Fixture.bob, Fixture.handle(4)), content: [])
+            id: Fixture.id(4), assessment: .valid(owner: Fixture.bob, handle: Fixture.handle(4)), content: [])
         _ = try await fixture.ledger.importEntries([imported], purging: false, now: Fixture.noon)
         let counts = try await fixture.ledger.registrationCounts()
         #expect(

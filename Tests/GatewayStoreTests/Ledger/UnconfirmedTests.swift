@@ -14,7 +14,7 @@ struct UnconfirmedTests {
 
     private func entry(_ number: Int, of owner: UserName = Fixture.alice) throws -> ImportEntry {
         ImportEntry(
-            id: Fixture.id(number), assessment: .sound(owner: owner, try Fixture.handle(number)),
+            id: Fixture.id(number), assessment: .valid(owner: owner, handle: try Fixture.handle(number)),
             content: Array("\(number)".utf8))
     }
 
@@ -50,9 +50,9 @@ struct UnconfirmedTests {
         _ = try await fixture.create(Fixture.alice, Fixture.handle(2), given: Fixture.id(8))
         #expect(try await fixture.ledger.migration() == .notImported)
         try await fixture.ledger.recordImport(now: Fixture.noon)
-        #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 2))
+        #expect(try await fixture.ledger.migration() == .imported(rejected: 0, unconfirmed: 2))
         try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1))
-        #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 1))
+        #expect(try await fixture.ledger.migration() == .imported(rejected: 0, unconfirmed: 1))
         #expect(try await run(fixture, from: Fixture.noon.adding(Self.day), for: Self.day) == 1)
         #expect(try await fixture.content() == ["1-1-1 alice live", "8-8-1 alice deleting"])
         #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [Fixture.id(8)])
@@ -62,7 +62,7 @@ struct UnconfirmedTests {
         // A device that registers between the mark and the sweep is kept.
         try await fixture.update(Fixture.alice, Fixture.id(8), Fixture.handle(2))
         #expect(try await fixture.look(.sweep(Fixture.id(8))) == .notMarked)
-        #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 0))
+        #expect(try await fixture.ledger.migration() == .imported(rejected: 0, unconfirmed: 0))
     }
 
     @Test("A device that registers for another user becomes that user's, and is confirmed")
@@ -100,19 +100,20 @@ struct UnconfirmedTests {
             ])
         #expect(try await fixture.ledger.importEntries([entry(2)], purging: false, now: Fixture.noon) == [.bound])
         let forged = try ImportEntry(
-            id: Fixture.id(2), assessment: .sound(owner: Fixture.eve, Fixture.handle(2)), content: Array("x".utf8))
+            id: Fixture.id(2), assessment: .valid(owner: Fixture.eve, handle: Fixture.handle(2)),
+            content: Array("x".utf8))
         #expect(
             try await fixture.ledger.importEntries([forged], purging: false, confirming: true, now: Fixture.noon) == [
-                .known
+                .alreadyHandled
             ])
         try await fixture.ledger.recordImport(now: Fixture.noon)
-        #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 1))
-        for verdict in [ImportResult.confirmed, .known] {
+        #expect(try await fixture.ledger.migration() == .imported(rejected: 0, unconfirmed: 1))
+        for verdict in [ImportResult.confirmed, .alreadyHandled] {
             #expect(
                 try await fixture.ledger.importEntries([entry(2)], purging: false, confirming: true, now: Fixture.noon)
                     == [verdict])
         }
-        #expect(try await fixture.ledger.migration() == .imported(unsound: 0, unconfirmed: 0))
+        #expect(try await fixture.ledger.migration() == .imported(rejected: 0, unconfirmed: 0))
         #expect(try await run(fixture, from: Fixture.noon, for: 3 * Self.day) == 0)
     }
 

@@ -155,7 +155,7 @@ struct DeadlineTests {
         let response = await gateway.expect(.overloaded, for: Sample.send())
         #expect(response.values("Retry-After") == ["1"])
         #expect(gateway.gateway.passwordCache.count == 0)
-        #expect(gateway.gateway.throttle.list().isEmpty)
+        #expect(gateway.gateway.throttle.currentBans().isEmpty)
     }
 }
 

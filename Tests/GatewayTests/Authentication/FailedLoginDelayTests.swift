@@ -35,8 +35,8 @@ struct FailedLoginDelayTests {
             let scheduler = ManualScheduler(clock: clock)
             let floor = FailedLoginDelay(
                 rules: AuthenticationRules(), clocks: clock.clocks, scheduler: scheduler, randomness: { random })
-            let arrival = clock.clocks.monotonic()
-            async let over: Void? = try? floor.wait(since: arrival)
+            let theoreticalArrival = clock.clocks.monotonic()
+            async let over: Void? = try? floor.wait(since: theoreticalArrival)
             await scheduler.untilWaiting(1)
             scheduler.advance(by: .milliseconds(milliseconds) - .nanoseconds(1))
             #expect(scheduler.waiting == 1)
@@ -45,7 +45,7 @@ struct FailedLoginDelayTests {
         }
     }
 
-    @Test("The delay counts from the arrival of the request")
+    @Test("The delay counts from the theoreticalArrival of the request")
     func fromArrival() async {
         for (slow, rest) in [(Duration.milliseconds(250), 1), (.milliseconds(400), 0)] {
             let late = LateAuthenticator()

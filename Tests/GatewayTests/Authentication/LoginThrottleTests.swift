@@ -117,7 +117,7 @@ struct LoginThrottleTests {
             _ = await tokens.serve(
                 ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer wrong"), peer: .v4(77)))
         }
-        #expect(!gateway.gateway.throttle.list().contains { $0.address == .v4(77) })
+        #expect(!gateway.gateway.throttle.currentBans().contains { $0.address == .v4(77) })
     }
 
     @Test("All spellings of a user name count as one user")
@@ -125,7 +125,7 @@ struct LoginThrottleTests {
         let gateway = TestGateway(asking: asked) { $0.names = NameRules(prefixes: ["example\\"]) }
         let spellings = ["alice", "ALICE", "EXAMPLE\\alice", "example\\Alice"]
         #expect(await tries(gateway, { spellings[$0 % 4] }, from: { _ in home }) == 10)
-        #expect(gateway.gateway.throttle.list().map(\.user?.text) == ["alice"])
+        #expect(gateway.gateway.throttle.currentBans().map(\.user?.text) == ["alice"])
     }
 
     @Test("A login from the cache makes the address known for the user")
@@ -206,17 +206,17 @@ struct LoginThrottleTests {
     func bans() async {
         let gateway = gateway()
         let throttle = gateway.gateway.throttle
-        #expect(throttle.list().isEmpty)
+        #expect(throttle.currentBans().isEmpty)
         #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 10)
-        let bans = throttle.list()
+        let bans = throttle.currentBans()
         #expect(bans.count == 2)
         #expect(bans.contains(LoginBan(user: .test("alice"), address: .v4(1), seconds: 30)))
         #expect(bans.contains(LoginBan(user: nil, address: .v4(1), seconds: 15)))
         #expect(throttle.lift(user: .test("alice")) == 2)
-        #expect(throttle.list() == [LoginBan(user: nil, address: .v4(1), seconds: 15)])
+        #expect(throttle.currentBans() == [LoginBan(user: nil, address: .v4(1), seconds: 15)])
         #expect(throttle.lift(address: home) > 0)
-        #expect(throttle.list().isEmpty && throttle.lift(address: home) == 0)
+        #expect(throttle.currentBans().isEmpty && throttle.lift(address: home) == 0)
         #expect(await gateway.login("alice", "wrong again", from: home) == 401)
     }
 
@@ -226,9 +226,9 @@ struct LoginThrottleTests {
         #expect(await gateway.login("alice", "good", from: home) == 200)
         #expect(await tries(gateway, { _ in "alice" }, from: { _ in home }) == 10)
         let throttle = gateway.gateway.throttle
-        #expect(throttle.list() == [LoginBan(user: .test("alice"), address: .v4(1), seconds: 30)])
+        #expect(throttle.currentBans() == [LoginBan(user: .test("alice"), address: .v4(1), seconds: 30)])
         #expect(throttle.lift(user: .test("alice")) == 1)
-        #expect(throttle.list().isEmpty)
+        #expect(throttle.currentBans().isEmpty)
         // The address is still known.
         #expect(await tries(gateway, { "user\($0)" }, from: { _ in home }) == 20)
         #expect(await gateway.login("alice", "new", from: home) == 401)

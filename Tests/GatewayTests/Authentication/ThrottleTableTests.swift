@@ -77,11 +77,11 @@ struct ThrottleTableTests {
 
     @Test("The table of known pairs is bounded, and evicts the pair that was unseen for longest")
     func knownPairs() {
-        var known = KnownDevices(rate: rate, capacity: 100)
-        func pair(_ number: Int) -> KnownDevices.Pair { .init(user: .test("user\(number)"), address: .v4(1)) }
+        var known = KnownPairs(rate: rate, capacity: 100)
+        func pair(_ number: Int) -> KnownPairs.Pair { .init(user: .test("user\(number)"), address: .v4(1)) }
         for number in 0..<1000 {
-            known.succeeded(pair(number), now: Int64(number) * second)
-            known.succeeded(pair(0), now: Int64(number) * second)
+            known.recordSuccess(of: pair(number), now: Int64(number) * second)
+            known.recordSuccess(of: pair(0), now: Int64(number) * second)
             #expect(known.count <= 100)
         }
         #expect(known.contains(pair(999), now: 1000 * second) && known.contains(pair(0), now: 1000 * second))
@@ -90,12 +90,12 @@ struct ThrottleTableTests {
 
     @Test("A user's logins from any number of addresses evict no known pair of another user")
     func addressesOfOneUser() {
-        var known = KnownDevices(rate: rate, capacity: 4096)
-        func pair(_ user: String, _ address: Int) -> KnownDevices.Pair {
+        var known = KnownPairs(rate: rate, capacity: 4096)
+        func pair(_ user: String, _ address: Int) -> KnownPairs.Pair {
             .init(user: .test(user), address: .v6(UInt64(address), 0))
         }
-        known.succeeded(pair("alice", 1), now: 0)
-        for number in 0..<10_000 { known.succeeded(pair("mallory", number), now: Int64(number)) }
+        known.recordSuccess(of: pair("alice", 1), now: 0)
+        for number in 0..<10_000 { known.recordSuccess(of: pair("mallory", number), now: Int64(number)) }
         #expect(known.contains(pair("alice", 1), now: 10_000))
         #expect(known.count == 257)
         // The user's own oldest address is evicted.

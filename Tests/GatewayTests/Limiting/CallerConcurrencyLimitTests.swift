@@ -69,7 +69,7 @@ struct CallerConcurrencyLimitTests {
     private func send(as user: String, from address: UInt32 = 1, isProxy: Bool = false) -> ReceivedRequest {
         var request = Sample.send(as: user)
         request.peer = Peer(address: .v4(address), text: "192.0.2.\(address)")
-        request.countsByAddress = !isProxy
+        request.addressIdentifiesClient = !isProxy
         return request
     }
 

@@ -163,8 +163,8 @@ import Testing
         }
         let admitted = try limiter.admit(.test(alice), at: .documentation, sending: send, to: members)
         #expect(admitted.skipped.map(\.user) == stride(from: 0, to: 500, by: 7).map(UserName.numbered))
-        #expect(admitted.reached.count + admitted.skipped.count == 500 && admitted.shadowed == [])
+        #expect(admitted.reached.count + admitted.skipped.count == 500 && admitted.shadowRejected == [])
         let again = try limiter.admit(.test(alice), at: .documentation, sending: send, to: members)
-        #expect(again.shadowed == ["pair"] && again.reached == admitted.reached)
+        #expect(again.shadowRejected == ["pair"] && again.reached == admitted.reached)
     }
 }

@@ -26,11 +26,11 @@ import Testing
             now += Int64.random(in: 0...3_000_000, using: &random)
             let key = key(Int.random(in: 0..<4000, using: &random))
             let expected = model[key].flatMap { $0 > now ? $0 : nil }
-            let found = table.arrival(of: key).flatMap { $0 > now ? $0 : nil }
+            let found = table.theoreticalArrival(of: key).flatMap { $0 > now ? $0 : nil }
             if found != expected { Issue.record("\(String(describing: found)), not \(String(describing: expected))") }
             let verdict = table.admit([LimitCharge(key: key, rate: rate)], now: now)
-            #expect((verdict.exhausted == nil) == (rate.wait(arrival: expected, now: now) == 0))
-            if verdict.exhausted == nil { model[key] = rate.charged(arrival: expected, now: now) }
+            #expect((verdict.rejected == nil) == (rate.wait(theoreticalArrival: expected, now: now) == 0))
+            if verdict.rejected == nil { model[key] = rate.charged(theoreticalArrival: expected, now: now) }
         }
         #expect(table.count <= 4000)
     }
@@ -62,18 +62,18 @@ import Testing
         // The first hundred keys have spent their burst and still owe it.
         for number in 0..<100 {
             for _ in 0..<10 {
-                #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).exhausted == nil)
+                #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).rejected == nil)
             }
         }
         var admitted: [Int: Int] = [:]
         for round in 0..<12 {
             for number in 100..<5000 {
                 let verdict = table.admit([LimitCharge(key: key(number), rate: rate)], now: 0)
-                if verdict.exhausted == nil { admitted[number, default: 0] += 1 }
+                if verdict.rejected == nil { admitted[number, default: 0] += 1 }
                 if round == 0, number % 100 == 0 { #expect(table.count <= 100) }
             }
             for number in 0..<100 {
-                #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).exhausted != nil)
+                #expect(table.admit([LimitCharge(key: key(number), rate: rate)], now: 0).rejected != nil)
             }
         }
         // All newcomers together get the calls of the shared places, and none gets more than its limit.
@@ -82,17 +82,17 @@ import Testing
         // After half the period a newcomer still has its debt.
         let spender = admitted.keys.first!
         let half = 5_000 as Int64
-        #expect(table.admit([LimitCharge(key: key(0), rate: rate, cost: 5)], now: half).exhausted == nil)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
+        #expect(table.admit([LimitCharge(key: key(0), rate: rate, cost: 5)], now: half).rejected == nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).rejected != nil)
         // A newcomer that moves to its own place keeps the debt of the shared one.
         #expect(table.remove(inSegment: 0, now: half) { $0 == key(1) } == 1)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).exhausted != nil)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 5)], now: half).exhausted == nil)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: half).exhausted != nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 6)], now: half).rejected != nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 5)], now: half).rejected == nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: half).rejected != nil)
         #expect(table.count == 100)
         let later = half + rate.maximumDebt
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 10)], now: later).exhausted == nil)
-        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: later).exhausted != nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate, cost: 10)], now: later).rejected == nil)
+        #expect(table.admit([LimitCharge(key: key(spender), rate: rate)], now: later).rejected != nil)
         #expect(table.count <= 100)
     }
 
@@ -113,8 +113,8 @@ import Testing
             table.sweepIfDue(now: now)
         }
         #expect(table.count == 1)
-        #expect(table.arrival(of: key(1)) == nil)
-        #expect(table.arrival(of: key(1, limit: 2)).map { $0 <= 5 + rate.maximumDebt } == true)
+        #expect(table.theoreticalArrival(of: key(1)) == nil)
+        #expect(table.theoreticalArrival(of: key(1, limit: 2)).map { $0 <= 5 + rate.maximumDebt } == true)
     }
 
     @Test("A slot has 40 bytes")

@@ -10,19 +10,19 @@ import Testing
 
     @Test("A burst is admitted, and then the steady rate") func aBurstIsAdmittedAndThenTheSteadyRate() {
         let rate = GCRA(count: 2, period: second, burst: 3)
-        var arrival: Int64?
+        var theoreticalArrival: Int64?
         for _ in 0..<3 {
-            #expect(rate.wait(arrival: arrival, now: 0) == 0)
-            arrival = rate.charged(arrival: arrival, now: 0)
+            #expect(rate.wait(theoreticalArrival: theoreticalArrival, now: 0) == 0)
+            theoreticalArrival = rate.charged(theoreticalArrival: theoreticalArrival, now: 0)
         }
-        #expect(rate.wait(arrival: arrival, now: 0) == second / 2)
-        #expect(rate.wait(arrival: arrival, now: second / 2 - 1) == 1)
-        #expect(rate.wait(arrival: arrival, now: second / 2) == 0)
+        #expect(rate.wait(theoreticalArrival: theoreticalArrival, now: 0) == second / 2)
+        #expect(rate.wait(theoreticalArrival: theoreticalArrival, now: second / 2 - 1) == 1)
+        #expect(rate.wait(theoreticalArrival: theoreticalArrival, now: second / 2) == 0)
         // After the rate's memory the key has its whole burst again.
-        #expect(rate.wait(arrival: arrival, now: rate.maximumDebt) == 0)
+        #expect(rate.wait(theoreticalArrival: theoreticalArrival, now: rate.maximumDebt) == 0)
         #expect(
-            rate.charged(arrival: arrival, now: rate.maximumDebt + second)
-                == rate.charged(arrival: nil, now: rate.maximumDebt + second))
+            rate.charged(theoreticalArrival: theoreticalArrival, now: rate.maximumDebt + second)
+                == rate.charged(theoreticalArrival: nil, now: rate.maximumDebt + second))
     }
 
     /// The bound holds for any distribution of the arrivals.
@@ -33,13 +33,13 @@ import Testing
             let period = Int64.random(in: 1...60, using: &random) * second
             let burst = Int.random(in: 1...20, using: &random)
             let rate = GCRA(count: count, period: period, burst: burst)
-            var arrival: Int64?
+            var theoreticalArrival: Int64?
             var now: Int64 = 0
             var admitted: Int64 = 0
             for _ in 0..<400 {
                 now += Int64.random(in: 0...(period / Int64(count)), using: &random)
-                if rate.wait(arrival: arrival, now: now) == 0 {
-                    arrival = rate.charged(arrival: arrival, now: now)
+                if rate.wait(theoreticalArrival: theoreticalArrival, now: now) == 0 {
+                    theoreticalArrival = rate.charged(theoreticalArrival: theoreticalArrival, now: now)
                     admitted += 1
                 }
             }
@@ -58,19 +58,21 @@ import Testing
             let now = Int64.random(in: 0...100, using: &random) * second
             let start = Bool.random(using: &random) ? nil : Int64.random(in: 0...160, using: &random) * second
             let cost = Int.random(in: 1...35, using: &random)
-            var arrival = start
+            var theoreticalArrival = start
             var admitted = 0
-            while admitted < cost, rate.wait(arrival: arrival, now: now) == 0 {
-                arrival = rate.charged(arrival: arrival, now: now)
+            while admitted < cost, rate.wait(theoreticalArrival: theoreticalArrival, now: now) == 0 {
+                theoreticalArrival = rate.charged(theoreticalArrival: theoreticalArrival, now: now)
                 admitted += 1
             }
-            let wait = rate.wait(arrival: start, now: now, cost: cost)
+            let wait = rate.wait(theoreticalArrival: start, now: now, cost: cost)
             #expect((wait == 0) == (admitted == cost))
-            if wait == 0 { #expect(rate.charged(arrival: start, now: now, cost: cost) == arrival) }
+            if wait == 0 {
+                #expect(rate.charged(theoreticalArrival: start, now: now, cost: cost) == theoreticalArrival)
+            }
         }
         let slow = GCRA(count: 1, period: .max, burst: .max)
-        #expect(slow.wait(arrival: .max / 4, now: .max / 8, cost: 500) >= 0)
-        #expect(slow.charged(arrival: .max / 4, now: .max / 8, cost: .max) > 0)
+        #expect(slow.wait(theoreticalArrival: .max / 4, now: .max / 8, cost: 500) >= 0)
+        #expect(slow.charged(theoreticalArrival: .max / 4, now: .max / 8, cost: .max) > 0)
     }
 
     @Test("Extreme numbers do not trap") func extremeNumbersDoNotTrap() {
@@ -78,8 +80,8 @@ import Testing
             for burst in [Int.min, 0, 1, .max] {
                 for period in [1, 86_400 * second] {
                     let rate = GCRA(count: count, period: period, burst: burst)
-                    let arrival = rate.charged(arrival: nil, now: second)
-                    #expect(rate.wait(arrival: arrival, now: second) >= 0)
+                    let theoreticalArrival = rate.charged(theoreticalArrival: nil, now: second)
+                    #expect(rate.wait(theoreticalArrival: theoreticalArrival, now: second) >= 0)
                     #expect(rate.maximumDebt > 0)
                 }
             }

@@ -8,8 +8,8 @@ func serve(
     _ forwarding: Forwarding, _ completion: Completion
 ) async throws -> Response? {
     let parsed = try parsing.parse(request)
-    let identified = try await authentication.identify(parsed)
-    let authorized = try await authorization.authorize(identified)
+    let authenticated = try await authentication.authenticate(parsed)
+    let authorized = try await authorization.authorize(authenticated)
     guard case .new(let deduplicated) = try repeating.deduplicate(authorized) else { return nil }
     let admitted = try limiting.limit(deduplicated)
     guard case .upstream(let plan) = try rewriting.rewrite(admitted) else { return nil }

@@ -8,14 +8,14 @@ public struct LoginBan: Sendable, Hashable {
     public let user: UserName?
     /// The address, a /64 for IPv6; nil for all addresses from which the user has never logged in.
     public let address: Peer.Address?
-    /// The time until one more password is verified, in seconds; at least 1.
+    /// The time until one more password may be verified, in seconds; at least 1.
     public let seconds: Int
 }
 
 extension LoginThrottle {
-    /// Returns the current bans, the longest first. Scans whole tables; intended for operator commands, not for the
-    /// request pipeline.
-    public func list() -> [LoginBan] {
+    /// Returns the current bans, the longest first, without those of entries that several keys share in a full table.
+    /// Scans whole tables; for operator commands, not for the request pipeline.
+    public func currentBans() -> [LoginBan] {
         let now = clocks.monotonic().nanoseconds
         var bans: [LoginBan] = []
         func add(_ user: UserName?, _ address: Peer.Address?, _ wait: Int64) {
@@ -92,7 +92,7 @@ extension LoginThrottle {
             case (nil, let address?): return tables.addresses.wait(at: .own(address), now: now)
             case (let user?, nil): return tables.users.wait(at: .own(user), now: now)
             case (let user?, let address?):
-                let pair = KnownDevices.Pair(user: user, address: address)
+                let pair = KnownPairs.Pair(user: user, address: address)
                 return max(tables.pairs.wait(at: .own(pair), now: now), tables.known.wait(for: pair, now: now))
             }
         }

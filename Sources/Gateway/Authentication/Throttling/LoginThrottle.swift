@@ -2,19 +2,21 @@ internal import GatewayCore
 public import GatewaySupport
 internal import Synchronization
 
-/// A rate limit of failed logins that never locks a user out of an account.
+/// A rate limit on failed logins. The failed logins of others never lock a user out at an address where the user has
+/// logged in within the last 30 days.
 ///
 /// It counts only wrong passwords that were passed to an authenticator: no tokens, no cached results, no outages. A
-/// pair of user and address with a login within 30 days is counted by itself. Other logins are counted by address, by
-/// pair, and by user together with all other unknown addresses. A caller that has to wait is rejected for every
-/// password, cached or not, because another response would tell that the password is correct. In memory and bounded;
-/// shared by all event loops.
+/// pair of user and address with a successful login within the last 30 days is *known*, and its failed logins are
+/// counted for the pair only. Failed logins of any other pair are counted for the address, for the pair, and for the
+/// user over all addresses that are unknown for the user. A caller that has to wait is rejected for every password,
+/// cached or not, because any other response would reveal that the password is correct. In memory and bounded; shared
+/// by all event loops.
 public final class LoginThrottle: Sendable {
     struct Tables {
         var addresses: ThrottleTable<Peer.Address>
-        var pairs: ThrottleTable<KnownDevices.Pair>
+        var pairs: ThrottleTable<KnownPairs.Pair>
         var users: ThrottleTable<UserName>
-        var known: KnownDevices
+        var known: KnownPairs
     }
 
     /// By address, for users who have never logged in there: 20 at once, one more every 15 s.
@@ -38,15 +40,15 @@ public final class LoginThrottle: Sendable {
                 addresses: ThrottleTable(rate: Self.address, capacity: capacity),
                 pairs: ThrottleTable(rate: Self.pair, capacity: capacity),
                 users: ThrottleTable(rate: Self.user, capacity: capacity),
-                known: KnownDevices(rate: Self.pair, capacity: capacity)))
+                known: KnownPairs(rate: Self.pair, capacity: capacity)))
     }
 
     /// The charge of a login whose result is not known yet.
     struct Charge: Sendable {
         fileprivate enum Buckets: Sendable {
-            case known(KnownDevices.Pair)
+            case known(KnownPairs.Pair)
             case unknownPair(
-                address: ThrottleTable<Peer.Address>.Bucket, pair: ThrottleTable<KnownDevices.Pair>.Bucket?,
+                address: ThrottleTable<Peer.Address>.Bucket, pair: ThrottleTable<KnownPairs.Pair>.Bucket?,
                 user: ThrottleTable<UserName>.Bucket?)
         }
 
@@ -54,7 +56,7 @@ public final class LoginThrottle: Sendable {
         fileprivate let user: UserName?
         fileprivate let address: Peer.Address
 
-        /// Whether this user has logged in from this address before.
+        /// Whether the pair of user and address is known.
         var isOfKnownPair: Bool {
             switch buckets {
             case .known: true
@@ -76,20 +78,20 @@ public final class LoginThrottle: Sendable {
     }
 
     /// Refunds the charge of a correct password and marks the user as known at this address.
-    func succeeded(_ charge: Charge) {
+    func recordSuccess(of charge: Charge) {
         let now = clocks.monotonic().nanoseconds
         tables.withLock { tables in
             Self.refund(charge, &tables, now)
             guard let user = charge.user else { return }
-            tables.known.succeeded(KnownDevices.Pair(user: user, address: charge.address), now: now)
+            tables.known.recordSuccess(of: KnownPairs.Pair(user: user, address: charge.address), now: now)
         }
     }
 
     /// Marks the user as known at this address after a correct password that was verified for another call.
-    func succeeded(_ user: UserName, from peer: Peer) {
-        let pair = KnownDevices.Pair(user: user, address: peer.limitKey)
+    func recordSuccess(of user: UserName, from peer: Peer) {
+        let pair = KnownPairs.Pair(user: user, address: peer.limitKey)
         let now = clocks.monotonic().nanoseconds
-        tables.withLock { $0.known.succeeded(pair, now: now) }
+        tables.withLock { $0.known.recordSuccess(of: pair, now: now) }
     }
 
     /// Refunds the charge of a password that could not be verified.
@@ -101,8 +103,8 @@ public final class LoginThrottle: Sendable {
     /// Rejects a password that `admit` would reject, without a charge. Called before a cached or pending result is
     /// used.
     ///
-    /// - Returns: Whether this user has logged in from this address before.
-    func check(_ user: UserName?, from peer: Peer) throws(Rejection) -> Bool {
+    /// - Returns: Whether the pair of user and address is known.
+    func rejectIfBlocked(_ user: UserName?, from peer: Peer) throws(Rejection) -> Bool {
         let now = clocks.monotonic().nanoseconds
         let buckets: Result<Charge.Buckets, Rejection> = tables.withLock { tables in
             Self.find(user, peer.limitKey, &tables, now)
@@ -133,7 +135,7 @@ public final class LoginThrottle: Sendable {
     private static func find(
         _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
     ) -> Result<Charge.Buckets, Rejection> {
-        let pair = user.map { KnownDevices.Pair(user: $0, address: address) }
+        let pair = user.map { KnownPairs.Pair(user: $0, address: address) }
         if let pair, tables.known.contains(pair, now: now) {
             let wait = tables.known.wait(for: pair, now: now)
             return wait > 0 ? .failure(rejection("login-pair", wait)) : .success(.known(pair))

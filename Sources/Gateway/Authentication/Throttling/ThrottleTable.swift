@@ -53,17 +53,17 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     }
 
     /// Returns the time until one more failure is allowed, in nanoseconds; 0 for now.
-    func wait(at bucket: Bucket, now: Int64) -> Int64 { rate.wait(arrival: arrivals[bucket], now: now) }
+    func wait(at bucket: Bucket, now: Int64) -> Int64 { rate.wait(theoreticalArrival: arrivals[bucket], now: now) }
 
     /// Charges a failed login to the entry.
     mutating func charge(_ bucket: Bucket, now: Int64) {
-        arrivals[bucket] = rate.charged(arrival: arrivals[bucket], now: now)
+        arrivals[bucket] = rate.charged(theoreticalArrival: arrivals[bucket], now: now)
     }
 
     /// Refunds a charge. Removes an entry without debt.
     mutating func refund(_ bucket: Bucket, now: Int64) {
-        guard let arrival = arrivals[bucket] else { return }
-        arrivals[bucket] = arrival - rate.interval > now ? arrival - rate.interval : nil
+        guard let theoreticalArrival = arrivals[bucket] else { return }
+        arrivals[bucket] = theoreticalArrival - rate.interval > now ? theoreticalArrival - rate.interval : nil
     }
 
     /// Removes the matching entries and returns how many.
@@ -86,8 +86,8 @@ struct ThrottleTable<Key: Hashable & Sendable> {
 
     /// Returns the entries that have to wait now, with their wait in nanoseconds.
     func blocked(now: Int64) -> [(bucket: Bucket, wait: Int64)] {
-        arrivals.compactMap { bucket, arrival in
-            let wait = rate.wait(arrival: arrival, now: now)
+        arrivals.compactMap { bucket, theoreticalArrival in
+            let wait = rate.wait(theoreticalArrival: theoreticalArrival, now: now)
             return wait > 0 ? (bucket, wait) : nil
         }
     }
@@ -99,9 +99,11 @@ struct ThrottleTable<Key: Hashable & Sendable> {
         let surplus = max(1, capacityOfOwn / 16)
         // Groups debts into 64 classes of equal width. The order within a class does not matter.
         let part = rate.maximumDebt / 62 + 1
-        func size(_ arrival: Int64) -> Int { arrival <= now ? 0 : Int(min(63, (arrival - now) / part + 1)) }
+        func size(_ theoreticalArrival: Int64) -> Int {
+            theoreticalArrival <= now ? 0 : Int(min(63, (theoreticalArrival - now) / part + 1))
+        }
         var numbers = [Int](repeating: 0, count: 64)
-        for arrival in arrivals.values { numbers[size(arrival)] += 1 }
+        for theoreticalArrival in arrivals.values { numbers[size(theoreticalArrival)] += 1 }
         var (most, sum) = (0, numbers[0])
         while sum < surplus, most < 63 {
             most += 1
@@ -110,8 +112,8 @@ struct ThrottleTable<Key: Hashable & Sendable> {
         // From the largest evicted class, remove only as many as needed.
         var ofMost = surplus - (sum - numbers[most])
         var evicted: [Bucket] = []
-        for (bucket, arrival) in arrivals where evicted.count < surplus {
-            let size = size(arrival)
+        for (bucket, theoreticalArrival) in arrivals where evicted.count < surplus {
+            let size = size(theoreticalArrival)
             guard size < most || (size == most && ofMost > 0) else { continue }
             if size == most { ofMost -= 1 }
             evicted.append(bucket)

@@ -6,7 +6,7 @@ struct LimitSegment: Sendable {
     struct Slot: Sendable {
         var key: LimitKey
         /// The theoretical arrival time (see `GCRA`).
-        var arrival: Int64
+        var theoreticalArrival: Int64
     }
 
     /// The entries. Their number is a power of two, or zero.
@@ -14,21 +14,21 @@ struct LimitSegment: Sendable {
     private(set) var count = 0
 
     /// Returns the theoretical arrival time of a key.
-    func arrival(of key: LimitKey, at position: UInt64) -> Int64? {
-        index(of: key, at: position).map { slots[$0].arrival }
+    func theoreticalArrival(of key: LimitKey, at position: UInt64) -> Int64? {
+        index(of: key, at: position).map { slots[$0].theoreticalArrival }
     }
 
     /// Replaces the time of an existing key. Returns false if the key does not exist.
-    mutating func replace(_ arrival: Int64, for key: LimitKey, at position: UInt64) -> Bool {
+    mutating func replace(_ theoreticalArrival: Int64, for key: LimitKey, at position: UInt64) -> Bool {
         guard let index = index(of: key, at: position) else { return false }
-        slots[index].arrival = arrival
+        slots[index].theoreticalArrival = theoreticalArrival
         return true
     }
 
     /// Adds a key that does not exist yet.
-    mutating func insert(_ arrival: Int64, for key: LimitKey, at position: UInt64) {
+    mutating func insert(_ theoreticalArrival: Int64, for key: LimitKey, at position: UInt64) {
         if (count + 1) * 4 > slots.count * 3 { rewrite(size: max(8, slots.count * 2)) { _ in true } }
-        insert(Slot(key: key, arrival: arrival), at: position)
+        insert(Slot(key: key, theoreticalArrival: theoreticalArrival), at: position)
     }
 
     /// Removes the entries for which the closure returns false, and returns the number of removed entries. The closure
@@ -37,19 +37,19 @@ struct LimitSegment: Sendable {
         var kept = 0
         for index in slots.indices where slots[index].key.limit != 0 {
             // Marks the removed entry with a time that no clock reading produces.
-            if isKept(&slots[index]) { kept += 1 } else { slots[index].arrival = .min }
+            if isKept(&slots[index]) { kept += 1 } else { slots[index].theoreticalArrival = .min }
         }
         let removed = count - kept
         guard removed > 0 else { return 0 }
         var size = 8
         while kept * 4 > size * 2 { size *= 2 }
-        rewrite(size: kept == 0 ? 0 : size) { $0.arrival != .min }
+        rewrite(size: kept == 0 ? 0 : size) { $0.theoreticalArrival != .min }
         return removed
     }
 
     private mutating func rewrite(size: Int, _ isKept: (Slot) -> Bool) {
         let old = slots
-        slots = Array(repeating: Slot(key: LimitKey(limit: 0), arrival: 0), count: size)
+        slots = Array(repeating: Slot(key: LimitKey(limit: 0), theoreticalArrival: 0), count: size)
         count = 0
         for slot in old where slot.key.limit != 0 && isKept(slot) { insert(slot, at: slot.key.position) }
     }

@@ -2,23 +2,23 @@ internal import GatewayCore
 
 /// The result of checking charges against the limits.
 struct LimitDecision: Sendable {
-    /// An exhausted charge, and the time until it is admitted, in nanoseconds.
-    typealias Exhausted = (charge: LimitCharge, wait: Int64)
+    /// A charge that its limit rejects, and the time until it is admitted, in nanoseconds.
+    typealias RejectedCharge = (charge: LimitCharge, wait: Int64)
 
-    /// The exhausted charge with the longest wait. If there is one, nothing was charged.
-    var exhausted: Exhausted?
+    /// The rejected charge with the longest wait. If there is one, nothing was charged.
+    var rejected: RejectedCharge?
     /// The charges that shadow limits would reject.
-    var shadowed: [LimitCharge] = []
+    var shadowRejected: [LimitCharge] = []
 }
 
 extension LimitTable {
-    /// Applies all charges, or none if a limit is exhausted. A shadow limit does not apply a charge that it would
-    /// reject.
+    /// Applies all charges, or none if a limit is exhausted. A charge that a shadow limit would reject is not applied
+    /// to that limit.
     mutating func admit(_ charges: [LimitCharge], now: Int64) -> LimitDecision {
         sweepIfDue(now: now)
         for charge in charges { clampDebt(charge, now: now) }
         let decision = check(charges, now: now)
-        if decision.exhausted == nil { apply(charges, now: now) }
+        if decision.rejected == nil { apply(charges, now: now) }
         return decision
     }
 
@@ -26,12 +26,13 @@ extension LimitTable {
     func check(_ charges: [LimitCharge], now: Int64) -> LimitDecision {
         var decision = LimitDecision()
         for charge in charges {
-            let wait = charge.rate.wait(arrival: arrival(of: charge.key), now: now, cost: charge.cost)
+            let wait = charge.rate.wait(
+                theoreticalArrival: theoreticalArrival(of: charge.key), now: now, cost: charge.cost)
             if wait == 0 { continue }
             if charge.isShadow {
-                decision.shadowed.append(charge)
-            } else if wait > decision.exhausted?.wait ?? 0 {
-                decision.exhausted = (charge, wait)
+                decision.shadowRejected.append(charge)
+            } else if wait > decision.rejected?.wait ?? 0 {
+                decision.rejected = (charge, wait)
             }
         }
         return decision
@@ -40,7 +41,9 @@ extension LimitTable {
     /// Corrects a time beyond the maximum debt, which results from a clock that was set back or from a tighter limit.
     /// Without the correction the key would appear to have the maximum debt until that time.
     private mutating func clampDebt(_ charge: LimitCharge, now: Int64) {
-        guard let arrival = arrival(of: charge.key), arrival > now, arrival - now > charge.rate.maximumDebt else {
+        guard let theoreticalArrival = theoreticalArrival(of: charge.key), theoreticalArrival > now,
+            theoreticalArrival - now > charge.rate.maximumDebt
+        else {
             return
         }
         set(now + charge.rate.maximumDebt, for: charge.key, now: now)
@@ -48,17 +51,25 @@ extension LimitTable {
 
     private mutating func apply(_ charges: [LimitCharge], now: Int64) {
         for charge in charges {
-            let arrival = arrival(of: charge.key)
-            if charge.isShadow, charge.rate.wait(arrival: arrival, now: now, cost: charge.cost) > 0 { continue }
-            set(charge.rate.charged(arrival: arrival, now: now, cost: charge.cost), for: charge.key, now: now)
+            let theoreticalArrival = theoreticalArrival(of: charge.key)
+            if charge.isShadow,
+                charge.rate.wait(theoreticalArrival: theoreticalArrival, now: now, cost: charge.cost) > 0
+            {
+                continue
+            }
+            set(
+                charge.rate.charged(theoreticalArrival: theoreticalArrival, now: now, cost: charge.cost),
+                for: charge.key, now: now)
         }
     }
 
     /// Refunds charges.
     mutating func refund(_ charges: [LimitCharge], now: Int64) {
         for charge in charges {
-            guard let arrival = arrival(of: charge.key), arrival > now else { continue }
-            set(arrival - charge.rate.time(of: charge.cost), for: charge.key, now: now)
+            guard let theoreticalArrival = theoreticalArrival(of: charge.key), theoreticalArrival > now else {
+                continue
+            }
+            set(theoreticalArrival - charge.rate.time(of: charge.cost), for: charge.key, now: now)
         }
     }
 }

@@ -49,27 +49,29 @@ struct LimitTable {
     }
 
     /// Returns the theoretical arrival time of the entry that the key counts in.
-    func arrival(of key: LimitKey) -> Int64? {
+    func theoreticalArrival(of key: LimitKey) -> Int64? {
         let position = key.position
-        if let arrival = segments[segment(of: position)].arrival(of: key, at: position) { return arrival }
+        if let theoreticalArrival = segments[segment(of: position)].theoreticalArrival(of: key, at: position) {
+            return theoreticalArrival
+        }
         return shared.isEmpty ? nil : shared[sharedSlot(of: key, at: position)]
     }
 
     /// Writes the theoretical arrival time of a key: in its own entry, in a new one, or in a shared one if the
     /// table is full.
-    mutating func set(_ arrival: Int64, for key: LimitKey, now: Int64) {
+    mutating func set(_ theoreticalArrival: Int64, for key: LimitKey, now: Int64) {
         let position = key.position
         let segment = segment(of: position)
-        if segments[segment].replace(arrival, for: key, at: position) { return }
+        if segments[segment].replace(theoreticalArrival, for: key, at: position) { return }
         if count >= capacity {
             sweep(segment, now: now)
             if count >= capacity { sweepNext(now: now) }
         }
         if count < capacity {
-            segments[segment].insert(arrival, for: key, at: position)
+            segments[segment].insert(theoreticalArrival, for: key, at: position)
             count += 1
         } else {
-            shared[sharedSlot(of: key, at: position)] = arrival
+            shared[sharedSlot(of: key, at: position)] = theoreticalArrival
         }
     }
 
@@ -89,7 +91,7 @@ struct LimitTable {
         var owing = 0
         count -= segments[segment].keep { slot in
             guard isPicked(slot.key) else { return true }
-            if slot.arrival > now { owing += 1 }
+            if slot.theoreticalArrival > now { owing += 1 }
             return false
         }
         return owing
@@ -113,8 +115,10 @@ struct LimitTable {
             let maximumDebt = maximumDebts[Int(slot.key.limit)]
             // Corrects times beyond the maximum debt, which result from a clock that was set back or from a tighter
             // limit.
-            if slot.arrival > now, slot.arrival - now > maximumDebt { slot.arrival = now + maximumDebt }
-            return maximumDebt > 0 && slot.arrival > now
+            if slot.theoreticalArrival > now, slot.theoreticalArrival - now > maximumDebt {
+                slot.theoreticalArrival = now + maximumDebt
+            }
+            return maximumDebt > 0 && slot.theoreticalArrival > now
         }
     }
 

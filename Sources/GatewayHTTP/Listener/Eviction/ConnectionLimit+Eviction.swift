@@ -32,10 +32,10 @@ extension ConnectionLimit {
     }
 
     /// Returns the idle connections of an event loop, for all listeners that share these limits. Call it on that loop.
-    func idleConnections(on eventLoop: any EventLoop) -> IdleConnections {
+    func idleConnections(on eventLoop: any EventLoop) -> EvictionCandidates {
         idleConnections.withLock { all in
             if let known = all.first(where: { $0.eventLoop === eventLoop }) { return known }
-            let new = NIOLoopBound(IdleConnections(on: eventLoop), eventLoop: eventLoop)
+            let new = NIOLoopBound(EvictionCandidates(on: eventLoop), eventLoop: eventLoop)
             all.append(new)
             return new
         }.value

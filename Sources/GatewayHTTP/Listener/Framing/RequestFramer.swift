@@ -144,7 +144,7 @@ struct RequestFramer {
             stage = .body(length: head.contentLength ?? 0)
         }
         // The expectation of an HTTP/1.0 request is ignored (RFC 9110, section 10.1.1).
-        if head.hasBody, head.expectation == .continueFirst, head.isVersion11 { return .continueExpected }
+        if head.hasBody, head.expectation == .continue100, head.isVersion11 { return .continueExpected }
         return try advance()
     }
 

@@ -39,7 +39,7 @@ extension RequestHead {
             processConnection(value, in: bytes)
         case .expect:
             let isKnown = bytes.equalsIgnoringCase("100-continue", in: value) && expectation == .none
-            expectation = isKnown ? .continueFirst : .unknown
+            expectation = isKnown ? .continue100 : .unknown
         case .authorization:
             return authorization.add(value)
         case .contentType:

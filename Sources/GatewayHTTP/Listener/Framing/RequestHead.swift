@@ -74,7 +74,7 @@ struct RequestHead {
 
     /// The expectation of the client (RFC 9110, section 10.1.1).
     enum Expectation {
-        case none, continueFirst, unknown
+        case none, continue100, unknown
     }
 
     /// Whether the client keeps the connection open for further requests (RFC 9112, section 9.3).

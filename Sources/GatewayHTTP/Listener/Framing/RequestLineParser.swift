@@ -1,7 +1,7 @@
 internal import GatewayCore
 
 /// An incremental parser for `METHOD target HTTP/1.x` (RFC 9112, section 3), after at most two empty lines. Its result
-/// does not depend on how the bytes are split.
+/// does not depend on how the bytes are split into reads.
 ///
 /// Stages: `start` ↔ `leadingLineFeed` for empty lines; `start` → `method` → `target` → `version` → `lineFeed`, which
 /// completes the line.
@@ -11,7 +11,7 @@ struct RequestLineParser {
     }
 
     /// The maximum number of empty lines before a request line (RFC 9112, section 2.2, recommends at least one).
-    private static let leadingLines = 2
+    private static let maximumEmptyLines = 2
     // `HTTP/1.` in the upper seven bytes. An integer is cheaper here than an array, because each request compares it.
     private static let versionPrefix: UInt64 = 0x4854_5450_2F31_2E00
     private static let version11 = versionPrefix | UInt64(UInt8(ascii: "1"))
@@ -28,13 +28,14 @@ struct RequestLineParser {
     private var target = 0..<0
     private var questionMark: Int?
 
-    /// Parses further bytes. Returns true when the line is complete and its contents are stored in `head`.
+    /// Continues at `index`. The bytes must be everything received from the start of the line, including the bytes of
+    /// earlier calls. Returns true when the line is complete and its contents are stored in `head`.
     mutating func advance(
         over bytes: borrowing Span<UInt8>, limit: Int, into head: inout RequestHead
     ) throws(FramingError) -> Bool {
         while index < bytes.count {
             let byte = bytes[index]
-            if hasBegun, index - lineStart >= limit + 2 || (index - lineStart >= limit && !isEnding(byte)) {
+            if hasBegun, index - lineStart >= limit + 2 || (index - lineStart >= limit && !isLineEnding(byte)) {
                 throw FramingError(code: .uriTooLong, detail: "the request line is too long")
             }
             switch stage {
@@ -87,13 +88,15 @@ struct RequestLineParser {
     }
 
     // The CR and LF at the end do not count towards the length limit.
-    private func isEnding(_ byte: UInt8) -> Bool {
+    private func isLineEnding(_ byte: UInt8) -> Bool {
         byte == .carriageReturn && stage == .version || byte == .lineFeed && stage == .lineFeed
     }
 
     private mutating func start(_ byte: UInt8) throws(FramingError) {
         if byte == .carriageReturn {
-            guard leading < Self.leadingLines else { throw .malformed("too many empty lines before the request line") }
+            guard leading < Self.maximumEmptyLines else {
+                throw .malformed("too many empty lines before the request line")
+            }
             leading += 1
             stage = .leadingLineFeed
         } else {

@@ -30,8 +30,8 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     private var isQueued = false
     /// The number of bytes that the scheduler counts as waiting.
     private var waitingBytes = 0
-    private var holdsRead = false
-    private var holdsEndOfInput = false
+    private var hasDeferredRead = false
+    private var hasDeferredEndOfInput = false
 
     /// Creates the handler of one connection.
     ///
@@ -69,7 +69,7 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         let channel = context.channel
-        timer.start { channel.close(promise: nil) }
+        timer.setExpiryHandler { channel.close(promise: nil) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { stop() }
@@ -89,12 +89,12 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     }
 
     func read(context: ChannelHandlerContext) {
-        if isQueued { holdsRead = true } else { context.read() }
+        if isQueued { hasDeferredRead = true } else { context.read() }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if isQueued, let event = event as? ChannelEvent, event == .inputClosed {
-            holdsEndOfInput = true
+            hasDeferredEndOfInput = true
         } else {
             context.fireUserInboundEventTriggered(event)
         }
@@ -107,12 +107,12 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
         // For the later handlers, a turn is equivalent to a read from the socket.
         context?.fireChannelReadComplete()
         guard !isQueued, let context else { return count }
-        if holdsEndOfInput {
-            holdsEndOfInput = false
+        if hasDeferredEndOfInput {
+            hasDeferredEndOfInput = false
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
         }
-        if holdsRead {
-            holdsRead = false
+        if hasDeferredRead {
+            hasDeferredRead = false
             context.read()
         }
         return count

@@ -23,7 +23,7 @@ extension HTTP2ConnectionHandler {
         guard phase != .closing, let context else { return }
         phase = .closing
         idleDeadline = loop.eventLoop.now + loop.configuration.deadlines.linger
-        scheduleWakeUp(by: idleDeadline)
+        scheduleTimer(by: idleDeadline)
         context.close(mode: .output, promise: nil)
     }
 
@@ -43,27 +43,27 @@ extension HTTP2ConnectionHandler {
     }
 
     /// Marks a connection without calls as idle, or as stalled if it has streams or waiting frames or is being closed.
-    func updateIdleEntry() {
+    func updateEvictionEntry() {
         guard callsInProgress == 0 else { return }
         if phase == .open, streams.isEmpty, !rateLimiter.hasWaitingFrames {
-            idleEntry?.markIdle()
+            evictionEntry?.markIdle()
         } else {
-            idleEntry?.markStalled()
+            evictionEntry?.markStalled()
         }
     }
 
     /// Sets the timer to the deadline, unless it is set to an earlier one.
-    func scheduleWakeUp(by deadline: NIODeadline?) {
-        guard let deadline, deadline < wakeUp ?? .distantFuture else { return }
-        wakeUp = deadline
+    func scheduleTimer(by deadline: NIODeadline?) {
+        guard let deadline, deadline < timerDeadline ?? .distantFuture else { return }
+        timerDeadline = deadline
         timer.set(deadline)
     }
 
     func deadlinePassed() {
-        wakeUp = nil
+        timerDeadline = nil
         let now = loop.eventLoop.now
         func hasPassed(_ deadline: NIODeadline?) -> Bool { deadline.map { $0 <= now } ?? false }
-        if hasPassed(readDeadline) { return closeImmediately() }
+        if hasPassed(writabilityDeadline) { return closeImmediately() }
         if hasPassed(idleDeadline) { return phase == .closing ? closeImmediately() : closeWithGoAway(.noError) }
         for (id, stream) in streams.overdue(now) {
             if case .receiving(let request) = stream.state {
@@ -75,8 +75,8 @@ extension HTTP2ConnectionHandler {
                 context?.flush()
             }
         }
-        for deadline in [idleDeadline, readDeadline] { scheduleWakeUp(by: deadline) }
-        for stream in streams.values { scheduleWakeUp(by: stream.deadline) }
-        keepWithinMemory()
+        for deadline in [idleDeadline, writabilityDeadline] { scheduleTimer(by: deadline) }
+        for stream in streams.values { scheduleTimer(by: stream.deadline) }
+        enforceMemoryLimit()
     }
 }

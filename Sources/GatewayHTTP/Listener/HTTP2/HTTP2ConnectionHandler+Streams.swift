@@ -5,7 +5,7 @@ internal import NIOHPACK
 internal import NIOHTTP2
 
 extension HTTP2ConnectionHandler {
-    /// Processes the fields of a stream: a new request, or the trailers of an incomplete one.
+    /// Processes a HEADERS frame: the head of a new request, or the trailers of one that is incomplete.
     func received(_ payload: HTTP2Frame.FramePayload.Headers, on id: HTTP2StreamID) {
         if streams[id] != nil { return receivedTrailers(payload, on: id) }
         lastStream = max(lastStream, id)
@@ -14,20 +14,20 @@ extension HTTP2ConnectionHandler {
         guard callsInProgress < HTTP2Limits.streams else {
             send(.rstStream(.refusedStream), on: id)
             context?.flush()
-            return charge()
+            return chargeRateLimiter()
         }
         idleDeadline = nil
-        defer { updateIdleEntry() }
+        defer { updateEvictionEntry() }
         do throws(FramingError) {
             let request = try HTTP2RequestReader(
                 payload.headers, limits: loop.configuration.limits, trustedProxy: source)
             streams[id] = HTTP2Stream(
                 state: .receiving(HTTP2Stream.IncompleteRequest(request, isComplete: payload.endStream)))
-            if payload.endStream { return requestIsComplete(id) }
+            if payload.endStream { return serveCompleteRequest(on: id) }
             let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
             streams[id]?.deadline = deadline
-            scheduleWakeUp(by: deadline)
-            if request.head.expectation == .continueFirst {
+            scheduleTimer(by: deadline)
+            if request.head.expectation == .continue100 {
                 send(.headers(.init(headers: [":status": "100"])), on: id)
                 context?.flush()
             }
@@ -43,7 +43,7 @@ extension HTTP2ConnectionHandler {
         guard case .receiving(let request)? = streams[id]?.state else { return }
         do throws(FramingError) {
             try HTTP2RequestReader.check(trailers: payload.headers)
-            if payload.endStream { requestIsComplete(id) }
+            if payload.endStream { serveCompleteRequest(on: id) }
         } catch {
             reject(error, on: id, omitsBody: request.head.isHead, isComplete: payload.endStream)
         }
@@ -59,7 +59,7 @@ extension HTTP2ConnectionHandler {
             return reject(fault, on: id, omitsBody: request.head.isHead, isComplete: payload.endStream)
         }
         streams.append(piece, to: request)
-        if payload.endStream { requestIsComplete(id) }
+        if payload.endStream { serveCompleteRequest(on: id) }
     }
 
     /// Removes a stream that both sides have closed or that was reset.
@@ -70,8 +70,8 @@ extension HTTP2ConnectionHandler {
         guard streams.isEmpty else { return }
         if phase == .draining { return closeOutput() }
         idleDeadline = loop.eventLoop.now + loop.idleTime
-        scheduleWakeUp(by: idleDeadline)
-        updateIdleEntry()
+        scheduleTimer(by: idleDeadline)
+        updateEvictionEntry()
     }
 
     /// Restores the connection's flow-control window. A stream's window holds a complete body and needs no update.
@@ -86,9 +86,10 @@ extension HTTP2ConnectionHandler {
     /// Enforces the memory limit. It rejects incomplete requests, the newest first, and closes the connection if that
     /// is not enough.
     ///
-    /// Call it after each turn and after all received bytes were processed. While frames wait, they may contain the
-    /// rest of the requests: the connection then has a larger share, and its newest request is not counted.
-    func keepWithinMemory() {
+    /// Call it after each turn and after all received bytes were processed. While received frames still wait for a
+    /// turn, they may complete a request. The connection is then allowed a larger share of the memory, and its newest
+    /// incomplete request is neither counted nor rejected.
+    func enforceMemoryLimit() {
         let isBurst = rateLimiter.hasWaitingFrames
         let spared = isBurst ? streams.newestIncomplete() : nil
         let sparedBytes = spared.map { HTTP2Stream.overhead + $0.request.heldBytes } ?? 0
@@ -103,13 +104,13 @@ extension HTTP2ConnectionHandler {
         }
     }
 
-    private func requestIsComplete(_ id: HTTP2StreamID) {
+    private func serveCompleteRequest(on id: HTTP2StreamID) {
         guard case .receiving(let request)? = streams[id]?.state else { return }
         let clientDisconnect = ClientDisconnect()
         streams[id] = HTTP2Stream(state: .serving(clientDisconnect, omitsBody: request.head.isHead))
         let framed = FramedRequest(head: request.head, headBytes: request.bytes, body: request.body)
         callsInProgress += 1
-        idleEntry?.markBusy()
+        evictionEntry?.markBusy()
         if loop.admit(framed) { return begin(framed, on: id, clientDisconnect) }
         loop.admissionQueue.enqueue(
             AdmissionQueue.Call(
@@ -141,20 +142,21 @@ extension HTTP2ConnectionHandler {
 
     private func respond(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
         callsInProgress -= 1
-        defer { updateIdleEntry() }
+        defer { updateEvictionEntry() }
         guard case .serving(_, let omitsBody)? = streams[stream]?.state else { return }
         write(response, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
     }
 
-    /// Sends the response to an invalid request and closes its stream.
+    /// Ends a request that is not served: sends the error response, or only RST_STREAM if the fault demands it, and
+    /// charges the rate limiter.
     func reject(_ fault: FramingError, on stream: HTTP2StreamID, omitsBody: Bool, isComplete: Bool) {
         let id = loop.ids.next()
         let response = loop.serving.reject(Rejection(fault), id: id)
         if fault.resetsStream {
             send(.rstStream(.protocolError), on: stream)
             context?.flush()
-            return charge()
+            return chargeRateLimiter()
         }
         write(response, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
@@ -164,7 +166,7 @@ extension HTTP2ConnectionHandler {
             send(.rstStream(.noError), on: stream)
             context?.flush()
         }
-        charge()
+        chargeRateLimiter()
     }
 
     private func write(_ response: Response, id: CallID, on stream: HTTP2StreamID, omitsBody: Bool) {
@@ -179,10 +181,11 @@ extension HTTP2ConnectionHandler {
             send(.data(.init(data: .byteBuffer(body), endStream: true)), on: stream)
         }
         // A response without a body may already have closed and removed the stream.
-        if streams[stream] != nil { scheduleWakeUp(by: deadline) }
+        if streams[stream] != nil { scheduleTimer(by: deadline) }
     }
 
-    private func charge() {
+    /// Charges an invalid request to the frame rate limit, and closes the connection if the allowance is exhausted.
+    private func chargeRateLimiter() {
         if !rateLimiter.charge() { closeWithGoAway(.enhanceYourCalm) }
     }
 }

@@ -6,9 +6,9 @@ internal import NIOHTTP2
 /// The last channel handler of an HTTP/2 client connection. It converts frames to requests, starts the calls, and
 /// writes their responses.
 ///
-/// Loop-bound. Streams are independent: a stream error gets a response on its stream and ends only that stream. A call
-/// keeps its handler alive until it completes, as in HTTP/1.1. A stream reset cancels a login in progress but never a
-/// recorded call.
+/// Loop-bound. Streams are independent: a stream error is answered on its own stream, by a response or RST_STREAM, and
+/// ends only that stream. A call keeps its handler alive until it completes, as in `HTTP1ConnectionHandler`. A stream
+/// reset cancels the verification of credentials, but never a call that the journal has recorded.
 final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     typealias InboundIn = HTTP2Frame
     typealias OutboundIn = Never
@@ -38,24 +38,27 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     var memory: RequestMemory.Account
     /// The latest stream that the client has opened; the root stream before the first one.
     var lastStream = HTTP2StreamID.rootStream
-    /// Whether the first stream is also the last one.
+    /// Whether to drain as soon as the first stream is opened. Set if the shutdown is announced before any stream.
     var drainsAfterFirstStream = false
     /// The number of incomplete calls, including those of reset streams.
     var callsInProgress = 0
-    var idleEntry: IdleConnections.Entry?
+    var evictionEntry: EvictionCandidates.Entry?
     var context: ChannelHandlerContext?
     /// The time that the timer is set to.
-    var wakeUp: NIODeadline?
-    /// The deadline for a new stream while there is none. While `closing`, the time by which the client must close.
+    var timerDeadline: NIODeadline?
+    /// While no stream is open, the time by which the client must open one. While `closing`, the time by which the
+    /// client must close its side.
     var idleDeadline: NIODeadline?
-    /// The time by which the client must read; nil while the channel is writable.
-    var readDeadline: NIODeadline?
-    private var holdsRead = false
-    private var sentGoAway = false
+    /// The time by which the client must have read enough for the channel to become writable; nil while it is writable;
+    /// nil while the channel is writable.
+    var writabilityDeadline: NIODeadline?
+    private var hasDeferredRead = false
+    /// Whether a GOAWAY with an error code was written.
+    private var hasSentErrorGoAway = false
 
     init(
         loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, rateLimiter: FrameRateLimitHandler,
-        opened: NIODeadline, isEncrypted: Bool, isProxied: Bool = false
+        opened: NIODeadline, isEncrypted: Bool, usesProxyProtocol: Bool = false
     ) {
         self.loop = loop
         self.peer = peer
@@ -64,7 +67,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         timer = DeadlineTimer(on: loop.eventLoop)
         memory = loop.memoryAccount(of: peer)
         self.source = source
-        allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
+        allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, usesProxyProtocol: usesProxyProtocol)
     }
 
     func closeImmediately() { context?.close(promise: nil) }
@@ -73,12 +76,12 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        timer.start { self.deadlinePassed() }
-        idleEntry = loop.idleEntry(for: self, of: peer)
-        updateIdleEntry()
+        timer.setExpiryHandler { self.deadlinePassed() }
+        evictionEntry = loop.evictionEntry(for: self, of: peer)
+        updateEvictionEntry()
         loop.join(self)
         idleDeadline = opened + loop.configuration.deadlines.head
-        scheduleWakeUp(by: idleDeadline)
+        scheduleTimer(by: idleDeadline)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }
@@ -102,8 +105,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        keepWithinMemory()
-        updateIdleEntry()
+        enforceMemoryLimit()
+        updateEvictionEntry()
         context.fireChannelReadComplete()
     }
 
@@ -119,11 +122,12 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         context.fireUserInboundEventTriggered(event)
     }
 
-    // Stream errors have been handled here. For a connection error, the HTTP/2 library has written GOAWAY.
+    // A stream error needs no action here: it does not end the connection. After a connection error NIOHTTP2 has
+    // written GOAWAY, and the connection closes.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
         case is NIOHTTP2Errors.StreamError: break
-        case is any NIOHTTP2Error: if sentGoAway { close() }
+        case is any NIOHTTP2Error: if hasSentErrorGoAway { close() }
         default: close()
         }
     }
@@ -136,7 +140,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         init(_ handler: HTTP2ConnectionHandler) { self.handler = handler }
 
         func wroteFrame(_ frame: HTTP2Frame) {
-            if case .goAway(_, let code, _) = frame.payload, code != .noError { handler.sentGoAway = true }
+            if case .goAway(_, let code, _) = frame.payload, code != .noError { handler.hasSentErrorGoAway = true }
         }
     }
 
@@ -146,10 +150,10 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        readDeadline = context.channel.isWritable ? nil : loop.eventLoop.now + loop.configuration.deadlines.body
-        scheduleWakeUp(by: readDeadline)
-        if context.channel.isWritable, holdsRead {
-            holdsRead = false
+        writabilityDeadline = context.channel.isWritable ? nil : loop.eventLoop.now + loop.configuration.deadlines.body
+        scheduleTimer(by: writabilityDeadline)
+        if context.channel.isWritable, hasDeferredRead {
+            hasDeferredRead = false
             context.read()
         }
         context.fireChannelWritabilityChanged()
@@ -157,7 +161,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     // The socket is not read while the client does not read its responses.
     func read(context: ChannelHandlerContext) {
-        if context.channel.isWritable { context.read() } else { holdsRead = true }
+        if context.channel.isWritable { context.read() } else { hasDeferredRead = true }
     }
 
     func send(_ payload: HTTP2Frame.FramePayload, on stream: HTTP2StreamID = .rootStream) {
@@ -170,8 +174,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         phase = .closing
         timer.stop()
         memory.close()
-        idleEntry?.remove()
-        idleEntry = nil
+        evictionEntry?.remove()
+        evictionEntry = nil
         let left = streams
         streams = HTTP2Streams()
         for stream in left.values { stream.signalDisconnect() }

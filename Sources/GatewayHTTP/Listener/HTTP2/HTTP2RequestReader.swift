@@ -26,7 +26,7 @@ struct HTTP2RequestReader {
         _ fields: HPACKHeaders, limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil
     ) throws(FramingError) {
         head = RequestHead(trustedProxy: source)
-        bytes = ByteBufferAllocator().buffer(capacity: Self.usualBytes)
+        bytes = ByteBufferAllocator().buffer(capacity: Self.initialBytesPerLine)
         var (count, size) = (0, 0)
         for (name, value, _) in fields {
             if name.utf8.first == .colon {
@@ -46,7 +46,7 @@ struct HTTP2RequestReader {
     }
 
     /// The initial capacity of the buffer, in bytes. Nearly all requests fit.
-    private static let usualBytes = 1024
+    private static let initialBytesPerLine = 1024
 
     private mutating func processPseudoHeader(
         _ name: String, _ value: String, _ limits: ListenerConfiguration.Limits
@@ -125,7 +125,7 @@ struct HTTP2RequestReader {
         let all = bytes
         try head.check(bodyLimit: limits.body, in: all.readableBytesUInt8Span)
         // Release the memory of long values that were dropped.
-        if all.storageCapacity > Self.usualBytes, all.readableBytes * 2 <= all.storageCapacity {
+        if all.storageCapacity > Self.initialBytesPerLine, all.readableBytes * 2 <= all.storageCapacity {
             bytes = ByteBuffer(bytes: all.readableBytesView)
         }
     }
@@ -163,7 +163,7 @@ struct HTTP2RequestReader {
         guard value.trimmed(wholeValue) == wholeValue else {
             throw .malformedFields("white space around a field value")
         }
-        let text = value.fieldText
+        let text = value.fieldValueClass
         guard text != .forbidden else { throw .malformedFields("a control character in a field") }
         for word in ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"] as [StaticString]
         where name.equalsIgnoringCase(word, in: wholeName) {
@@ -172,6 +172,6 @@ struct HTTP2RequestReader {
         if name.equalsIgnoringCase("te", in: wholeName), !value.equalsIgnoringCase("trailers", in: wholeValue) {
             throw .malformedFields("a TE field with a value other than trailers")
         }
-        return (try RequestField.named(wholeName, in: name), text == .beyondASCII)
+        return (try RequestField.named(wholeName, in: name), text == .obsText)
     }
 }

@@ -19,7 +19,7 @@ final class ApplicationProtocolCheck: ChannelDuplexHandler, RemovableChannelHand
     private var isDecided = false
     /// The context while the ClientHello waits for its turn.
     private var waiting: ChannelHandlerContext?
-    private var holdsRead = false
+    private var hasDeferredRead = false
 
     /// Creates the check of one connection.
     ///
@@ -62,13 +62,13 @@ final class ApplicationProtocolCheck: ChannelDuplexHandler, RemovableChannelHand
         held.passOn(context)
         // For TLS, a turn is equivalent to a read from the socket.
         context.fireChannelReadComplete()
-        if holdsRead { context.read() }
+        if hasDeferredRead { context.read() }
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
         return 1
     }
 
     func read(context: ChannelHandlerContext) {
-        if waiting != nil { holdsRead = true } else { context.read() }
+        if waiting != nil { hasDeferredRead = true } else { context.read() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { waiting = nil }

@@ -6,7 +6,7 @@ internal import NIOHTTP2
 /// step is a handler that removes itself when it is done.
 ///
 /// ```
-/// ProxyHeaderHandler → ApplicationProtocolCheck, NIOSSLServerHandler, ALPNHandler → ConnectionHandler
+/// ProxyHeaderHandler → ApplicationProtocolCheck, NIOSSLServerHandler, ALPNHandler → HTTP1ConnectionHandler
 ///                    → HTTP2PrefaceDetector                                               or HTTP2ConnectionHandler
 /// ```
 ///
@@ -31,7 +31,7 @@ final class ConnectionSetup: ListenerConnection {
     private var source: TrustedProxies.Source?
     private var isEncrypted = false
     private var isFinished = false
-    private var idleEntry: IdleConnections.Entry?
+    private var evictionEntry: EvictionCandidates.Entry?
 
     init(channel: any Channel, loop: ListenerLoop, peer: Peer, connectionLimit: ConnectionLimit) {
         self.connectionLimit = connectionLimit
@@ -58,10 +58,10 @@ final class ConnectionSetup: ListenerConnection {
             try addNextHandler()
         }
         // Until the setup is complete, closing the connection loses no call.
-        idleEntry = loop.idleEntry(for: self, of: peer)
-        idleEntry?.markIdle()
+        evictionEntry = loop.evictionEntry(for: self, of: peer)
+        evictionEntry?.markIdle()
         loop.join(self)
-        timer.start { self.closeImmediately() }
+        timer.setExpiryHandler { self.closeImmediately() }
         timer.set(opened + loop.configuration.deadlines.head)
     }
 
@@ -77,7 +77,8 @@ final class ConnectionSetup: ListenerConnection {
 
     var hasUnsentBytes: Bool { channel.hasUnsentBytes }
 
-    /// Applies the client that a proxy has reported, and counts the connection for that client.
+    /// Applies a PROXY header: counts the connection for the reported client, adds the next handler, passes on the held
+    /// bytes with `passOn`, and removes the current handler. Closes the connection if the client is at its limit.
     func apply(_ header: ProxyHeader, handler context: ChannelHandlerContext, passOn: () -> Void) {
         isEncrypted = header.isEncrypted
         if let client = header.client {
@@ -123,8 +124,8 @@ final class ConnectionSetup: ListenerConnection {
         if isFinished { return }
         isFinished = true
         timer.stop()
-        idleEntry?.remove()
-        idleEntry = nil
+        evictionEntry?.remove()
+        evictionEntry = nil
         loop.leave(self)
     }
 
@@ -146,15 +147,15 @@ final class ConnectionSetup: ListenerConnection {
         }
     }
 
-    /// Whether a proxy has reported the client. The proxy then also reports whether the client's connection was
-    /// encrypted.
-    private var isProxied: Bool { loop.configuration.trustedProxies.source == .proxyProtocol }
+    /// Whether the listener uses the PROXY protocol. Encryption then counts only as reported by the proxy or terminated
+    /// here.
+    private var usesProxyProtocol: Bool { loop.configuration.trustedProxies.source == .proxyProtocol }
 
     private func addHTTP1Handler(isEncrypted: Bool) throws {
         try channel.pipeline.syncOperations.addHandler(
-            ConnectionHandler(
+            HTTP1ConnectionHandler(
                 loop: loop, peer: peer, trustedProxy: source, opened: opened, isEncrypted: isEncrypted,
-                isProxied: isProxied))
+                usesProxyProtocol: usesProxyProtocol))
     }
 
     private func addHTTP2Handler(isEncrypted: Bool) throws {
@@ -164,7 +165,7 @@ final class ConnectionSetup: ListenerConnection {
         let handler = HTTP2ConnectionHandler(
             loop: loop, peer: peer, trustedProxy: source, rateLimiter: rateLimiter, opened: opened,
             isEncrypted: isEncrypted,
-            isProxied: isProxied)
+            usesProxyProtocol: usesProxyProtocol)
         let frames = NIOHTTP2Handler(
             mode: .server, frameDelegate: HTTP2ConnectionHandler.GoAwayObserver(handler),
             connectionConfiguration: HTTP2Limits.connection(loop.configuration.limits),

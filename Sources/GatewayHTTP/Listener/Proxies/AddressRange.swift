@@ -15,7 +15,7 @@ public struct AddressRange: Sendable, Hashable, CustomStringConvertible {
     public let description: String
 
     /// Parses `10.0.0.0/8`, `192.0.2.1`, `2001:db8::/32` or `unix`. Returns nil for any other text, and for a range
-    /// with bits set after the prefix.
+    /// with host bits set.
     public init?(_ text: String) {
         description = text
         if text == "unix" {

@@ -4,15 +4,15 @@ internal import NIOCore
 /// field lines.
 ///
 /// Quotes are also paired from the right. An unbalanced quote from a client, which is further to the left, therefore
-/// cannot change how the element of a proxy is read. All parsing compares bytes: a `Character` can combine a separator
-/// with bytes of a client in front of it.
+/// cannot change how the element of a proxy is read. Parsing works on bytes, not on `Character`: bytes from the client
+/// could form one grapheme cluster with the separator that follows them.
 struct ReverseListParser {
     private var lists: [ByteBufferView]
 
     /// Creates an iterator over field values in the order of the request.
     init(lists: [ByteBufferView]) { self.lists = lists }
 
-    /// Returns the next element to the left without surrounding white space; nil at the start of the lists.
+    /// Returns the next non-empty element to the left without surrounding white space; nil at the start of the lists.
     mutating func next() -> ByteBufferView? {
         while let list = lists.popLast() {
             let (rest, element) = Self.splitLast(list, at: UInt8(ascii: ","))
@@ -46,7 +46,7 @@ struct ReverseListParser {
     }
 }
 
-/// One element of `Forwarded` (RFC 7239, section 4), which one proxy has added.
+/// One element of `Forwarded` (RFC 7239, section 4), added by a single proxy.
 struct ForwardedElement {
     /// The unquoted value of `for`.
     private(set) var node: ByteBufferView?
@@ -74,7 +74,7 @@ struct ForwardedElement {
         }
     }
 
-    // Addresses and schemes contain no character that needs a backslash escape.
+    // Addresses and schemes need no backslash escape, so a value that contains one is malformed.
     private static func unquoted(_ bytes: ByteBufferView) -> ByteBufferView? {
         let quote = UInt8(ascii: "\"")
         guard bytes.first == quote else { return bytes.contains(quote) ? nil : bytes }

@@ -11,7 +11,7 @@ struct ListBansOperation: ControlOperation {
     let throttle: LoginThrottle
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        for ban in throttle.list() {
+        for ban in throttle.currentBans() {
             var members: [JSONValue.Member] = []
             if let user = ban.user { members.append(.init("user", .string(user.text))) }
             if let address = ban.address { members.append(.init("address", .string(address.operatorText))) }

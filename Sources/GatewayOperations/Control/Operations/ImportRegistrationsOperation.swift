@@ -72,12 +72,12 @@ struct ImportRegistrationsOperation: ControlOperation {
             case nil: word = "skipped"
             case .bound: word = "bound"
             case .confirmed: word = "confirmed"
-            case .known: word = "known"
-            case .superseded, .unsound: word = "rejected"
+            case .alreadyHandled: word = "known"
+            case .superseded, .rejected: word = "rejected"
             case .purged: word = "purged"
             }
             counts[word, default: 0] += 1
-            if result == .bound || result == .known || result == .confirmed { continue }
+            if result == .bound || result == .alreadyHandled || result == .confirmed { continue }
             var members: [JSONValue.Member] = [.init("line", .number(String(line.number)))]
             if let id = line.id { members.append(.init("registration", .string(id.text))) }
             if let handle = line.handle { members.append(.init("platform", .string(handle.service.rawValue))) }

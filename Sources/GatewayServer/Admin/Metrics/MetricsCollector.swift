@@ -68,7 +68,7 @@ struct MetricsCollector: Sendable {
     }
 
     private var bans: MetricFamily {
-        let bans = subsystems.calls.throttle.list()
+        let bans = subsystems.calls.throttle.currentBans()
         func count(_ isOfKind: (LoginBan) -> Bool) -> MetricFamily.Value {
             .number(Double(bans.count(where: isOfKind)))
         }

@@ -27,7 +27,7 @@ public final class AuditIndex: Sendable {
             switch error {
             case let failure as Failure: self = failure
             case let error as DatabaseError:
-                description = DatabaseMessage.of(error)
+                description = DatabaseMessage.text(for: error)
                 isDamage = !Self.passing.contains(error.resultCode.primaryResultCode)
             case let error as RowDecodingError:
                 description = "unexpected value in a row: \(error)"

@@ -18,7 +18,7 @@ struct SegmentFiles: Sendable {
     func list() throws(FileFailure) -> [ListedSegment] {
         let files = SystemFileSystem()
         var found: [ListedSegment] = []
-        for name in try files.names(in: directory).compactMap({ JournalSegmentName($0) }).sorted() {
+        for name in try files.fileNames(in: directory).compactMap({ JournalSegmentName($0) }).sorted() {
             do throws(FileFailure) {
                 found.append(ListedSegment(name: name, size: try files.size(path(name))))
             } catch  where error.isMissing {

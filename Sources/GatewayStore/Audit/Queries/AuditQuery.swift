@@ -59,7 +59,7 @@ extension AuditQuery {
     public static let resultWords: [String] = {
         let words =
             CallResult.allCases.map(\.rawValue) + RejectionCode.allCases.map(\.rawValue)
-            + AccountEndReason.allCases.map(\.rawValue) + JournalEntry.Repair.allCases.map(\.rawValue)
+            + AccountEndReason.allCases.map(\.rawValue) + JournalEntry.Recovery.allCases.map(\.rawValue)
             + [wouldReject, wouldLimit] + otherWords
         return Set(words).sorted()
     }()

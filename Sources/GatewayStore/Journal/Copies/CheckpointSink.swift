@@ -84,7 +84,7 @@ extension JournalFile.Configuration {
         case .syslog: sinks.append(CheckpointSyslog())
         case nil: break
         }
-        if let ledger { sinks.append(CheckpointLedger(ledger: ledger)) }
+        if let ledger { sinks.append(LedgerCheckpointSink(ledger: ledger)) }
         return sinks
     }
 }

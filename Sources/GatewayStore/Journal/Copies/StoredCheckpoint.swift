@@ -17,7 +17,7 @@ public struct StoredCheckpoint: Sendable, Hashable {
         self.time = time
     }
 
-    /// Parses a line of the journal; nil if the line is not a checkpoint or does not match its own hash.
+    /// Parses a line of the journal; nil if the line is not a checkpoint or its hash is wrong.
     init?(line: [UInt8]) {
         let reader = JournalLineReader(bytes: line[...].last == UInt8(ascii: "\n") ? line.dropLast() : line[...])
         guard reader.kind == .checkpoint, let number = reader.sequence, let hash = reader.verifiedHash,
@@ -27,7 +27,8 @@ public struct StoredCheckpoint: Sendable, Hashable {
     }
 }
 
-/// The ledger as the store of the journal's last checkpoint, which shows that a journal was replaced or deleted.
+/// Stores the journal's last checkpoint outside the journal, in the ledger. Comparing the two shows whether the journal
+/// was replaced or deleted.
 public protocol JournalCheckpointStore: Sendable {
     /// Returns the journal's last checkpoint; nil if none is stored. Blocks.
     func journalCheckpoint() throws(LedgerUnavailable) -> StoredCheckpoint?
@@ -36,11 +37,12 @@ public protocol JournalCheckpointStore: Sendable {
 }
 
 /// Stores the last checkpoint in the ledger. Confined to one thread; blocks while the ledger is busy.
-struct CheckpointLedger: CheckpointSink {
+struct LedgerCheckpointSink: CheckpointSink {
     let ledger: any JournalCheckpointStore
 
     var needsLastOnly: Bool { true }
-    /// A busy journal writes many checkpoints a second. Storing each of them would cost a commit each.
+    /// A busy journal writes many checkpoints a second, and storing each one would cost a commit. The pause lets one
+    /// commit cover many.
     var pause: Duration { .seconds(1) }
 
     func store(_ line: [UInt8]) throws(FileFailure) {

@@ -51,7 +51,7 @@ struct ClosedSegments {
     ///
     /// - Parameter next: The number of the journal's next line.
     mutating func addExisting(before next: UInt64) throws(FileFailure) {
-        let names = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        let names = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
             .filter { $0.first < next }
         for (index, name) in names.enumerated() {
             let end = index + 1 < names.count ? names[index + 1].first : next

@@ -30,10 +30,10 @@ extension JournalWriter {
         do throws(JournalUnavailable) {
             try requireLock()
             guard !unrecordedLosses.isEmpty else { return }
-            begin()
+            beginBatch()
             let records = try appendLosses(to: &batch)
             try batch.sign()
-            try commit()
+            try commitBatch()
             recordedLosses += records
             unrecordedLosses = []
         } catch {
@@ -44,7 +44,7 @@ extension JournalWriter {
     /// Detects lost lines and reports them in the log, the metrics and the readiness state. The next batch with
     /// ``appendLosses(to:mayWaitForCheckpoint:)`` records them.
     func findLosses() {
-        for loss in closed.findLosses() {
+        for loss in closedSegments.findLosses() {
             unrecordedLosses.append(loss)
             // A record of an earlier loss that is lost itself is written again.
             unrecordedLosses += recordedLosses.filter { loss.lines.contains($0.number) }.map(\.loss)

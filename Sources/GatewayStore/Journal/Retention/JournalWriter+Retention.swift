@@ -3,12 +3,13 @@ internal import GatewaySupport
 internal import Logging
 
 extension JournalWriter {
-    /// Removes the oldest segments beyond the maximum age or total size, each after a signed line on disk announces it.
-    /// Runs once an hour and after each new segment. The age is checked once an hour only, and only with a trusted
-    /// clock.
+    /// Removes the oldest segments that exceed the maximum age or total size. Before each removal, a signed line that
+    /// announces it is written to disk. The writer calls this after each pass; it does nothing without a signing key,
+    /// during an outage, or within the retention interval (one hour) after the last check, unless a segment was started
+    /// since. Age is checked at most once in an interval, and only if the clock is trusted.
     ///
-    /// One run removes at most a tenth of the segments, or one. A wrong clock or a wrong bound is thus noticed before
-    /// everything is removed.
+    /// One check removes at most a tenth of the segments, but at least one may be removed. This gives the operator time
+    /// to notice a wrong clock or limit before everything is removed.
     func enforceRetention() {
         guard signer != nil, segment != nil else { return }
         // Both clocks are read together, because a difference between them means that the clock was set.
@@ -16,7 +17,7 @@ extension JournalWriter {
         if let lastRetentionCheck, now.nanoseconds - lastRetentionCheck.nanoseconds < interval { return }
         lastRetentionCheck = now
         do throws(JournalUnavailable) {
-            try retireSegments(now: now, at: time)
+            try removeExpiredSegments(now: now, at: time)
         } catch {
             fail(error, unwritten: [], dropped: 0)
         }
@@ -28,12 +29,12 @@ extension JournalWriter {
     }
 
     /// Throws if the journal cannot be written. Segments that cannot be read or removed are kept.
-    private func retireSegments(now: MonotonicInstant, at time: WallTime) throws(JournalUnavailable) {
+    private func removeExpiredSegments(now: MonotonicInstant, at time: WallTime) throws(JournalUnavailable) {
         var segments: [JournalSegmentName]
         var total: UInt64 = 0
         var sizes: [UInt64] = []
         do throws(FileFailure) {
-            segments = try files.names(in: settings.directory).compactMap { JournalSegmentName($0) }.sorted()
+            segments = try files.fileNames(in: settings.directory).compactMap { JournalSegmentName($0) }.sorted()
             for name in segments { sizes.append(try files.size(path(name))) }
         } catch {
             return reportRemovalFailure(error)
@@ -52,15 +53,15 @@ extension JournalWriter {
                 return reportRemovalFailure(error)
             }
             if total <= UInt64(clamping: settings.keepBytes) {
-                guard isAgeDue, end.time < oldest, isTrusted(trust) else { return }
+                guard isAgeDue, end.time < oldest, allowsAgeRemoval(trust) else { return }
             }
-            begin()
-            // The segment was truncated, or another one is missing. Without this record the lines would appear to be
-            // removed by retention.
+            beginBatch()
+            // If line numbers are missing before the next segment, this one was truncated or another was deleted.
+            // Record that first; otherwise the removal line would cover up the loss.
             let missing = (end.number + 1)..<segments[index + 1].first
             if !missing.isEmpty { try batch.append(.linesMissing(ClosedRange(missing))) }
             try batch.appendRemoval(through: end)
-            try commit()
+            try commitBatch()
             do throws(FileFailure) {
                 try files.remove(path(name))
                 try files.synchronizeDirectory(settings.directory)
@@ -68,8 +69,8 @@ extension JournalWriter {
                 return reportRemovalFailure(error)
             }
             total -= sizes[index]
-            knownEnds[name] = nil
-            closed.remove(name)
+            cachedTails[name] = nil
+            closedSegments.remove(name)
             settings.logger.notice(
                 "Journal segment removed", metadata: ["segment": "\(name.text)", "through": "\(end.number)"])
         }
@@ -78,13 +79,13 @@ extension JournalWriter {
     private func endOffset(
         of name: JournalSegmentName, before next: JournalSegmentName
     ) throws(FileFailure) -> SegmentTail {
-        if let known = knownEnds[name] { return known }
+        if let known = cachedTails[name] { return known }
         let path = path(name)
-        // A failed batch may follow the last valid line, so the first read may be too short.
+        // The lines of a failed batch may follow the last valid line, so a second, longer read may be needed.
         for length in [64 << 10, JournalRecovery.maximumTornBytes] {
             let bytes = try files.read(path, last: length)
             if let end = SegmentTail(number: next.first - 1, in: bytes) {
-                knownEnds[name] = end
+                cachedTails[name] = end
                 return end
             }
         }
@@ -95,7 +96,7 @@ extension JournalWriter {
         throw FileFailure(unfit: path, "does not end with line \(next.first - 1) and is kept")
     }
 
-    private func isTrusted(_ trust: RetentionClock.Trust) -> Bool {
+    private func allowsAgeRemoval(_ trust: RetentionClock.Trust) -> Bool {
         switch trust {
         case .trusted: return true
         case .tooEarly: return false
@@ -113,6 +114,7 @@ extension JournalWriter {
     private func path(_ name: JournalSegmentName) -> String { settings.directory + "/" + name.text }
 
     private func reportRemovalFailure(_ failure: FileFailure) {
-        settings.logger.error("Journal segment removal failed", metadata: ["detail": "\(failure.description)"])
+        settings.logger.error(
+            "Journal retention failed; segments are kept", metadata: ["detail": "\(failure.description)"])
     }
 }

@@ -72,7 +72,7 @@ extension RetentionClock {
     ) throws(FileFailure) {
         var newest: WallTime?
         for name in segments {
-            let time = try files.modified("\(directory)/\(name.text)")
+            let time = try files.modificationTime(of: "\(directory)/\(name.text)")
             newest = max(newest ?? time, time)
         }
         var last: WallTime?

@@ -159,7 +159,7 @@ struct ChainCheck {
         guard line.hasPrevious(previous) else { return record(findingForBrokenLink(line, bytes, range)) }
         if let unexplained = pendingLeftover {
             let reader = JournalLineReader(bytes: bytes[range])
-            let causes = [JournalEntry.Repair.writeFailed, .linesMissing].map(\.rawValue)
+            let causes = [JournalEntry.Recovery.writeFailed, .linesMissing].map(\.rawValue)
             guard reader.kind == .recovered, reader.text("result").map(causes.contains) == true else {
                 return record(unexplained)
             }

@@ -123,7 +123,7 @@ public struct JournalVerification: Sendable {
     /// Lists the segments. If the ledger has a checkpoint, a missing directory counts as a journal without lines.
     private func segments(_ files: SystemFileSystem) throws(FileFailure) -> [JournalSegmentName] {
         do throws(FileFailure) {
-            return try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            return try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
         } catch {
             if error.code == ENOENT, known != nil { return [] }
             throw error

@@ -24,7 +24,7 @@ struct RecordedLosses {
 
     /// Adds the record of a valid `recovered` line.
     mutating func add(_ line: JournalLineReader, number: UInt64) {
-        let result = line.text("result").flatMap { JournalEntry.Repair(rawValue: $0) }
+        let result = line.text("result").flatMap { JournalEntry.Recovery(rawValue: $0) }
         let time = line.text("at") ?? ""
         switch result {
         case .linesMissing:

@@ -85,7 +85,7 @@ final class LedgerHealth: Sendable {
         recordReadFailure(error)
         guard let error = error as? DatabaseError, error.resultCode != .SQLITE_CONSTRAINT else { return }
         state.withLock { state in
-            state.failure = DatabaseMessage.of(error)
+            state.failure = DatabaseMessage.text(for: error)
             state.lastCommit = nil
         }
     }
@@ -95,6 +95,6 @@ final class LedgerHealth: Sendable {
         guard let error = error as? DatabaseError,
             error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
         else { return nil }
-        return DatabaseMessage.of(error)
+        return DatabaseMessage.text(for: error)
     }
 }

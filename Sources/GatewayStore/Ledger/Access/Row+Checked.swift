@@ -6,7 +6,7 @@ internal import GatewaySupport
 /// Column reads that throw on unexpected values. GRDB's subscripts trap if a value is NULL or has another type, which a
 /// damaged file may cause.
 extension Row {
-    /// Returns the value of a column that is never NULL.
+    /// Returns the value of a column. Throws if it is NULL.
     func required<Value: DatabaseValueConvertible>(
         _ column: String, as type: Value.Type = Value.self
     ) throws(LedgerUnavailable) -> Value {
@@ -24,10 +24,10 @@ extension Row {
         return value
     }
 
-    /// Returns the time in a column of microseconds. Throws for a time before 1970 or after the year 9999.
+    /// Returns the time in a column of microseconds. Throws if it is NULL, before 1970 or after `maximumTime`.
     func time(_ column: String) throws(LedgerUnavailable) -> WallTime {
         let microseconds = try required(column, as: Int64.self)
-        guard (0...Self.latestTime).contains(microseconds) else { throw Self.unreadable(column) }
+        guard (0...Self.maximumTime).contains(microseconds) else { throw Self.unreadable(column) }
         return WallTime(microseconds: microseconds)
     }
 
@@ -37,7 +37,7 @@ extension Row {
     }
 
     /// The latest time that the ledger stores: 10000-01-01T00:00:00Z.
-    static let latestTime: Int64 = 253_402_300_800_000_000
+    static let maximumTime: Int64 = 253_402_300_800_000_000
 
     private static func unreadable(_ column: String) -> LedgerUnavailable {
         LedgerUnavailable("the ledger contains an invalid row: its \(column) cannot be read")

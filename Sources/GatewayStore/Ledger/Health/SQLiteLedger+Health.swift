@@ -7,8 +7,8 @@ extension SQLiteLedger {
     /// The reason why the ledger cannot be used; nil if no problem is known. Acquires a lock briefly.
     public var fault: String? { health.fault }
 
-    /// Writes a test value durably to find out whether the ledger can be written. Has no effect while an earlier test
-    /// is running.
+    /// Makes a test commit and records the result, which `fault` reports. While a test runs for more than five seconds,
+    /// `fault` reports that too. Does nothing while an earlier test is running.
     public func testWrite() async {
         guard health.beginTest() else { return }
         _ = await check()
@@ -17,9 +17,10 @@ extension SQLiteLedger {
 
     /// Checks by a test commit that the ledger can be written.
     ///
-    /// - Returns: The reason why it cannot be written; nil if it can. Does not return while the disk blocks writes.
+    /// - Returns: The reason why it cannot be written; nil if it can. Does not return while the disk hangs; has no
+    ///   timeout.
     public func check() async -> LedgerUnavailable? {
-        switch await commits.write(isTest: true, { try $0.recordTestWrite() }) {
+        switch await commits.write(isTest: true, { try $0.storeTestValue() }) {
         case .success: nil
         case .failure(let failure): failure
         }
@@ -37,8 +38,8 @@ extension SQLiteLedger {
 
     /// Reads the whole file and compares tables with their indexes, on a separate connection and thread.
     ///
-    /// Damage found here is permanent: `fault` reports it and changes of registrations are rejected. A million
-    /// registrations may take seconds. Cancelling the task stops the check early.
+    /// Once damage is found, `fault` reports it until the ledger is opened again, and changes of registrations are
+    /// rejected. Takes some seconds for a million registrations. Cancelling the task stops the check early.
     ///
     /// - Returns: A description of the damage; nil without damage.
     public func checkIntegrity() async throws(LedgerUnavailable) -> String? {
@@ -60,9 +61,10 @@ extension SQLiteLedger {
         return damage
     }
 
-    /// Checks a whole ledger that another process may have open. Blocks.
+    /// Checks every page and row format of a ledger file, but not its indexes. Another process may have the file open.
+    /// Blocks.
     ///
-    /// - Returns: A description of the damage; nil without damage, and if the ledger does not exist.
+    /// - Returns: A description of the damage; nil if there is no damage or no such file.
     public static func damage(inFile file: String) throws(LedgerUnavailable) -> String? {
         guard FileManager.default.fileExists(atPath: file) else { return nil }
         // A ledger that is not open is read from a copy, because SQLite would create files beside it.
@@ -77,8 +79,8 @@ extension SQLiteLedger {
 }
 
 extension LedgerTables {
-    /// Stores the present time as the property `test-write`, so that the commit writes to the file.
-    func recordTestWrite() throws {
+    /// Stores the current time in the property `test-write`, so that the test commit really writes to the file.
+    func storeTestValue() throws {
         try execute(
             sql: """
                 INSERT INTO property (name, value) VALUES ('test-write', ?)

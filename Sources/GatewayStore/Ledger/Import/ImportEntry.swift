@@ -1,21 +1,21 @@
 public import GatewayCore
 
-/// A registration from an export of the backend, with the assessment whether it belongs to its owner.
+/// A registration from an export of the backend, with an assessment of whether it may be bound to one owner.
 public struct ImportEntry: Sendable, Hashable {
     /// The assessment of an exported registration.
     public enum Assessment: Sendable, Hashable {
         /// The registration belongs to the owner, and only to the owner.
-        case sound(owner: UserName, DeviceHandle)
-        /// The registration also receives notifications for others, or its owner is unknown. The handle is nil if it is
-        /// invalid.
-        case unsound(DeviceHandle?)
+        case valid(owner: UserName, handle: DeviceHandle)
+        /// The registration also receives other users' notifications, or its owner is unknown. The handle is nil if it
+        /// is invalid.
+        case rejected(handle: DeviceHandle?)
     }
 
     /// The backend's id of the registration.
     public let id: RegistrationID
     /// The assessment.
     public let assessment: Assessment
-    /// The bytes that identify an unchanged entry in a later import.
+    /// The bytes by which a later import recognises that the entry has not changed. The ledger stores their digest.
     public let content: [UInt8]
 
     /// Creates an entry from its parts.
@@ -33,12 +33,14 @@ public enum ImportResult: String, Sendable, Hashable, CaseIterable {
     /// An earlier import bound the registration, its device has not registered since, and the operator confirmed it
     /// now.
     case confirmed
-    /// The ledger already contains the registration, from an import or because its device registered. Nothing changed.
-    case known
-    /// The registration is valid, but its device is now registered under another id. It is treated as rejected.
+    /// Nothing was changed: the ledger contains the registration already, or an earlier import bound or purged it and
+    /// it has been deleted since.
+    case alreadyHandled = "known"
+    /// The registration is valid, but its device is now registered under another id. It is handled like a rejected one:
+    /// purged if the import purges, otherwise left as it is.
     case superseded
-    /// The registration is rejected and was not changed.
-    case unsound
+    /// The registration was rejected and is left as it is at the backend.
+    case rejected = "unsound"
     /// The registration is rejected and was marked for deletion at the backend.
     case purged
 }
@@ -47,7 +49,7 @@ public enum ImportResult: String, Sendable, Hashable, CaseIterable {
 public enum MigrationState: Sendable, Hashable {
     /// No import has run.
     case notImported
-    /// An import has run. `unsound` counts the rejected registrations that were neither deleted nor registered again
+    /// An import has run. `rejected` counts the rejected registrations that were neither deleted nor registered again
     /// since. `unconfirmed` counts the bound registrations that no device has confirmed since.
-    case imported(unsound: Int, unconfirmed: Int = 0)
+    case imported(rejected: Int, unconfirmed: Int = 0)
 }

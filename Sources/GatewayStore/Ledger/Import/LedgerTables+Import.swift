@@ -37,19 +37,19 @@ extension LedgerTables {
         if var bound = try registration(entry.id), bound.isBound {
             guard confirming, bound.importUnconfirmed != nil, bound.isLive, bound.owner == entry.owner,
                 bound.handle == entry.handle
-            else { return .known }
+            else { return .alreadyHandled }
             bound.importUnconfirmed = nil
             try store(bound)
             return .confirmed
         }
-        if try orphan(entry.id) != nil { return .known }
+        if try orphan(entry.id) != nil { return .alreadyHandled }
         let before = try String.fetchOne(
             database, sql: "SELECT verdict FROM imported WHERE id = ? AND content = ?",
             arguments: [entry.id.text, Data(entry.content.bytes)]
         ).flatMap(ImportResult.init)
         // A registration that was bound then and is missing now was deleted since. A purged one was deleted at the
         // backend.
-        if before == .bound || before == .purged { return .known }
+        if before == .bound || before == .purged { return .alreadyHandled }
         if let owner = entry.owner, let handle = entry.handle {
             guard try registration(boundTo: handle) != nil else {
                 try store(
@@ -65,10 +65,10 @@ extension LedgerTables {
             }
         }
         guard purging else {
-            try record(.unsound, of: entry)
-            return .unsound
+            try record(.rejected, of: entry)
+            return .rejected
         }
-        try storeOrphan(OrphanRegistration(id: entry.id, handle: entry.handle, reason: .unsound))
+        try storeOrphan(OrphanRegistration(id: entry.id, handle: entry.handle, reason: .rejectedImport))
         try record(.purged, of: entry)
         return .purged
     }
@@ -119,7 +119,7 @@ extension LedgerTables {
                     AND NOT EXISTS (SELECT 1 FROM imported AS later
                         WHERE later.id = imported.id AND later.verdict = 'purged')
                 """)
-        return .imported(unsound: count ?? 0, unconfirmed: try unconfirmedCount())
+        return .imported(rejected: count ?? 0, unconfirmed: try unconfirmedCount())
     }
 
     private func record(_ result: ImportResult, of entry: KeyedImportEntry) throws {

@@ -15,12 +15,12 @@ extension SQLiteLedger {
         for entry in entries {
             let content = try digester.digest(of: entry.content)
             switch entry.assessment {
-            case .sound(let owner, let handle):
+            case .valid(let owner, let handle):
                 keyed.append(
                     KeyedImportEntry(
                         id: entry.id, owner: owner, handle: try digester.key(of: handle),
                         formerKeys: try digester.formerKeys(of: handle), content: content))
-            case .unsound(let handle):
+            case .rejected(let handle):
                 var key: HandleKey?
                 if let handle { key = try digester.key(of: handle) }
                 keyed.append(

@@ -23,10 +23,10 @@ public struct JournaledRegistrations: Sendable {
     public init(directory: String, since: WallTime) throws(JournalUnavailable) {
         let files = SystemFileSystem()
         do throws(FileFailure) {
-            let segments = try files.names(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            let segments = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
             for (index, segment) in segments.enumerated() {
                 let path = directory + "/" + segment.text
-                guard try files.modified(path) >= since else { continue }
+                guard try files.modificationTime(of: path) >= since else { continue }
                 // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : .max
                 for line in try files.read(path).split(separator: UInt8(ascii: "\n")) {

@@ -22,7 +22,7 @@ struct Registrations: Dimension {
                 throw OutOfGrammar()
             }
             return ImportEntry(
-                id: id, assessment: .sound(owner: owner, try rules.handle(Self.handle(number), of: .apns)),
+                id: id, assessment: .valid(owner: owner, handle: try rules.handle(Self.handle(number), of: .apns)),
                 content: Array(Self.id(number).utf8))
         }
         let results = try await ledger.importEntries(entries, purging: false, now: now)

@@ -4,6 +4,7 @@ import NIOCore
 @testable import Gateway
 @testable import GatewayCore
 @testable import GatewayHTTP
+@testable import GatewaySupport
 
 /// The framer of one connection, and the bytes of a repeated request.
 private final class Framing {

@@ -2,6 +2,7 @@ import GatewayTesting
 
 @testable import Gateway
 @testable import GatewayCore
+@testable import GatewaySupport
 
 extension Limit {
     /// The default limits, with rates that no caller reaches.

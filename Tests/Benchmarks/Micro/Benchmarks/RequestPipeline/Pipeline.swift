@@ -52,21 +52,21 @@ private final class Pipeline {
         try parsing.parse(request).facts.action == action
     }
 
-    func identify(_ request: ReceivedRequest) async throws -> Bool {
-        try await authentication.identify(parsing.parse(request)).caller.user == Sample.user
+    func authenticate(_ request: ReceivedRequest) async throws -> Bool {
+        try await authentication.authenticate(parsing.parse(request)).caller.user == Sample.user
     }
 
     func authorize(_ request: ReceivedRequest) async throws -> Bool {
-        try await authorization.authorize(authentication.identify(parsing.parse(request))).facts.rule == "send[0]"
+        try await authorization.authorize(authentication.authenticate(parsing.parse(request))).facts.rule == "send[0]"
     }
 
     func limit(_ request: ReceivedRequest) async throws -> Bool {
-        let allowed = try await authorization.authorize(authentication.identify(parsing.parse(request)))
+        let allowed = try await authorization.authorize(authentication.authenticate(parsing.parse(request)))
         return try limiting.limit(Idempotency.exempt(allowed)).facts.wouldLimit.isEmpty
     }
 
     func rewrite(_ request: ReceivedRequest) async throws -> Bool {
-        let allowed = try await authorization.authorize(authentication.identify(parsing.parse(request)))
+        let allowed = try await authorization.authorize(authentication.authenticate(parsing.parse(request)))
         switch try rewriting.rewrite(limiting.limit(Idempotency.exempt(allowed))) {
         case .upstream(let plan): return plan.steps.count == 1 && plan.facts.digest != nil
         case .local: return false
@@ -110,10 +110,10 @@ func measurePipeline() {
     } _: {
         try $0.parse(Sample.registration, as: .registerUpdate)
     }
-    measureWaiting("parse-and-identify-by-a-known-password") {
+    measureWaiting("parse-and-authenticate-by-a-known-password") {
         await Pipeline(fixed)
     } _: {
-        try await $0.identify(password)
+        try await $0.authenticate(password)
     }
     func measurePhases(_ name: String, _ operation: @escaping (Pipeline, ReceivedRequest) async throws -> Bool) {
         measureWaiting(name) {
@@ -128,7 +128,7 @@ func measurePipeline() {
     } _: {
         $0.reject()
     }
-    measurePhases("parse-and-identify-by-a-token") { try await $0.identify($1) }
+    measurePhases("parse-and-authenticate-by-a-token") { try await $0.authenticate($1) }
     measurePhases("up-to-authorize") { try await $0.authorize($1) }
     measurePhases("up-to-limit") { try await $0.limit($1) }
     measurePhases("up-to-rewrite") { try await $0.rewrite($1) }

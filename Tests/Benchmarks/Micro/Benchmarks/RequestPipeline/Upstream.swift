@@ -4,6 +4,7 @@ import NIOCore
 @testable import Gateway
 @testable import GatewayCore
 @testable import GatewayHTTP
+@testable import GatewaySupport
 
 /// The backend request of a call, and its response.
 private struct Exchange {

@@ -2,11 +2,12 @@ internal import Gateway
 internal import GatewayCore
 internal import NIOCore
 
-/// The last channel handler of an HTTP/1.1 client connection. It reports channel events to `ConnectionStateMachine`,
-/// performs the returned actions, and starts the calls.
+/// The last channel handler of an HTTP/1.1 client connection. It reports channel events to
+/// `HTTP1ConnectionStateMachine`, performs the returned actions, and starts the calls.
 ///
-/// Loop-bound. A call keeps its handler alive until it completes, so that a client that disconnects does not affect it.
-final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTaker {
+/// Loop-bound. A call keeps its handler alive until it completes, so that a disconnecting client does not affect the
+/// call.
+final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTaker {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = Never
     typealias OutboundOut = ByteBuffer
@@ -16,40 +17,41 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
     private let opened: NIODeadline
     private let allowsCredentials: Bool
     private let timer: DeadlineTimer
-    private var machine: ConnectionStateMachine
+    private var machine: HTTP1ConnectionStateMachine
     private var memory: RequestMemory.Account
-    private var idleEntry: IdleConnections.Entry?
+    private var evictionEntry: EvictionCandidates.Entry?
     private var context: ChannelHandlerContext?
     /// The deadline that the timer is set for.
-    private var armedDeadline = ConnectionStateMachine.Deadline.none
+    private var armedDeadline = HTTP1ConnectionStateMachine.Deadline.none
     private var isAdvancing = false
     /// Whether a read was requested while the socket must not be read.
-    private var holdsRead = false
+    private var hasDeferredRead = false
 
     /// Creates the handler of one connection. Call it on the connection's event loop.
     ///
     /// - Parameters:
     ///   - trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
     ///   - opened: The time when the connection was accepted; nil means now.
-    ///   - isEncrypted: Whether the connection is encrypted between the client and this machine or its proxy.
-    ///   - isProxied: Whether a proxy has reported the peer through the PROXY protocol.
+    ///   - isEncrypted: Whether the connection is encrypted, either up to this process or up to the trusted proxy.
+    ///   - usesProxyProtocol: Whether the listener's connections come through proxies that use the PROXY protocol.
     init(
         loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, opened: NIODeadline? = nil,
-        isEncrypted: Bool = false, isProxied: Bool = false
+        isEncrypted: Bool = false, usesProxyProtocol: Bool = false
     ) {
         self.loop = loop
         self.peer = peer
         self.opened = opened ?? loop.eventLoop.now
-        self.allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, isProxied: isProxied)
+        self.allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, usesProxyProtocol: usesProxyProtocol)
         self.memory = loop.memoryAccount(of: peer)
-        self.machine = ConnectionStateMachine(limits: loop.configuration.limits, trustedProxy: source)
+        self.machine = HTTP1ConnectionStateMachine(limits: loop.configuration.limits, trustedProxy: source)
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
 
     /// Makes the next response the last one.
     func announceShutdown() { machine.announceShutdown() }
 
-    /// Closes the connection after its current request, or at once if there is none.
+    /// Closes the connection after its current request, or at once if it is idle. A connection that has not carried a
+    /// request yet stays open briefly, because its first one may be on its way.
     func drain() {
         machine.drain()
         advance()
@@ -64,8 +66,8 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        timer.start { self.deadlinePassed() }
-        idleEntry = loop.idleEntry(for: self, of: peer)
+        timer.setExpiryHandler { self.deadlinePassed() }
+        evictionEntry = loop.evictionEntry(for: self, of: peer)
         loop.join(self)
         updateDeadline()
     }
@@ -103,7 +105,7 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
         if machine.wantsBytes, context.channel.isWritable {
             context.read()
         } else {
-            holdsRead = true
+            hasDeferredRead = true
         }
     }
 
@@ -112,8 +114,8 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
         context = nil
         timer.stop()
         memory.close()
-        idleEntry?.remove()
-        idleEntry = nil
+        evictionEntry?.remove()
+        evictionEntry = nil
         loop.leave(self)
     }
 
@@ -126,28 +128,28 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
         while let context, context.channel.isWritable || machine.isFinishing, perform(machine.next(), context) {}
         if let context, let fault = memory.set(machine.heldBytes).fault { _ = perform(machine.reject(fault), context) }
         updateDeadline()
-        if holdsRead, let context, machine.wantsBytes, context.channel.isWritable {
-            holdsRead = false
+        if hasDeferredRead, let context, machine.wantsBytes, context.channel.isWritable {
+            hasDeferredRead = false
             context.read()
         }
     }
 
     // Returns whether the caller should ask for the next action.
-    private func perform(_ action: ConnectionStateMachine.Action, _ context: ChannelHandlerContext) -> Bool {
+    private func perform(_ action: HTTP1ConnectionStateMachine.Action, _ context: ChannelHandlerContext) -> Bool {
         switch action {
         case .wait:
             return false
         case .sendContinue:
-            context.writeAndFlush(wrapOutboundOut(ResponseWriter.continueFirst), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(ResponseWriter.continueResponse), promise: nil)
         case .serve(let request):
-            idleEntry?.markBusy()
+            evictionEntry?.markBusy()
             serve(request)
         case .awaitTurn:
             loop.turns.enqueue(self, of: loop.turnOwner(of: self, of: peer))
             return false
         case .reject(let fault, let omitsBody):
             // The client gets time to read the response, which is the last one.
-            idleEntry?.markBusy()
+            evictionEntry?.markBusy()
             let id = loop.ids.next()
             let response = loop.serving.reject(Rejection(fault), id: id)
             write(response, id: id, framing: ResponseWriter.Framing(omitsBody: omitsBody, connection: .closed))
@@ -218,21 +220,21 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
         guard context != nil, machine.deadline != armedDeadline else { return }
         armedDeadline = machine.deadline
         switch armedDeadline {
-        case .firstByte, .idle: idleEntry?.markIdle()
+        case .firstByte, .idle: evictionEntry?.markIdle()
         // The entry became busy when the request was complete.
         case .none: break
-        case .lastChance, .head, .body, .lastAnswer, .linger: idleEntry?.markStalled()
+        case .firstByteWhileDraining, .head, .body, .lastResponse, .linger: evictionEntry?.markStalled()
         }
         let (deadlines, now) = (loop.configuration.deadlines, loop.eventLoop.now)
         let deadline: NIODeadline? =
             switch armedDeadline {
             case .none: nil
-            // The deadline includes the time before the connection could carry requests.
+            // Counted from accept, so that the PROXY header and the TLS handshake are included.
             case .firstByte: opened + deadlines.head
             case .head: now + deadlines.head
             case .idle: now + loop.idleTime
-            case .body, .lastAnswer: now + deadlines.body
-            case .linger, .lastChance: now + deadlines.linger
+            case .body, .lastResponse: now + deadlines.body
+            case .linger, .firstByteWhileDraining: now + deadlines.linger
             }
         timer.set(deadline)
     }
@@ -245,4 +247,4 @@ final class ConnectionHandler: ChannelDuplexHandler, ListenerConnection, TurnTak
 }
 
 @available(*, unavailable)
-extension ConnectionHandler: Sendable {}
+extension HTTP1ConnectionHandler: Sendable {}

@@ -1,21 +1,21 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// Writes the members of a journal line. Nil members are left out.
+/// Writes the members of journal lines into a buffer. Nil values are left out.
 ///
-/// Names are passed in the form of the line, `,"name":`, which avoids building them.
-struct JournalLine {
-    /// The output.
+/// Callers pass each name as it appears in the line, `,"name":`, so that no string has to be built.
+struct JournalLineWriter {
+    /// The bytes written so far.
     var bytes: ByteWriter
 
-    /// Appends `,"name":"word"`. The word comes from the gateway and needs no escaping.
+    /// Appends `,"name":"word"`. The caller guarantees that the word needs no JSON escaping.
     @inline(__always)
     mutating func member(_ name: StaticString, word: String) {
         bytes.append(name)
         quote { $0.append(text: word) }
     }
 
-    /// Appends `,"name":["word","word"]`. The words match the gateway's grammars and need no escaping.
+    /// Appends `,"name":["word","word"]`. The caller guarantees that the words need no JSON escaping.
     mutating func member(_ name: StaticString, words: some Collection<String>) {
         list(name, words) { word, bytes in
             bytes.append(UInt8(ascii: "\""))
@@ -91,7 +91,7 @@ struct JournalLine {
         quote { digest.write(to: &$0) }
     }
 
-    /// Appends a signed statement without its time, which is the line's.
+    /// Appends the members of a signed statement. Its time is left out, because it equals the line's `at`.
     mutating func members(of signed: SignedStatement) {
         bytes.append(#","through":"#)
         bytes.append(decimal: signed.statement.through)
@@ -109,7 +109,8 @@ struct JournalLine {
     static func truncated(_ text: String, to limit: Int) -> String {
         guard text.utf8.count > limit else { return text }
         var end = text.utf8.index(text.utf8.startIndex, offsetBy: limit)
-        // A continuation byte (RFC 3629) at the limit belongs to the scalar before it.
+        // A continuation byte (RFC 3629) at the limit means that the cut would split a scalar. The cut moves before
+        // that scalar.
         while end > text.utf8.startIndex, text.utf8[end] & 0b1100_0000 == 0b1000_0000 {
             end = text.utf8.index(before: end)
         }

@@ -3,7 +3,7 @@ internal import NIOCore
 internal import NIOSSL
 
 /// The connections of all listeners on one event loop, with their idle state. Loop-bound.
-final class IdleConnections {
+final class EvictionCandidates {
     private let eventLoop: any EventLoop
     private var table = IdleTable<any ListenerConnection>()
 
@@ -11,7 +11,7 @@ final class IdleConnections {
 
     /// The entry of one connection. Loop-bound. The connection removes its entry when it closes.
     struct Entry {
-        fileprivate let connections: IdleConnections
+        fileprivate let connections: EvictionCandidates
         fileprivate let index: Int32
 
         /// Records that the connection is idle.
@@ -70,7 +70,7 @@ extension Peer {
 }
 
 @available(*, unavailable)
-extension IdleConnections: Sendable {}
+extension EvictionCandidates: Sendable {}
 
 @available(*, unavailable)
-extension IdleConnections.Entry: Sendable {}
+extension EvictionCandidates.Entry: Sendable {}

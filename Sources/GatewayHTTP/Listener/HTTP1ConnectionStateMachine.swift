@@ -3,7 +3,7 @@ internal import NIOCore
 
 /// The state machine of an HTTP/1.1 server connection. Requests are served one at a time, in order.
 ///
-/// It does not touch the channel: `ConnectionHandler` reports events and performs the returned actions.
+/// It does not touch the channel: `HTTP1ConnectionHandler` reports events and performs the returned actions.
 ///
 /// - `reading`: Waits for a request or receives one. → `serving` with a complete request; → `concluding` after a fault
 ///   or a timeout; or the connection closes.
@@ -14,7 +14,7 @@ internal import NIOCore
 ///   connection closes if the client sends too much or the deadline expires.
 /// - `lingering`: The output is closed and input is discarded until the client closes, sends too much, or the deadline
 ///   expires. The connection then closes.
-struct ConnectionStateMachine {
+struct HTTP1ConnectionStateMachine {
     /// The action that the handler performs.
     enum Action {
         /// Do nothing until the next event.
@@ -38,7 +38,7 @@ struct ConnectionStateMachine {
         /// For the first byte on a new connection.
         case firstByte
         /// For the first byte on a new connection of a listener that drains.
-        case lastChance
+        case firstByteWhileDraining
         /// For the first byte of the next request after this number of responses.
         case idle(responseCount: Int)
         /// For the end of the head.
@@ -46,7 +46,7 @@ struct ConnectionStateMachine {
         /// For the end of the body.
         case body(responseCount: Int)
         /// For the client to read the last response.
-        case lastAnswer
+        case lastResponse
         /// For the client to close its side after the last response.
         case linger
     }
@@ -109,12 +109,13 @@ struct ConnectionStateMachine {
     var deadline: Deadline {
         switch state {
         case .serving, .pipelined: .none
-        case .concluding: .lastAnswer
+        case .concluding: .lastResponse
         case .lingering: .linger
         case .reading:
             switch framer.progress {
             case .untouched:
-                responseCount > 0 ? .idle(responseCount: responseCount) : isDraining ? .lastChance : .firstByte
+                responseCount > 0
+                    ? .idle(responseCount: responseCount) : isDraining ? .firstByteWhileDraining : .firstByte
             case .head: .head(responseCount: responseCount)
             case .body: .body(responseCount: responseCount)
             }
@@ -171,7 +172,7 @@ struct ConnectionStateMachine {
         case .lingering:
             return inputClosed || discardedBytes > Self.maximumDiscardedBytes ? .close : .wait
         case .reading:
-            // An unused connection stays open for `lastChance`, because its first request may be on its way.
+            // An unused connection stays open for `firstByteWhileDraining`, because its first request may be on its way.
             if isDraining, framer.progress == .untouched, responseCount > 0 { return .close }
             switch framer.next() {
             case .needMore:
@@ -223,7 +224,7 @@ struct ConnectionStateMachine {
     mutating func deadlinePassed() -> Action {
         switch deadline {
         case .none: return .wait
-        case .firstByte, .lastChance, .idle, .lastAnswer, .linger: return .close
+        case .firstByte, .firstByteWhileDraining, .idle, .lastResponse, .linger: return .close
         case .head, .body:
             state = .concluding
             let part = framer.progress == .body ? "the body did not arrive in time" : "the head did not arrive in time"
