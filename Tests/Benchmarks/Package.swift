@@ -34,6 +34,12 @@ let package = Package(
                 gateway("GatewaySupport"), gateway("GatewayCore"), gateway("HMACToken"), nioCore, nioPosix,
             ],
             swiftSettings: strict),
+        .executableTarget(
+            name: "audit-index",
+            dependencies: [
+                gateway("GatewaySupport"), gateway("GatewayCore"), gateway("GatewayStore"), logging, arguments,
+            ],
+            swiftSettings: strict),
         .executableTarget(name: "forward", dependencies: [nioCore, nioPosix, arguments], swiftSettings: strict),
         .executableTarget(
             name: "overload", dependencies: ["BenchmarkSupport", nioCore, nioPosix, arguments], swiftSettings: strict),

@@ -94,13 +94,13 @@ struct ListenersService: Service {
         await onStarted(started)
     }
 
-    /// Writes coalesced rejections every second, and does the work of each minute and each day, until it is cancelled.
+    /// Writes coalesced rejections every second, updates the audit index, and does the work of each day, until it is cancelled.
     private func keepHouse(_ running: RunningGateway) async {
         var seconds = 0
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             running.current.value.flushRejections()
+            subsystems.stores.history.refresh()
             seconds += 1
-            if seconds % 60 == 0 { subsystems.stores.history.refresh() }
             if seconds % 86_400 == 0 {
                 tls.logExpiring(context.configuration, now: context.clocks.wall(), logger: context.logger)
             }

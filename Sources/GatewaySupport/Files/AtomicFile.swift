@@ -1,9 +1,9 @@
 internal import Glibc
 
 /// The write of a whole file: into a draft beside it, synchronized, and then moved to its path. All functions block.
-enum AtomicFile {
+package enum AtomicFile {
     /// The way in which a complete draft gets its path.
-    enum Publication {
+    package enum Publication {
         /// The draft replaces an existing file.
         case replacing
         /// An existing file is an error. `link` is used, because `rename` would replace the file.
@@ -16,9 +16,11 @@ enum AtomicFile {
     ///
     /// - Parameters:
     ///   - draft: The path of the draft, in the directory of the file. Only one caller at a time may use it.
+    ///   - isDurable: Whether the file is synchronized before it is published. If not, a power failure may leave any
+    ///     content, which the reader has to detect.
     ///   - prepare: Changes owner and mode of the draft, which has mode 0600. Called before the synchronization.
-    static func write(
-        _ bytes: [UInt8], to path: String, draft: String, _ publication: Publication,
+    package static func write(
+        _ bytes: [UInt8], to path: String, draft: String, _ publication: Publication, isDurable: Bool = true,
         prepare: (CInt) throws(FileFailure) -> Void = { _ throws(FileFailure) in }
     ) throws(FileFailure) {
         unlink(draft)
@@ -28,7 +30,7 @@ enum AtomicFile {
         do throws(FileFailure) {
             try writeAll(bytes[...], to: descriptor, draft)
             try prepare(descriptor)
-            guard fsync(descriptor) == 0 else { throw FileFailure("fsync", draft) }
+            guard !isDurable || fsync(descriptor) == 0 else { throw FileFailure("fsync", draft) }
             switch publication {
             case .replacing: guard rename(draft, path) == 0 else { throw FileFailure("rename", draft) }
             case .new: guard link(draft, path) == 0 else { throw FileFailure("link", path) }

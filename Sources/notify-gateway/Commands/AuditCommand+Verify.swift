@@ -118,7 +118,7 @@ extension AuditCommand {
             let trail = AuditTrail(directory: directory)
             defer { trail.close() }
             if let failure = trail.discardIndex() { return "It cannot be discarded: \(failure.description)." }
-            return "It was discarded; the next query rebuilds it, or a running gateway within a minute."
+            return "It was discarded; the next query rebuilds it, or a running gateway within seconds."
         }
 
         private func print(
@@ -147,7 +147,7 @@ extension AuditCommand {
                 throw CommandFailure.refused(
                     """
                     The journal is unchanged, but its index cannot be read: \(detail). Verify again. If it still \
-                    cannot be read, stop the gateway and delete \(directory)/index.*; the index is derived from the \
+                    cannot be read, stop the gateway and delete \(directory)/index-*; the index is derived from the \
                     journal, and the next start or query rebuilds it.
                     """)
             }
@@ -176,7 +176,7 @@ extension AuditCommand {
             }
             switch index {
             case nil: break
-            case .absent?: lines.append("index        none; the next query creates it")
+            case .absent?: lines.append("index        none; closed segments get one with the next query")
             case .agrees(let count)?: lines.append("index        agrees on \(count) lines")
             case .differs?: lines.append("index        differs")
             case .unreadable(let detail)?: lines.append("index        cannot be read: \(detail)")

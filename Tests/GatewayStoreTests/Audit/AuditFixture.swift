@@ -10,7 +10,10 @@ struct AuditFixture {
     let journal: JournalFixture
 
     var directory: TemporaryDirectory { journal.directory }
-    var indexPath: String { directory(AuditIndex.fileName) }
+    /// The file names of the indexes of the closed segments, in order.
+    func indexNames() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory.path).filter { $0.hasPrefix("index-") }.sorted()
+    }
 
     /// Writes forty sends of three users, with failures, rejections, a shadow policy and an audience, and closes the
     /// journal.
@@ -113,12 +116,5 @@ struct AuditFixture {
         let size: Int
         let inode: UInt64
         let changed: [Int]
-    }
-
-    /// Writes a clean shutdown marker for the index as it is now.
-    func vouch() throws {
-        let end = CleanShutdownMarker(database: indexPath)
-        try end.remove()
-        try end.write()
     }
 }

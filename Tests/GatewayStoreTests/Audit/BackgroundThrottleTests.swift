@@ -5,12 +5,12 @@ import Testing
 
 @Suite("Background work")
 struct BackgroundThrottleTests {
-    @Test("Uses a quarter of an idle processor, and a hundredth of a busy one")
+    @Test("Uses a quarter of an idle processor, and a tenth of a busy one")
     func share() {
         let used = Duration.milliseconds(10)
         #expect(BackgroundThrottle.pause(after: used, within: used) == .milliseconds(30))
         #expect(BackgroundThrottle.pause(after: used, within: .milliseconds(15)) == .milliseconds(30))
-        #expect(BackgroundThrottle.pause(after: used, within: .milliseconds(16)) == .milliseconds(990))
+        #expect(BackgroundThrottle.pause(after: used, within: .milliseconds(16)) == .milliseconds(90))
         #expect(BackgroundThrottle.pause(after: .zero, within: .seconds(1)) == .zero)
     }
 

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import GatewayCore
 import GatewaySupport
 import GatewayTesting
@@ -7,7 +6,7 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("Audit: a damaged index", .timeLimit(.minutes(10)))
+@Suite("Audit: damaged indexes", .timeLimit(.minutes(10)))
 struct DamagedIndexTests {
     private static let rounds = 300
 
@@ -16,252 +15,169 @@ struct DamagedIndexTests {
         let fixture = try await AuditFixture()
         let expected = try fixture.expected(isBrief: true)
         #expect(try fixture.asked(isBrief: true).answers == expected)
-        let good = try fixture.directory.bytes(AuditIndex.fileName)
+        let names = try fixture.indexNames()
+        #expect(names.count > 4)
         var damage = IndexDamage(seed: 1)
         for round in 0..<Self.rounds {
-            try IndexDamage.overwrite(fixture.indexPath, with: good)
-            try fixture.vouch()
-            try IndexDamage.overwrite(fixture.indexPath, with: damage.apply(to: good))
+            let name = names[round % names.count]
+            let good = try fixture.directory.bytes(name)
+            try IndexDamage.overwrite(fixture.directory(name), with: damage.apply(to: good))
             let (answers, obstacle) = try fixture.asked(isBrief: true)
-            #expect(answers == expected, "round \(round)")
-            #expect(obstacle == nil, "round \(round)")
-            #expect(CleanShutdownMarker(database: fixture.indexPath).isValid, "round \(round)")
-        }
-    }
-
-    @Test("Undetected damage crashes neither the process nor a query, and a comparison finds it")
-    func hiddenDamage() async throws {
-        let fixture = try await AuditFixture()
-        let expected = try fixture.expected(isBrief: true)
-        #expect(try fixture.asked(isBrief: true).answers == expected)
-        let good = try fixture.directory.bytes(AuditIndex.fileName)
-        var damage = IndexDamage(seed: 2)
-        var found = 0
-        for round in 0..<Self.rounds {
-            let damaged = damage.apply(to: good)
-            for isCompared in [true, false] {
-                // A file that was removed as damaged is created again.
-                try fixture.directory.write(damaged, to: AuditIndex.fileName)
-                chmod(fixture.indexPath, 0o600)
-                guard !damaged.isEmpty else { continue }
-                try fixture.vouch()
-                let trail = AuditTrail(directory: fixture.directory.path)
-                defer { trail.close() }
-                guard isCompared else {
-                    trail.update()
-                    _ = try AuditFixture.answers(trail, isBrief: true)
-                    continue
-                }
-                let before = try fixture.inventory()
-                let comparison = AuditTrail.compareIndex(directory: fixture.directory.path)
-                #expect(try fixture.inventory() == before, "round \(round)")
-                guard case .agrees = comparison else {
-                    found += 1
-                    continue
-                }
-                trail.update()
-                #expect(try AuditFixture.answers(trail, isBrief: true) == expected, "round \(round)")
-            }
-        }
-        #expect(found > Self.rounds / 2)
-    }
-
-    @Test("Any mixture of pages that a power failure may leave leads to a rebuilt index")
-    func powerFailures() async throws {
-        let fixture = try await AuditFixture()
-        let expected = try fixture.expected(isBrief: true)
-        let index = try AuditIndex(SegmentFiles(directory: fixture.directory.path, blockBytes: 2000))
-        var states: [[UInt8]] = []
-        while true {
-            var blocks = 0
-            try index.update(isWanted: {
-                blocks += 1
-                return blocks <= 2
-            })
-            states.append(try fixture.directory.bytes(AuditIndex.fileName))
-            if blocks <= 2 || states.count > 50 { break }
-        }
-        var random = SplitMix(seed: 3)
-        let log = try fixture.directory.bytes(AuditIndex.fileName + "-wal")
-        for round in 0..<60 {
-            let crashed = try fixture.copy()
-            // Each page is from any of the times at which it may have been written.
-            var bytes = states[states.count - 1]
-            for start in stride(from: 0, to: bytes.count, by: 4096) {
-                let state = states.randomElement(using: &random) ?? []
-                if start + 4096 <= state.count {
-                    bytes.replaceSubrange(start..<(start + 4096), with: state[start..<(start + 4096)])
-                }
-            }
-            try crashed.directory.write(bytes, to: AuditIndex.fileName)
-            try crashed.directory.write(
-                Array(log.prefix(Int.random(in: 0...log.count, using: &random))), to: AuditIndex.fileName + "-wal")
-            let (answers, obstacle) = try crashed.asked(isBrief: true)
             #expect(answers == expected && obstacle == nil, "round \(round)")
         }
-        index.close()
     }
 
-    @Test("A foreign database, another version, a directory, a link, a pipe, an empty file or a stray log: rebuilt")
-    func foreignFiles() async throws {
+    @Test("Damage after the files were opened: the index is removed, each result is right, and an update repairs it")
+    func damagedWhileOpen() async throws {
         let fixture = try await AuditFixture()
-        let expected = try fixture.expected()
-        let (directory, path) = (fixture.directory, fixture.indexPath)
-        func sql(_ text: String) throws {
-            let queue = try DatabaseQueue(path: path)
-            try queue.write { try $0.execute(sql: text) }
-            try queue.close()
-        }
-        func remove() throws { try FileManager.default.removeItem(atPath: path) }
-        func replace(_ make: () -> Int32) throws {
-            try remove()
-            #expect(make() == 0)
-        }
-        let states: [(String, () throws -> Void)] = [
-            ("tables", { try sql("DROP TABLE word; CREATE TABLE word (text TEXT)") }),
-            ("trigger", { try sql("CREATE TRIGGER t AFTER INSERT ON record BEGIN DELETE FROM record; END") }),
-            (
-                "nulls",
-                { try sql("PRAGMA writable_schema = ON; UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '')") }
-            ),
-            ("version", { try sql("PRAGMA user_version = 1") }),
-            ("application", { try sql("PRAGMA application_id = 7") }),
-            ("rows", { try sql("UPDATE record SET count = 100, place = -5, length = 9223372036854775807") }),
-            ("no rows", { try sql("DELETE FROM record WHERE seq % 2 = 0") }),
-            ("segments", { try sql("UPDATE segment SET bytes = -9223372036854775808, last_place = -1") }),
-            ("words", { try sql("UPDATE word SET text = CAST(x'ff' AS TEXT) || id") }),
-            ("empty", { try IndexDamage.overwrite(path, with: []) }),
-            ("text", { try IndexDamage.overwrite(path, with: Array("no database".utf8)) }),
-            ("directory", { try replace { mkdir(path, 0o700) } }),
-            ("link", { try replace { symlink("/nowhere", path) } }),
-            ("pipe", { try replace { mkfifo(path, 0o600) } }),
-            ("missing", { try remove() }),
-            ("unreadable", { chmod(path, 0) }),
-            ("open to others", { chmod(path, 0o644) }),
-            ("log", { try directory.write(Array(repeating: 7, count: 5000), to: AuditIndex.fileName + "-wal") }),
-            ("log directory", { mkdir(path + "-wal", 0o700) }),
-            ("shared memory", { mkdir(path + "-shm", 0o700) }),
-            ("rollback journal", { try directory.write([1, 2, 3], to: AuditIndex.fileName + "-journal") }),
-            ("statement", { try directory.write(Array("notify-gateway".utf8), to: "index.clean") }),
-            ("no statement", { try FileManager.default.removeItem(atPath: directory("index.clean")) }),
-            ("mark of damage", { try directory.write([], to: "index.damaged") }),
-        ]
-        for (name, change) in states {
-            #expect(try fixture.asked().answers == expected)
-            try change()
-            let (answers, obstacle) = try fixture.asked()
-            #expect(answers == expected && obstacle == nil, "\(name): \(String(describing: obstacle))")
-            #expect(CleanShutdownMarker(database: path).isValid, "\(name)")
-        }
-        // Invalid values with a matching clean shutdown marker.
-        for text in [
-            "UPDATE record SET count = 100, place = -5, length = 9223372036854775807",
-            "UPDATE record SET segment = -1, at = -9223372036854775808",
-            "UPDATE segment SET bytes = -9223372036854775808, last_place = -1",
-            "UPDATE segment SET bytes = 9223372036854775807, last_place = 9223372036854775806",
-            "UPDATE word SET text = CAST(x'ff' AS TEXT) || id",
-            "UPDATE record SET call = 'text', user = 'text', count = 1e300",
-            "UPDATE record SET count = 9223372036854775807",
-        ] {
-            #expect(try fixture.asked().answers == expected)
-            try sql(text)
-            try fixture.vouch()
-            _ = try fixture.asked()
-            try fixture.directory.write([], to: "index.damaged")
+        let expected = try fixture.expected(isBrief: true)
+        var damage = IndexDamage(seed: 2)
+        for round in 0..<100 {
+            let trail = AuditTrail(directory: fixture.directory.path)
+            defer { trail.close() }
+            #expect(trail.update() == nil)
+            let name = try fixture.indexNames()[round % 4]
+            let good = try fixture.directory.bytes(name)
+            try IndexDamage.overwrite(fixture.directory(name), with: damage.apply(to: good))
+            #expect(try AuditFixture.answers(trail, isBrief: true) == expected, "round \(round)")
+            #expect(trail.update() == nil)
+            #expect(try AuditFixture.answers(trail, isBrief: true) == expected, "round \(round)")
         }
     }
 
-    @Test("Without a usable index the segments give the results, and foreign files are not removed")
-    func noIndex() async throws {
+    @Test("Any change of a file is found by a comparison, which writes nothing")
+    func comparison() async throws {
         let fixture = try await AuditFixture()
-        let expected = try fixture.expected()
-        mkdir(fixture.indexPath, 0o700)
-        try fixture.directory.write([1], to: AuditIndex.fileName + "/kept")
-        for _ in 0..<2 {
-            let (answers, obstacle) = try fixture.asked()
-            #expect(answers == expected)
-            #expect(obstacle?.description.contains("index.sqlite") == true)
-        }
-        #expect(try fixture.directory.bytes(AuditIndex.fileName + "/kept") == [1])
-    }
-
-    @Test("A cleanly closed database is kept, and queries do not change it")
-    func cleanEnd() async throws {
-        let fixture = try await AuditFixture()
-        _ = try fixture.asked()
-        let end = CleanShutdownMarker(database: fixture.indexPath)
-        let (statement, database) = (
-            try fixture.directory.bytes("index.clean"), try fixture.directory.bytes(AuditIndex.fileName)
-        )
-        _ = try fixture.asked()
-        #expect(try fixture.directory.bytes("index.clean") == statement)
-        #expect(try fixture.directory.bytes(AuditIndex.fileName) == database)
-        // The marker is removed before the first change and written when the last user closes the database.
-        let file = try fixture.journal.open()
-        await file.close()
-        let (first, second) = (
-            try AuditIndex(directory: fixture.directory.path), try AuditIndex(directory: fixture.directory.path)
-        )
-        #expect(end.isValid)
-        try first.update()
-        #expect(!end.exists)
-        first.close()
-        #expect(!end.exists)
-        second.close()
-        #expect(end.isValid)
-    }
-
-    @Test(
-        "A comparison beside a process that has the index open writes nothing; discarding makes that process rebuild it"
-    )
-    func comparedWhileUsed() async throws {
-        let fixture = try await AuditFixture()
-        let expected = try fixture.expected()
         #expect(AuditTrail.compareIndex(directory: fixture.directory.path) == .absent)
-        #expect(!FileManager.default.fileExists(atPath: fixture.indexPath))
-        let user = AuditTrail(directory: fixture.directory.path)
-        #expect(user.update() == nil)
-        let before = try fixture.inventory()
+        _ = try fixture.asked(isBrief: true)
         guard case .agrees(let lines) = AuditTrail.compareIndex(directory: fixture.directory.path) else {
             Issue.record("not compared")
             return
         }
-        #expect(lines > 80)
-        let index = try #require(user.usableIndex)
-        try index.write { try $0.execute(sql: "UPDATE record SET place = place + 1 WHERE seq = 7") }
-        for _ in 0..<2 {
-            guard case .differs(let what) = AuditTrail.compareIndex(directory: fixture.directory.path) else {
-                Issue.record("no difference found")
-                return
+        #expect(lines > 70)
+        let name = try fixture.indexNames()[2]
+        let good = try fixture.directory.bytes(name)
+        var damage = IndexDamage(seed: 3)
+        for round in 0..<50 {
+            let damaged = damage.apply(to: good)
+            try IndexDamage.overwrite(fixture.directory(name), with: damaged)
+            let before = try fixture.inventory()
+            let comparison = AuditTrail.compareIndex(directory: fixture.directory.path)
+            #expect(try fixture.inventory() == before, "round \(round)")
+            if damaged == good { continue }
+            guard case .differs(let what) = comparison else {
+                Issue.record("round \(round): \(comparison)")
+                continue
             }
-            #expect(what.contains("line 7"))
-        }
-        #expect(try fixture.inventory().map(\.name) == before.map(\.name) && !index.isMarkedDamaged)
-        let other = AuditTrail(directory: fixture.directory.path)
-        #expect(other.discardIndex() == nil)
-        #expect(index.isMarkedDamaged)
-        #expect(user.update() == nil)
-        #expect(try AuditFixture.answers(user) == expected)
-        user.close()
-        guard case .agrees = AuditTrail.compareIndex(directory: fixture.directory.path) else {
-            Issue.record("not made anew")
-            return
+            #expect(what.contains(name))
         }
     }
 
-    @Test("A database that one process finds damaged is removed when the last process closes it")
-    func damageAmongSeveral() async throws {
+    @Test("A forged index with valid digests does not crash a query, and a comparison finds it")
+    func forged() async throws {
+        let fixture = try await AuditFixture()
+        _ = try fixture.asked(isBrief: true)
+        let name = try fixture.indexNames()[1]
+        let good = try fixture.directory.bytes(name)
+        let header = try #require(SegmentIndex.Header(Array(good.prefix(SegmentIndex.headerBytes))))
+        let sections = SegmentIndex.headerBytes..<(SegmentIndex.headerBytes + header.sectionBytes)
+        var random = SplitMix(seed: 4)
+        for _ in 0..<Self.rounds {
+            var bytes = good
+            for _ in 0..<Int.random(in: 1...6, using: &random) {
+                let start = Int.random(in: sections, using: &random)
+                for place in start..<min(start + 4, sections.upperBound) {
+                    bytes[place] = UInt8.random(in: 0...255, using: &random)
+                }
+            }
+            var writer = SegmentIndexWriter(header)
+            writer.append(bytes[sections])
+            try fixture.directory.write(writer.finish().bytes, to: name)
+            if bytes != good, case .agrees = AuditTrail.compareIndex(directory: fixture.directory.path) {
+                Issue.record("not found")
+            }
+            let trail = AuditTrail(directory: fixture.directory.path)
+            defer { trail.close() }
+            #expect(trail.update() == nil)
+            _ = try AuditFixture.answers(trail, isBrief: true)
+            try? fixture.directory.write(good, to: name)
+        }
+    }
+
+    @Test("A file of another kind in the place of an index is replaced; a directory with content is left, and reported")
+    func foreignFiles() async throws {
         let fixture = try await AuditFixture()
         let expected = try fixture.expected()
         _ = try fixture.asked()
-        let other = try AuditIndex(directory: fixture.directory.path)
-        let index = try AuditIndex(directory: fixture.directory.path)
-        index.markDamaged()
-        index.close()
-        #expect(other.isMarkedDamaged)
-        other.close()
-        #expect(!FileManager.default.fileExists(atPath: fixture.indexPath))
-        #expect(try fixture.asked().answers == expected)
+        let path = fixture.directory(try fixture.indexNames()[1])
+        func replace(_ make: () -> Int32) throws {
+            try FileManager.default.removeItem(atPath: path)
+            #expect(make() == 0)
+        }
+        let states: [(String, () throws -> Void)] = [
+            ("empty", { try IndexDamage.overwrite(path, with: []) }),
+            ("text", { try IndexDamage.overwrite(path, with: Array("no index".utf8)) }),
+            (
+                "index of another segment",
+                {
+                    let other = try fixture.directory.bytes(try fixture.indexNames()[2])
+                    try IndexDamage.overwrite(path, with: other)
+                }
+            ),
+            ("link", { try replace { symlink("/nowhere", path) } }),
+            ("pipe", { try replace { mkfifo(path, 0o600) } }),
+            ("missing", { try FileManager.default.removeItem(atPath: path) }),
+            ("unreadable", { chmod(path, 0) }),
+        ]
+        for (name, change) in states {
+            try change()
+            let (answers, obstacle) = try fixture.asked()
+            #expect(answers == expected && obstacle == nil, "\(name): \(String(describing: obstacle))")
+            guard case .agrees = AuditTrail.compareIndex(directory: fixture.directory.path) else {
+                Issue.record("\(name): not built again")
+                continue
+            }
+        }
+        try replace { mkdir(path, 0o700) }
+        try Data().write(to: URL(filePath: path + "/kept"))
+        let (answers, obstacle) = try fixture.asked()
+        #expect(answers == expected)
+        #expect(obstacle?.description.contains("index-") == true)
+        #expect(FileManager.default.fileExists(atPath: path + "/kept"))
+    }
+
+    @Test("Files of removed segments, drafts of ended processes and the former database are removed")
+    func stale() async throws {
+        let fixture = try await AuditFixture()
+        _ = try fixture.asked(isBrief: true)
+        let kept = try fixture.indexNames()
+        let gone = AuditIndex.fileName(first: 999_999)
+        let ended = kept[0] + ".\(Int32.max)-1"
+        let running = kept[0] + ".\(getppid())-1"
+        for name in [gone, ended, running, "index.sqlite", "index.sqlite-wal", "index.lock", "index.other"] {
+            try fixture.directory.write([1], to: name)
+        }
+        _ = try fixture.asked(isBrief: true)
+        let names = try FileManager.default.contentsOfDirectory(atPath: fixture.directory.path)
+            .filter { $0.hasPrefix("index") }.sorted()
+        #expect(names == (kept + [running, "index.other"]).sorted())
+    }
+
+    @Test("Discarding removes the indexes; a process that uses them builds them again")
+    func discarding() async throws {
+        let fixture = try await AuditFixture()
+        let expected = try fixture.expected(isBrief: true)
+        let user = AuditTrail(directory: fixture.directory.path)
+        defer { user.close() }
+        #expect(user.update() == nil)
+        let names = try fixture.indexNames()
+        let other = AuditTrail(directory: fixture.directory.path)
+        #expect(other.discardIndex() == nil)
+        #expect(try fixture.indexNames().isEmpty)
+        #expect(try AuditFixture.answers(user, isBrief: true) == expected)
+        #expect(user.update() == nil)
+        #expect(try fixture.indexNames() == names)
+        #expect(try AuditFixture.answers(user, isBrief: true) == expected)
     }
 
     @Test("Files of the index that root creates belong to the owner of the journal", .enabled(if: geteuid() == 0))
@@ -269,10 +185,10 @@ struct DamagedIndexTests {
         let fixture = try await AuditFixture()
         #expect(chown(fixture.directory.path, 12_345, 12_346) == 0)
         _ = try fixture.asked(isBrief: true)
-        for name in [AuditIndex.fileName, "index.clean", "index.lock"] {
+        for name in try fixture.indexNames() {
             let attributes = try FileManager.default.attributesOfItem(atPath: fixture.directory(name))
             #expect(attributes[.ownerAccountID] as? Int == 12_345, "\(name)")
+            #expect(try fixture.directory.mode(name) & 0o077 == 0)
         }
-        #expect(CleanShutdownMarker(database: fixture.indexPath).isValid)
     }
 }

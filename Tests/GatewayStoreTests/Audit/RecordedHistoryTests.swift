@@ -98,11 +98,12 @@ struct RecordedHistoryTests {
         let bob = try #require(UserName(canonical: "bob"))
         let logger = fixture.configuration.logger
         let files = SegmentFiles(directory: fixture.directory.path)
-        let index = try AuditIndex(files)
-        try index.update()
-        let expected = try index.received(by: bob, since: WallTime(microseconds: 0), limit: 100)
-        let later = try index.received(by: bob, since: expected[4].time, limit: 100)
-        index.close()
+        let trail = AuditTrail(files)
+        #expect(trail.update() == nil)
+        let expected = try trail.received(by: bob, since: WallTime(microseconds: 0), limit: 100)
+        let later = try trail.received(by: bob, since: expected[4].time, limit: 100)
+        trail.close()
+        try trail.index.discardAll()
         #expect(expected.count == 20 && later.count == 5)
 
         // `refresh` was not called, so no index is usable.
@@ -112,13 +113,17 @@ struct RecordedHistoryTests {
         #expect(try await unread.received(by: bob, since: expected[4].time, limit: 100) == later)
         unread.close()
 
-        // A directory that must not be removed has the name of the index.
-        try FileManager.default.removeItem(atPath: fixture.directory(AuditIndex.fileName))
+        // A directory that must not be removed has the name of an index.
+        let name = AuditIndex.fileName(first: 1)
+        try? FileManager.default.removeItem(atPath: fixture.directory(name))
         try FileManager.default.createDirectory(
-            atPath: fixture.directory(AuditIndex.fileName) + "/kept", withIntermediateDirectories: true)
+            atPath: fixture.directory(name) + "/kept", withIntermediateDirectories: true)
         let blocked = RecordedHistory(directory: fixture.directory.path, sessions: sessions, logger: logger)
         #expect(try await blocked.received(by: bob, since: nil, limit: 100) == expected)
         blocked.close()
+        #expect(FileManager.default.fileExists(atPath: fixture.directory(name) + "/kept"))
+        try FileManager.default.removeItem(atPath: fixture.directory(name))
+        try trail.index.discardAll()
 
         let bounded = RecordedHistory(files, sessions: sessions, logger: logger, scanLimit: 3000)
         await #expect(throws: HistoryUnavailable.self) {
@@ -144,9 +149,10 @@ struct RecordedHistoryTests {
         let expected = try await history.received(by: bob, since: nil, limit: 100)
         #expect(expected.count == 30)
         for _ in 0..<20 {
-            let path = fixture.directory(AuditIndex.fileName)
-            if let size = try? fixture.directory.bytes(AuditIndex.fileName).count, size > 0 {
-                try IndexDamage.overwrite(path, with: [UInt8](repeating: 0xA5, count: size))
+            for name in try FileManager.default.contentsOfDirectory(atPath: fixture.directory.path)
+            where name.hasPrefix("index-") {
+                let size = try fixture.directory.bytes(name).count
+                try? IndexDamage.overwrite(fixture.directory(name), with: [UInt8](repeating: 0xA5, count: size))
             }
             #expect(try await history.received(by: bob, since: nil, limit: 100) == expected)
             history.refresh()
@@ -157,6 +163,6 @@ struct RecordedHistoryTests {
         let trail = AuditTrail(directory: fixture.directory.path)
         defer { trail.close() }
         #expect(trail.update() == nil)
-        #expect(trail.indexed(bob, since: WallTime(microseconds: 0), limit: 100) == expected)
+        #expect(try trail.received(by: bob, since: WallTime(microseconds: 0), limit: 100) == expected)
     }
 }

@@ -16,7 +16,7 @@ struct VanishingSegmentTests {
         let fixture = try await AuditFixture()
         let names = try JournalReading.segments(in: fixture.directory)
         #expect(names.count > 4)
-        let index = try AuditIndex(directory: fixture.directory.path)
+        let index = AuditIndex(directory: fixture.directory.path)
         // The segment was listed and not yet read.
         try index.update(progress: { _, _ in
             Self.remove(names[0], fixture)

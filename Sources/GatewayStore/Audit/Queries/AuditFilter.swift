@@ -1,14 +1,18 @@
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
 /// The conditions of a query: those on columns of the index, and the others, for which the line itself is read.
 struct AuditFilter: Sendable {
-    /// A condition on a member of the line, and the index column that holds its word.
+    /// A condition on a member of the line that the index has a column for.
     private struct Word: Sendable {
         let member: StaticString
-        let column: String
+        let column: Column
         let text: String
+    }
+
+    /// A column of the index that holds a word.
+    private enum Column: Sendable {
+        case user, recipient, action, result
     }
 
     private let words: [Word]
@@ -29,18 +33,18 @@ struct AuditFilter: Sendable {
 
     init(_ query: AuditQuery) {
         var words: [Word] = []
-        func add(_ member: StaticString, _ column: String, _ text: String?) {
+        func add(_ member: StaticString, _ column: Column, _ text: String?) {
             if let text { words.append(Word(member: member, column: column, text: text)) }
         }
-        add("user", "user", query.from?.text)
-        add("user", "user", query.user?.text)
-        add("recipient", "recipient", query.to?.text)
-        add("action", "action", query.action?.rawValue ?? (query.from == nil ? nil : Action.send.rawValue))
+        add("user", .user, query.from?.text)
+        add("user", .user, query.user?.text)
+        add("recipient", .recipient, query.to?.text)
+        add("action", .action, query.action?.rawValue ?? (query.from == nil ? nil : Action.send.rawValue))
         var otherConditions: [Rest] = []
         switch query.result {
         case AuditQuery.wouldReject?: otherConditions.append(.member("rule", Array(AuditQuery.wouldReject.utf8)))
         case AuditQuery.wouldLimit?: otherConditions.append(.wouldLimit)
-        case let result: add("result", "result", result)
+        case let result: add("result", .result, result)
         }
         if let rule = query.rule { otherConditions.append(.member("rule", Self.written(rule))) }
         if let peer = query.peer { otherConditions.append(.member("peer", Self.written(peer))) }
@@ -57,7 +61,11 @@ struct AuditFilter: Sendable {
     var earliest: Int64 { since }
 
     /// Whether lines must be read to decide whether they match.
-    var hasOtherConditions: Bool { !otherConditions.isEmpty }
+    var needsLine: Bool { !otherConditions.isEmpty || hasCall }
+
+    /// Whether the id of the call is a condition. An index finds the lines of a call by a digest of its id, so it may
+    /// find lines of another one.
+    var hasCall: Bool { call != nil }
 
     /// Returns whether the line matches the conditions on columns of the index.
     func matchesColumns(_ line: JournalLineReader, at time: Int64) -> Bool {
@@ -81,34 +89,53 @@ struct AuditFilter: Sendable {
         }
     }
 
-    /// Returns the SQL condition on rows of the index; nil if a word of the query occurs in no record.
-    func condition(_ database: Database) throws -> (sql: String, arguments: StatementArguments)? {
-        var conditions: [String] = []
-        var arguments: StatementArguments = []
+    /// The rows of a segment's index that may match, and the conditions on their columns.
+    struct Columns {
+        /// The candidates, in ascending order: the rows of the call, of the recipient or of the user, or all rows.
+        let rows: [UInt32]
+        fileprivate let user: UInt32?
+        fileprivate let recipient: UInt32?
+        fileprivate let times: Range<Int64>
+        fileprivate let shapes: [Bool]
+
+        /// Returns whether the row matches. The id of a call is not compared.
+        func matches(_ row: SegmentIndex.Row) -> Bool {
+            (user == nil || row.user == user) && (recipient == nil || row.recipient == recipient)
+                && times.contains(row.time) && shapes.indices.contains(row.shape) && shapes[row.shape]
+        }
+    }
+
+    /// Returns the conditions in the terms of a segment's index; nil if no line of the segment can match.
+    func columns(_ reader: SegmentIndexReader) throws -> Columns? {
+        let header = reader.index.header
+        guard since < until, header.latest >= since, until == .max || header.earliest < until else { return nil }
+        var numbers: [Column: UInt32] = [:]
         for word in words {
-            guard let number = try AuditIndex.wordNumber(word.text, database) else { return nil }
-            conditions.append("\(word.column) = ?")
-            arguments += [number]
+            guard let number = try reader.word(word.text) else { return nil }
+            // Two different words in one column cannot both match.
+            guard numbers[word.column] ?? number == number else { return nil }
+            numbers[word.column] = number
         }
+        let rows: [UInt32]
         if let call {
-            conditions.append("call = CAST(? AS BLOB)")
-            arguments += [String(decoding: call, as: UTF8.self)]
+            rows = try reader.rows(ofCall: call)
+        } else if let recipient = numbers[.recipient] {
+            rows = try reader.rows(ofRecipient: recipient)
+        } else if let user = numbers[.user] {
+            rows = try reader.rows(ofUser: user)
+        } else {
+            rows = Array(0..<UInt32(header.count(of: .rows)))
         }
-        if since > .min {
-            conditions.append("at >= ?")
-            arguments += [since]
+        if rows.isEmpty { return nil }
+        let checkpoint = hidesCheckpoints ? try reader.word(JournalRecord.Kind.checkpoint.rawValue) : nil
+        let shapes = try reader.shapes().map { shape in
+            (numbers[.action] ?? shape.action) == shape.action && (numbers[.result] ?? shape.result) == shape.result
+                && (checkpoint == nil || shape.kind != checkpoint)
         }
-        if until < .max {
-            conditions.append("at < ?")
-            arguments += [until]
-        }
-        if hidesCheckpoints,
-            let number = try AuditIndex.wordNumber(JournalRecord.Kind.checkpoint.rawValue, database)
-        {
-            conditions.append("kind <> ?")
-            arguments += [number]
-        }
-        return (conditions.map { " AND \($0)" }.joined(), arguments)
+        guard shapes.contains(true) else { return nil }
+        return Columns(
+            rows: rows, user: numbers[.user], recipient: numbers[.recipient],
+            times: since..<until, shapes: shapes)
     }
 
     /// The names of the limits in the line: the limit that rejected the call, and the shadow limits.

@@ -24,7 +24,7 @@ struct AuditListing {
         }
         var found: [AuditLocation] = []
         try locator.locate(filter, newestFirst: true) { location in
-            if try !filter.hasOtherConditions || matchingLine(location) != nil { found.append(location) }
+            if try !filter.needsLine || matchingLine(location) != nil { found.append(location) }
             return found.count <= limit
         }
         let isMore = found.count > limit
@@ -40,27 +40,28 @@ struct AuditListing {
     /// - Parameter limit: The maximum number of calls. If more match, the newest are returned.
     /// - Returns: Whether more calls match than the limit.
     func calls(limit: Int, onCall: (UInt64, [[UInt8]]) throws -> Void) throws -> Bool {
-        var found: [AuditLocation] = []
+        var found: [(location: AuditLocation, call: [UInt8]?)] = []
         var positions: [[UInt8]: Int] = [:]
         var isMore = false
         try locator.locate(filter, newestFirst: true) { location in
-            if let call = location.call, let position = positions[call] {
+            guard let line = try matchingLine(location) else { return true }
+            let call = JournalLineReader(bytes: line[...]).bytes(of: "call").map { Array($0) }
+            if let call, let position = positions[call] {
                 // The oldest matching line determines the call's position.
-                if try !filter.hasOtherConditions || matchingLine(location) != nil { found[position] = location }
+                found[position].location = location
                 return true
             }
-            guard try !filter.hasOtherConditions || matchingLine(location) != nil else { return true }
             guard found.count < limit else {
                 isMore = true
                 return false
             }
-            if let call = location.call { positions[call] = found.count }
-            found.append(location)
+            if let call { positions[call] = found.count }
+            found.append((location, call))
             return true
         }
         let locations = try locator.locations(ofCalls: Set(positions.keys))
-        for location in found.sorted(by: { $0.number < $1.number }) {
-            let ofCall = location.call.flatMap { locations[$0] } ?? [location]
+        for (location, call) in found.sorted(by: { $0.location.number < $1.location.number }) {
+            let ofCall = call.flatMap { locations[$0] } ?? [location]
             let lines = try ofCall.compactMap { try source.line(at: $0) }
             if !lines.isEmpty { try onCall(location.number, lines) }
         }
@@ -73,7 +74,9 @@ struct AuditListing {
         let line = JournalLineReader(bytes: bytes[...])
         var clock = LineTimestampReader()
         guard let time = clock.time(of: line), filter.matchesColumns(line, at: time) else {
-            throw AuditIndex.Failure("line \(location.number) does not match its index entry", isDamage: true)
+            if filter.hasCall { return nil }
+            throw AuditIndex.Failure(
+                damaged: location.segment.first, "does not describe line \(location.number) as it is")
         }
         return filter.matchesOtherConditions(line) ? bytes : nil
     }

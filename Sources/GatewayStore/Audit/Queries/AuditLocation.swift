@@ -10,22 +10,20 @@ struct AuditLocation: Sendable, Hashable {
     let offset: Int
     /// The line's length in bytes, without the line feed.
     let length: Int
-    /// The id of the HTTP call that the line records; nil for a line that records none.
-    let call: [UInt8]?
 
-    /// The maximum length of a line, in bytes. An index with a greater length is damaged.
+    /// The maximum length of a line, in bytes. A greater length in an index means that the index is damaged.
     static let maximumLength = 1 << 26
 }
 
-/// A source of the locations of matching lines: the index, or a scan of the segments.
+/// A source of the locations of matching lines.
 protocol AuditLocator {
-    /// Visits the locations of matching lines in ascending or descending order of their numbers, until `visit` returns
-    /// false.
+    /// Visits the locations of lines that may match the filter, by descending number if `newestFirst`, otherwise
+    /// ascending, until `visit` returns false.
     ///
-    /// The index checks only the conditions on its columns, so it may also visit lines that do not match the others.
+    /// An index checks only the conditions that it has columns for. The caller checks the line itself.
     func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws
 
-    /// Returns the locations of the calls' lines, in ascending order of their numbers.
+    /// Returns the locations of each call's lines, by the call's id, in ascending order of their numbers.
     func locations(ofCalls calls: Set<[UInt8]>) throws -> [[UInt8]: [AuditLocation]]
 }
 
@@ -52,7 +50,8 @@ final class AuditLineSource {
         }
         let line = try open?.reader.read(from: location.offset, count: location.length) ?? []
         guard line.count == location.length, JournalLineReader(bytes: line[...]).sequence == location.number else {
-            throw AuditIndex.Failure("line \(location.number) is not at its index position", isDamage: true)
+            throw AuditIndex.Failure(
+                damaged: location.segment.first, "does not state where line \(location.number) is")
         }
         return line
     }

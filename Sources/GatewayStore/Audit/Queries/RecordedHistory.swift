@@ -5,38 +5,38 @@ internal import Glibc
 public import Logging
 internal import Synchronization
 
-/// Notification history of a running gateway. Reads the journal through its index, which is updated in the background
-/// at startup and on every query. While the index is not usable, queries scan the segments up to a limit.
+/// Notification history of a running gateway. Reads the journal through its indexes, which are kept up to date in the
+/// background.
 ///
-/// Safe to use from any thread; callers resume on their own executors. One serial queue uses the index and another one
-/// scans the segments, so that queries do not wait while the index of a long journal is built, which takes minutes.
+/// Safe to use from any thread; callers resume on their own executors. One serial queue follows the segment in use and
+/// runs the queries. Another one builds the missing indexes of closed segments, which takes seconds after the indexes
+/// of a long journal were lost; queries then read the newest segments themselves, up to a limit.
 public final class RecordedHistory: NotificationHistory {
     private let files: SegmentFiles
     private let sessions: SessionRegister
     private let logger: Logger
-    private let queue = DispatchQueue(label: "notify-gateway.audit", qos: .utility)
-    private let scans = DispatchQueue(label: "notify-gateway.audit.scan", qos: .utility)
-    /// Confined to `queue`.
+    private let queries = DispatchQueue(label: "notify-gateway.audit", qos: .utility)
+    private let builds = DispatchQueue(label: "notify-gateway.audit.build", qos: .utility)
     private let trail: AuditTrail
     private let scanLimit: UInt64
     private let waiting = Atomic(0)
-    private let waitingForScan = Atomic(0)
-    private let isReady = Atomic(false)
-    /// Whether the log already reports that the index is unavailable.
+    private let isFollowing = Atomic(false)
+    private let isBuilding = Atomic(false)
+    /// Whether the log already reports that the indexes cannot be written.
     private let isReported = Atomic(false)
     private let isClosed = Atomic(false)
 
-    /// The longest sleep, in microseconds. A pause ends within this time when a query arrives or the journal is closed.
+    /// The longest sleep, in microseconds. A pause ends within this time when the journal is closed.
     private static let maximumSleep: UInt32 = 50_000
 
-    /// The maximum number of waiting queries on each queue. Further queries fail.
+    /// The maximum number of waiting queries. Further queries fail.
     static let maximumQueueLength = 64
 
-    /// The maximum number of bytes that one query scans while the index is not usable. Scanning them takes about a
+    /// The maximum number of bytes that one query reads from segments without an index. Reading them takes about a
     /// second.
     static let maximumScanBytes: UInt64 = 512 << 20
 
-    /// Creates a history of the journal in the directory and starts to build the index in the background.
+    /// Creates a history of the journal in the directory and starts to build missing indexes in the background.
     public convenience init(directory: String, sessions: SessionRegister, logger: Logger) {
         self.init(SegmentFiles(directory: directory), sessions: sessions, logger: logger)
         refresh()
@@ -54,11 +54,17 @@ public final class RecordedHistory: NotificationHistory {
         trail = AuditTrail(files)
     }
 
-    /// Starts an update of the index in the background. Called once a minute, so that queries have little left to
-    /// update.
-    public func refresh() { queue.async { [self] in update(isPaced: isReady.load(ordering: .acquiring)) } }
+    /// Starts an update of the indexes. Called every second, so that queries have little left to update and the index
+    /// is never far behind the journal. Has no effect while an earlier update is running.
+    public func refresh() {
+        guard !isFollowing.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        queries.async { [self] in
+            follow(isPaced: true)
+            isFollowing.store(false, ordering: .releasing)
+        }
+    }
 
-    /// See ``NotificationHistory``. Throws if the index is not usable and the journal exceeds the scan limit.
+    /// See ``NotificationHistory``. Throws if more of the journal than the scan limit has no index yet.
     public func received(
         by user: UserName, since: WallTime?, limit: Int
     ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
@@ -69,38 +75,29 @@ public final class RecordedHistory: NotificationHistory {
             throw HistoryUnavailable("ledger: \(error.detail)")
         }
         let earliest = max(since ?? WallTime(microseconds: 0), life ?? WallTime(microseconds: 0))
-        if isReady.load(ordering: .acquiring) {
-            let found = try await run(queue, waiting) { [self] in
-                update(rebuildsIfDamaged: false)
-                return trail.indexed(user, since: earliest, limit: limit)
-            }
-            if let found { return found }
-            // Rebuild the index in the background and scan the segments for this query.
-            isReady.store(false, ordering: .releasing)
-            refresh()
-        }
-        return try await run(scans, waitingForScan) { [self] in
-            try AuditScan(files, limit: scanLimit, isWanted: isWanted)
-                .received(by: user, since: earliest, limit: limit)
+        return try await run { [self] in
+            follow()
+            return try trail.received(
+                by: user, since: earliest, limit: limit, byteLimit: scanLimit, isWanted: isWanted)
         }
     }
 
-    /// Waits for the running query and closes the index. The next start indexes the rest of the journal. Blocks.
+    /// Waits for the running query and closes the indexes. The next start indexes the rest of the journal. Blocks.
     public func close() {
         isClosed.store(true, ordering: .releasing)
-        scans.sync {}
-        queue.sync { trail.close() }
+        builds.sync {}
+        queries.sync { trail.close() }
     }
 
     private func run<Output: Sendable>(
-        _ queue: DispatchQueue, _ waiting: borrowing Atomic<Int>, _ query: @escaping @Sendable () throws -> Output
+        _ query: @escaping @Sendable () throws -> Output
     ) async throws(HistoryUnavailable) -> Output {
         guard waiting.add(1, ordering: .relaxed).newValue <= Self.maximumQueueLength else {
             waiting.subtract(1, ordering: .relaxed)
             throw HistoryUnavailable("too many queries are waiting")
         }
         let result: Result<Output, HistoryUnavailable> = await withCheckedContinuation { continuation in
-            queue.async { [self] in
+            queries.async { [self] in
                 let result = Result {
                     guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
                     return try query()
@@ -112,33 +109,56 @@ public final class RecordedHistory: NotificationHistory {
         return try result.get()
     }
 
-    /// Updates the index. Runs on `queue`.
+    /// Brings the index of the segment in use up to date. Runs on `queries`.
     ///
-    /// - Parameters:
-    ///   - isPaced: Whether to pause between blocks while no query waits. Without pauses, on a machine with one
-    ///     processor, the update after a busy minute would take half of the processor time for seconds.
-    ///   - rebuildsIfDamaged: Whether a damaged index is rebuilt at once, which may take minutes.
-    private func update(isPaced: Bool = false, rebuildsIfDamaged: Bool = true) {
+    /// - Parameter isPaced: Whether to pause between blocks while no query waits, so that the work does not delay calls.
+    private func follow(isPaced: Bool = false) {
+        guard isWanted() else { return }
+        trail.allowIndexes()
         var pace = BackgroundThrottle()
-        func isStillWanted() -> Bool {
-            if isPaced { sleep(until: .now + pace.pause()) }
-            pace.begin()
-            return isWanted()
-        }
-        guard isWanted() else { return }
-        // This takes almost no time if few lines are new.
-        let obstacle = trail.update(rebuildsIfDamaged: rebuildsIfDamaged, isWanted: isStillWanted)
-        guard isWanted() else { return }
-        isReady.store(obstacle == nil, ordering: .releasing)
-        let wasReported = isReported.exchange(obstacle != nil, ordering: .relaxed)
-        if let obstacle, !wasReported {
-            logger.error("Audit index unavailable", metadata: ["detail": "\(obstacle.description)"])
+        do throws(AuditIndex.Failure) {
+            let needsBuilding = try trail.index.follow {
+                if isPaced { sleep(until: .now + pace.pause()) { waiting.load(ordering: .relaxed) == 0 } }
+                pace.begin()
+                return isWanted()
+            }
+            report(nil)
+            if needsBuilding { build() }
+        } catch {
+            report(error)
         }
     }
 
-    /// Sleeps until `end`, or until a query waits for the index.
-    private func sleep(until end: ContinuousClock.Instant) {
-        while isWanted(), waiting.load(ordering: .relaxed) == 0 {
+    /// Starts to build the missing indexes of closed segments, unless that is under way.
+    private func build() {
+        guard !isBuilding.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        builds.async { [self] in
+            var pace = BackgroundThrottle()
+            do throws(AuditIndex.Failure) {
+                try trail.index.buildMissing(isWanted: {
+                    sleep(until: .now + pace.pause()) { true }
+                    pace.begin()
+                    return isWanted()
+                })
+                report(nil)
+            } catch {
+                report(error)
+            }
+            isBuilding.store(false, ordering: .releasing)
+        }
+    }
+
+    private func report(_ failure: AuditIndex.Failure?) {
+        guard isWanted() else { return }
+        let wasReported = isReported.exchange(failure != nil, ordering: .relaxed)
+        if let failure, !wasReported {
+            logger.error("Audit index unavailable", metadata: ["detail": "\(failure.description)"])
+        }
+    }
+
+    /// Sleeps until `end`, until the history is closed, or until the condition no longer holds.
+    private func sleep(until end: ContinuousClock.Instant, while condition: () -> Bool) {
+        while isWanted(), condition() {
             let left = (end - .now).components
             guard left.seconds > 0 || (left.seconds == 0 && left.attoseconds > 0) else { return }
             let microseconds = UInt32(clamping: left.seconds * 1_000_000 + left.attoseconds / 1_000_000_000_000)
@@ -151,8 +171,9 @@ public final class RecordedHistory: NotificationHistory {
 
 /// Computes the pauses between blocks of background work, so that the work does not delay calls.
 ///
-/// The work uses at most a quarter of one processor. It uses a hundredth if a block's elapsed time exceeds 1.5 times
-/// its CPU time, which shows that other work needs the processor or the disk. Confined to one thread.
+/// The work uses at most a quarter of one processor. It uses a tenth if a block's elapsed time exceeds 1.5 times its CPU
+/// time, which shows that other work needs the processor or the disk. At less than a microsecond a line, a tenth of a
+/// processor indexes more lines than a gateway writes. Confined to one thread.
 struct BackgroundThrottle {
     private var began = ContinuousClock.now
     private var used = Self.processorTime
@@ -167,7 +188,7 @@ struct BackgroundThrottle {
     }
 
     static func pause(after used: Duration, within taken: Duration) -> Duration {
-        used * (taken > used * 1.5 ? 99 : 3)
+        used * (taken > used * 1.5 ? 9 : 3)
     }
 
     /// The CPU time of the current thread.

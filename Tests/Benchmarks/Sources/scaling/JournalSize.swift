@@ -37,7 +37,7 @@ struct JournalSize: Dimension {
         }
         await journal.close()
         // A gateway that wrote this journal would also have its index.
-        let index = try AuditIndex(directory: setup.journal)
+        let index = AuditIndex(directory: setup.journal)
         defer { index.close() }
         try index.update()
     }

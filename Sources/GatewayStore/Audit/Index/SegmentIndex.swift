@@ -1,0 +1,426 @@
+internal import GatewaySupport
+internal import Glibc
+
+/// The index of one segment: a row for each line, and the rows of each user, recipient and call.
+///
+/// The format, in little-endian numbers: a header of ``headerBytes``, the sections in the order of ``Section``, and a
+/// table with a digest of each page of the sections. The index of a closed segment is a file and never changes; that of
+/// the segment in use is kept in memory. A file is written without synchronization. Every page that is read from it is
+/// compared with its digest, so that damage of any kind is found before it affects a result. Safe to use from any
+/// thread.
+final class SegmentIndex: Sendable {
+    /// The number that stands for a missing word or row.
+    static let none = UInt32.max
+    /// The length of the header.
+    static let headerBytes = 256
+    /// The length of a page.
+    static let pageBytes = 4096
+    /// The length of a page's digest in the table.
+    static let digestBytes = 8
+
+    /// The parts of an index, in the order of the file. Each is an array of elements of a fixed length.
+    enum Section: Int, CaseIterable {
+        /// The lines: number, time, offset, length, shape, user, recipient.
+        case rows
+        /// The rows of each user, and of each recipient, in ascending order.
+        case users, recipients
+        /// The words in ascending order: start and length of the text, and the first of the user's and of the
+        /// recipient's rows.
+        case words
+        /// The texts of the words.
+        case text
+        /// The combinations of kind, action, push service, result and count.
+        case shapes
+        /// The calls: hash of the id, and row, in ascending order.
+        case calls
+        /// The rows of sends with an idempotency key.
+        case keyed
+        /// The rows of intents and outcomes that have no counterpart in the segment.
+        case unmatched
+
+        /// The length of an element in bytes.
+        var elementBytes: Int {
+            switch self {
+            case .rows: 36
+            case .words: 16
+            case .shapes: 24
+            case .calls: 8
+            case .users, .recipients, .keyed, .unmatched: 4
+            case .text: 1
+            }
+        }
+    }
+
+    /// What the index states about the segment as a whole.
+    struct Header: Sendable, Equatable {
+        /// The number of the segment's first line.
+        var first: UInt64 = 0
+        /// The number of the next segment's first line; 0 if the segment is still written to.
+        var end: UInt64 = 0
+        /// The number of the segment's bytes that are indexed.
+        var bytes: UInt64 = 0
+        /// The earliest and the latest time of a line, and the time of the last one, in microseconds since 1970.
+        var earliest: Int64 = 0, latest: Int64 = 0, lastTime: Int64 = 0
+        /// The row of the last `start` record; ``SegmentIndex/none`` if there is none.
+        var lastStart = SegmentIndex.none
+        /// The number of elements of each section.
+        var counts = [Int](repeating: 0, count: Section.allCases.count)
+
+        /// The number of elements of a section.
+        func count(of section: Section) -> Int { counts[section.rawValue] }
+
+        /// The offset of a section in the file.
+        func offset(of section: Section) -> Int {
+            Section.allCases.prefix(section.rawValue).reduce(headerBytes) { $0 + count(of: $1) * $1.elementBytes }
+        }
+
+        /// The length of all sections.
+        var sectionBytes: Int { Section.allCases.reduce(0) { $0 + count(of: $1) * $1.elementBytes } }
+
+        /// The number of pages of the sections.
+        var pages: Int { (sectionBytes + pageBytes - 1) / pageBytes }
+    }
+
+    /// An index as it is stored.
+    struct Encoded: Sendable {
+        let header: Header
+        /// All bytes of the file.
+        let bytes: [UInt8]
+    }
+
+    /// A line as the index describes it.
+    struct Row {
+        let number: UInt64
+        /// Microseconds since 1970.
+        let time: Int64
+        let offset: Int
+        let length: Int
+        let shape: Int
+        let user: UInt32
+        let recipient: UInt32
+    }
+
+    /// The words of a line that few different lines have, by their numbers.
+    struct Shape {
+        let kind: UInt32
+        let action: UInt32
+        let pns: UInt32
+        let result: UInt32
+        let count: Int64
+    }
+
+    let header: Header
+    private let storage: Storage
+
+    private enum Storage {
+        case memory([UInt8])
+        case file(SegmentReader, path: String, digests: [UInt8])
+    }
+
+    /// Creates the index of a segment that is still written to, or of one whose index is compared with the file.
+    init(_ encoded: Encoded) {
+        header = encoded.header
+        storage = .memory(encoded.bytes)
+    }
+
+    /// Opens the file of an index. Reads the header and the digests, and checks them.
+    ///
+    /// - Throws: `FileFailure` if the file cannot be opened, and a failure with the segment if it is damaged.
+    init(_ path: String, first: UInt64) throws {
+        let reader = try SegmentReader(path)
+        do {
+            guard let header = Header(try reader.read(from: 0, count: Self.headerBytes)), header.first == first else {
+                throw AuditIndex.Failure(damaged: first)
+            }
+            let digests = try reader.read(from: Self.headerBytes + header.sectionBytes)
+            guard digests.count == header.pages * Self.digestBytes + Header.digestBytes,
+                Header.digest(digests.dropLast(Header.digestBytes)) == Array(digests.suffix(Header.digestBytes))
+            else { throw AuditIndex.Failure(damaged: first) }
+            self.header = header
+            storage = .file(reader, path: path, digests: digests)
+        } catch {
+            reader.close()
+            throw error
+        }
+    }
+
+    deinit { if case .file(let reader, _, _) = storage { reader.close() } }
+
+    /// Returns the bytes of a page of the sections. Throws if a page of a file does not match its digest.
+    fileprivate func page(_ number: Int) throws -> [UInt8] {
+        let start = Self.headerBytes + number * Self.pageBytes
+        let length = min(Self.pageBytes, Self.headerBytes + header.sectionBytes - start)
+        guard number >= 0, length > 0 else { throw AuditIndex.Failure(damaged: header.first) }
+        switch storage {
+        case .memory(let bytes):
+            return Array(bytes[start..<(start + length)])
+        case .file(let reader, _, let digests):
+            let bytes = try reader.read(from: start, count: length)
+            let digest = digests[(number * Self.digestBytes)..<((number + 1) * Self.digestBytes)]
+            guard bytes.count == length, Self.digest(bytes[...]).elementsEqual(digest) else {
+                throw AuditIndex.Failure(damaged: header.first)
+            }
+            return bytes
+        }
+    }
+
+    /// Returns the digest of a page.
+    static func digest(_ page: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        let digest = page.withUnsafeBytes(SHA256.Digest.init(of:))?.bytes ?? []
+        return digest.prefix(digestBytes)
+    }
+
+    /// Compares two words byte by byte, as memcmp(3) does; a shorter word precedes a longer one that begins with it.
+    static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
+        if let start = left.baseAddress, let other = right.baseAddress, !left.isEmpty, !right.isEmpty {
+            let order = memcmp(start, other, min(left.count, right.count))
+            if order != 0 { return Int(order) }
+        }
+        return left.count - right.count
+    }
+}
+
+/// Reads an index for one query. Keeps the pages that it has read. Confined to one thread.
+final class SegmentIndexReader {
+    let index: SegmentIndex
+    private var pages: [Int: [UInt8]] = [:]
+    private var last: (number: Int, bytes: [UInt8])?
+    /// The offset of each section behind the header.
+    private let starts: [Int]
+
+    init(_ index: SegmentIndex) {
+        self.index = index
+        starts = SegmentIndex.Section.allCases.map { index.header.offset(of: $0) - SegmentIndex.headerBytes }
+    }
+
+    private var damage: AuditIndex.Failure { AuditIndex.Failure(damaged: index.header.first) }
+
+    /// Returns the row.
+    func row(_ number: UInt32) throws -> SegmentIndex.Row {
+        try element(.rows, Int(number)) { bytes in
+            SegmentIndex.Row(
+                number: bytes.number(at: 0), time: Int64(bitPattern: bytes.number(at: 8)),
+                offset: Int(bytes.number(at: 16) as UInt32), length: Int(bytes.number(at: 20) as UInt32),
+                shape: Int(bytes.number(at: 24) as UInt32), user: bytes.number(at: 28), recipient: bytes.number(at: 32))
+        }
+    }
+
+    /// Returns all shapes.
+    func shapes() throws -> [SegmentIndex.Shape] {
+        try (0..<index.header.count(of: .shapes)).map { number in
+            try element(.shapes, number) { bytes in
+                SegmentIndex.Shape(
+                    kind: bytes.number(at: 0), action: bytes.number(at: 4), pns: bytes.number(at: 8),
+                    result: bytes.number(at: 12), count: Int64(bitPattern: bytes.number(at: 16)))
+            }
+        }
+    }
+
+    /// Returns the number of the word; nil if no line has it.
+    func word(_ text: String) throws -> UInt32? {
+        let wanted = Array(text.utf8)
+        var (low, high) = (0, index.header.count(of: .words))
+        while low < high {
+            let middle = (low + high) / 2
+            let order = try self.text(of: UInt32(middle)).withUnsafeBytes { found in
+                wanted.withUnsafeBytes { SegmentIndex.compare(found, $0) }
+            }
+            if order == 0 { return UInt32(middle) }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return nil
+    }
+
+    /// Returns the text of a word.
+    func text(of word: UInt32) throws -> [UInt8] {
+        let entry = try self.entry(word)
+        let start = Int(entry.start)
+        guard start + Int(entry.length) <= index.header.count(of: .text) else { throw damage }
+        return try bytes(.text, start..<(start + Int(entry.length)))
+    }
+
+    /// Returns the rows whose caller is the word, in ascending order.
+    func rows(ofUser word: UInt32) throws -> [UInt32] { try rows(.users, word, \.users) }
+
+    /// Returns the rows whose recipient is the word, in ascending order.
+    func rows(ofRecipient word: UInt32) throws -> [UInt32] { try rows(.recipients, word, \.recipients) }
+
+    /// Returns the rows that may belong to the call, in ascending order. The caller compares the id of each line.
+    func rows(ofCall call: [UInt8]) throws -> [UInt32] {
+        let wanted = SegmentIndexBuilder.hash(ofCall: call)
+        let count = index.header.count(of: .calls)
+        func entry(_ number: Int) throws -> (hash: UInt32, row: UInt32) {
+            try element(.calls, number) { ($0.number(at: 0), $0.number(at: 4)) }
+        }
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if try entry(middle).hash < wanted { low = middle + 1 } else { high = middle }
+        }
+        var rows: [UInt32] = []
+        while low < count, case (let hash, let row) = try entry(low), hash == wanted {
+            rows.append(row)
+            low += 1
+        }
+        return rows
+    }
+
+    /// Returns the rows in a section that lists rows.
+    func rows(in section: SegmentIndex.Section) throws -> [UInt32] {
+        try numbers(section, 0..<index.header.count(of: section))
+    }
+
+    private struct Entry {
+        let start: UInt32
+        let length: UInt32
+        let users: UInt32
+        let recipients: UInt32
+    }
+
+    private func entry(_ word: UInt32) throws -> Entry {
+        try element(.words, Int(word)) { bytes in
+            Entry(
+                start: bytes.number(at: 0), length: bytes.number(at: 4), users: bytes.number(at: 8),
+                recipients: bytes.number(at: 12))
+        }
+    }
+
+    private func rows(
+        _ section: SegmentIndex.Section, _ word: UInt32, _ start: KeyPath<Entry, UInt32>
+    ) throws -> [UInt32] {
+        let first = Int(try entry(word)[keyPath: start])
+        let isLast = Int(word) + 1 == index.header.count(of: .words)
+        let end = isLast ? index.header.count(of: section) : Int(try entry(word + 1)[keyPath: start])
+        guard first <= end, end <= index.header.count(of: section) else { throw damage }
+        return try numbers(section, first..<end)
+    }
+
+    private func numbers(_ section: SegmentIndex.Section, _ range: Range<Int>) throws -> [UInt32] {
+        let bytes = try bytes(section, (range.lowerBound * 4)..<(range.upperBound * 4))
+        return bytes.withUnsafeBytes { bytes in range.indices.map { bytes.number(at: ($0 - range.lowerBound) * 4) } }
+    }
+
+    private func element<Value>(
+        _ section: SegmentIndex.Section, _ number: Int, _ decode: (UnsafeRawBufferPointer) -> Value
+    ) throws -> Value {
+        guard (0..<index.header.count(of: section)).contains(number) else { throw damage }
+        let start = starts[section.rawValue] + number * section.elementBytes
+        let (page, offset) = start.quotientAndRemainder(dividingBy: SegmentIndex.pageBytes)
+        if offset + section.elementBytes <= SegmentIndex.pageBytes {
+            return try self.page(page).withUnsafeBytes { bytes in
+                decode(UnsafeRawBufferPointer(rebasing: bytes[offset..<(offset + section.elementBytes)]))
+            }
+        }
+        let range = (number * section.elementBytes)..<((number + 1) * section.elementBytes)
+        return try bytes(section, range).withUnsafeBytes(decode)
+    }
+
+    /// Returns bytes of a section.
+    private func bytes(_ section: SegmentIndex.Section, _ range: Range<Int>) throws -> [UInt8] {
+        var start = starts[section.rawValue] + range.lowerBound
+        let end = start + range.count
+        var found: [UInt8] = []
+        found.reserveCapacity(range.count)
+        while start < end {
+            let (page, offset) = start.quotientAndRemainder(dividingBy: SegmentIndex.pageBytes)
+            let bytes = try self.page(page)
+            let part = bytes[offset..<min(bytes.count, offset + end - start)]
+            guard !part.isEmpty else { throw damage }
+            found += part
+            start += part.count
+        }
+        return found
+    }
+
+    private func page(_ number: Int) throws -> [UInt8] {
+        if let last, last.number == number { return last.bytes }
+        let bytes: [UInt8]
+        if let known = pages[number] {
+            bytes = known
+        } else {
+            bytes = try index.page(number)
+            pages[number] = bytes
+        }
+        last = (number, bytes)
+        return bytes
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Returns the little-endian number at the offset.
+    fileprivate func number<Number: FixedWidthInteger>(at offset: Int) -> Number {
+        Number(littleEndian: loadUnaligned(fromByteOffset: offset, as: Number.self))
+    }
+}
+
+extension SegmentIndex.Header {
+    static let digestBytes = 16
+    private static let title = Array("NGidx001".utf8)
+
+    /// Returns the digest of a part of the file other than a page.
+    static func digest(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        Array((bytes.withUnsafeBytes(SHA256.Digest.init(of:))?.bytes ?? []).prefix(digestBytes))
+    }
+
+    /// The header as it is stored.
+    var encoded: [UInt8] {
+        var bytes = Self.title
+        func append(_ number: some FixedWidthInteger) { withUnsafeBytes(of: number.littleEndian) { bytes += $0 } }
+        for number in [first, end, self.bytes] { append(number) }
+        for time in [earliest, latest, lastTime] { append(time) }
+        append(lastStart)
+        for section in SegmentIndex.Section.allCases { append(UInt32(count(of: section))) }
+        bytes += [UInt8](repeating: 0, count: SegmentIndex.headerBytes - Self.digestBytes - bytes.count)
+        return bytes + Self.digest(bytes[...])
+    }
+
+    /// Decodes a header; nil if it is damaged or of another version.
+    init?(_ bytes: [UInt8]) {
+        guard bytes.count == SegmentIndex.headerBytes, bytes.starts(with: Self.title),
+            Self.digest(bytes.dropLast(Self.digestBytes)) == Array(bytes.suffix(Self.digestBytes))
+        else { return nil }
+        self = bytes.withUnsafeBytes { bytes in
+            var header = SegmentIndex.Header()
+            (header.first, header.end, header.bytes) = (bytes.number(at: 8), bytes.number(at: 16), bytes.number(at: 24))
+            header.earliest = bytes.number(at: 32)
+            header.latest = bytes.number(at: 40)
+            header.lastTime = bytes.number(at: 48)
+            header.lastStart = bytes.number(at: 56)
+            for section in SegmentIndex.Section.allCases {
+                header.counts[section.rawValue] = Int(bytes.number(at: 60 + section.rawValue * 4) as UInt32)
+            }
+            return header
+        }
+    }
+}
+
+/// Writes the sections of an index in order.
+struct SegmentIndexWriter {
+    private let header: SegmentIndex.Header
+    private var bytes: [UInt8]
+
+    init(_ header: SegmentIndex.Header) {
+        self.header = header
+        bytes = header.encoded
+        bytes.reserveCapacity(
+            bytes.count + header.sectionBytes + header.pages * SegmentIndex.digestBytes
+                + SegmentIndex.Header.digestBytes)
+    }
+
+    mutating func append(_ number: some FixedWidthInteger) {
+        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+    }
+
+    mutating func append(_ text: ArraySlice<UInt8>) { bytes.append(contentsOf: text) }
+
+    /// Appends the digests of the pages, and returns the whole index.
+    consuming func finish() -> SegmentIndex.Encoded {
+        var digests: [UInt8] = []
+        for start in stride(from: SegmentIndex.headerBytes, to: bytes.count, by: SegmentIndex.pageBytes) {
+            digests += SegmentIndex.digest(bytes[start..<min(bytes.count, start + SegmentIndex.pageBytes)])
+        }
+        let check = SegmentIndex.Header.digest(digests[...])
+        bytes += digests + check
+        return SegmentIndex.Encoded(header: header, bytes: bytes)
+    }
+}

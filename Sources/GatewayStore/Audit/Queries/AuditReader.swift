@@ -1,0 +1,186 @@
+internal import GatewayCore
+internal import GatewaySupport
+
+/// Runs queries on the segments of a journal: through the index of a segment if it is usable, and otherwise on the
+/// segment itself. Both give the same results.
+///
+/// Confined to one thread.
+struct AuditReader {
+    /// A segment of a query.
+    struct Segment {
+        let listed: SegmentFiles.ListedSegment
+        /// The number of the next segment's first line; nil for the last segment.
+        let end: UInt64?
+        /// Its index; nil if it has to be read itself.
+        let index: SegmentIndex?
+    }
+
+    let files: SegmentFiles
+    private let indexes: AuditIndex?
+    private let scan: SegmentScan
+
+    /// Creates a reader for one query.
+    ///
+    /// - Parameters:
+    ///   - indexes: The indexes that may be used; nil to read the segments only.
+    ///   - byteLimit: The maximum number of bytes of segments without an index that the query reads. A query that needs
+    ///     more throws `AuditIndex.Failure`.
+    ///   - isWanted: Checked before each block of a segment. If it returns false, the query throws
+    ///     `AuditIndex.Failure`.
+    init(
+        _ files: SegmentFiles, _ indexes: AuditIndex? = nil, byteLimit: UInt64 = .max,
+        isWanted: @escaping () -> Bool = { true }
+    ) {
+        self.files = files
+        self.indexes = indexes
+        scan = SegmentScan(files, byteLimit: byteLimit, isWanted: isWanted)
+    }
+
+    /// The largest setback of the wall clock, in microseconds, for which queries still find all lines. A segment is
+    /// skipped if its last line is older than the queried time by more than this.
+    private static let maximumClockSetback: Int64 = 86_400_000_000
+
+    /// Returns the segments that may contain lines since the time, in order.
+    func segments(since: Int64) throws -> [Segment] {
+        let listed = try files.list()
+        return try listed.indices.compactMap { position in
+            let end = position + 1 < listed.count ? listed[position + 1].name.first : nil
+            let index = indexes?.index(of: listed[position], before: end)
+            if end != nil, since > .min + Self.maximumClockSetback {
+                let last = try index.map(\.header.lastTime) ?? scan.lastTime(of: listed[position])
+                if let last, last < since - Self.maximumClockSetback { return nil }
+            }
+            return Segment(listed: listed[position], end: end, index: index)
+        }
+    }
+
+    /// Visits the lines of a segment that its index does not cover: all lines if it has no index, and otherwise those
+    /// that were appended to the segment in use after the last update.
+    func visitUnindexed(_ segment: Segment, _ body: (SegmentScan.Line) throws -> Void) throws {
+        if let index = segment.index, segment.end != nil || index.header.bytes >= segment.listed.size { return }
+        let start = segment.index.map { Int(clamping: $0.header.bytes) } ?? 0
+        try scan.visit(segment.listed, from: start, before: segment.end, body)
+    }
+}
+
+extension AuditReader: AuditLocator {
+    func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws {
+        let segments = try segments(since: filter.earliest)
+        for segment in newestFirst ? segments.reversed() : segments {
+            var appended: [AuditLocation] = []
+            try visitUnindexed(segment) { line in
+                if filter.matchesColumns(line.reader, at: line.time), filter.matchesOtherConditions(line.reader) {
+                    appended.append(line.location)
+                }
+            }
+            if newestFirst { for location in appended.reversed() { guard try visit(location) else { return } } }
+            if let index = segment.index {
+                let rows = IndexedRows(index)
+                guard try rows.locate(filter, newestFirst: newestFirst, visit) else { return }
+            }
+            if !newestFirst { for location in appended { guard try visit(location) else { return } } }
+        }
+    }
+
+    func locations(ofCalls calls: Set<[UInt8]>) throws -> [[UInt8]: [AuditLocation]] {
+        var found: [[UInt8]: [AuditLocation]] = [:]
+        guard !calls.isEmpty else { return found }
+        let source = AuditLineSource(files)
+        for segment in try segments(since: .min) {
+            if let index = segment.index {
+                let rows = IndexedRows(index)
+                for call in calls {
+                    for location in try rows.locations(ofCall: call)
+                    where try source.line(at: location).flatMap({ JournalLineReader(bytes: $0[...]).bytes(of: "call") }
+                    )?
+                    .elementsEqual(call) ?? false {
+                        found[call, default: []].append(location)
+                    }
+                }
+            }
+            try visitUnindexed(segment) { line in
+                if let call = line.reader.bytes(of: "call").map({ Array($0) }), calls.contains(call) {
+                    found[call, default: []].append(line.location)
+                }
+            }
+        }
+        return found
+    }
+}
+
+/// The lines of one segment, found through its index. Confined to one thread.
+struct IndexedRows {
+    private let reader: SegmentIndexReader
+    private let segment: JournalSegmentName
+
+    init(_ index: SegmentIndex) {
+        reader = SegmentIndexReader(index)
+        segment = JournalSegmentName(first: index.header.first)
+    }
+
+    /// Visits the locations of the lines that match the conditions on columns of the index. Returns false if a visit
+    /// returned false.
+    func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws -> Bool {
+        guard let columns = try filter.columns(reader) else { return true }
+        for number in newestFirst ? Array(columns.rows.reversed()) : columns.rows {
+            let row = try reader.row(number)
+            guard columns.matches(row) else { continue }
+            guard try visit(try location(row)) else { return false }
+        }
+        return true
+    }
+
+    /// Returns the locations of the lines that may belong to the call, in ascending order.
+    func locations(ofCall call: [UInt8]) throws -> [AuditLocation] {
+        try reader.rows(ofCall: call).map { try location(reader.row($0)) }
+    }
+
+    private func location(_ row: SegmentIndex.Row) throws -> AuditLocation {
+        guard (1...AuditLocation.maximumLength).contains(row.length) else {
+            throw AuditIndex.Failure(damaged: segment.first)
+        }
+        return AuditLocation(number: row.number, segment: segment, offset: row.offset, length: row.length)
+    }
+
+    /// The send of a line whose recipient is a user, as the index describes it.
+    struct Send {
+        let sender: UInt32
+        let time: Int64
+        let kind: String
+        let service: String?
+        let result: String?
+        let count: Int64
+    }
+
+    /// Visits the lines of sends to the user, until the visit returns false. Returns false if it did.
+    func sends(to user: UserName, newestFirst: Bool, _ visit: (Send) throws -> Bool) throws -> Bool {
+        guard let recipient = try reader.word(user.text), let send = try reader.word(Action.send.rawValue) else {
+            return true
+        }
+        let rows = try reader.rows(ofRecipient: recipient)
+        guard !rows.isEmpty else { return true }
+        let shapes = try reader.shapes().map { shape in
+            shape.action != send
+                ? nil
+                : (
+                    kind: try text(shape.kind) ?? "", service: try text(shape.pns), result: try text(shape.result),
+                    count: shape.count
+                )
+        }
+        for number in newestFirst ? rows.reversed() : rows {
+            let row = try reader.row(number)
+            guard shapes.indices.contains(row.shape) else { throw AuditIndex.Failure(damaged: segment.first) }
+            guard let shape = shapes[row.shape] else { continue }
+            let found = Send(
+                sender: row.user, time: row.time, kind: shape.kind, service: shape.service, result: shape.result,
+                count: shape.count)
+            guard try visit(found) else { return false }
+        }
+        return true
+    }
+
+    /// Returns the text of a word; nil for a missing word.
+    func text(_ word: UInt32) throws -> String? {
+        word == SegmentIndex.none ? nil : String(decoding: try reader.text(of: word), as: UTF8.self)
+    }
+}

@@ -1,0 +1,97 @@
+internal import GatewayCore
+internal import GatewaySupport
+
+/// Reads the lines of segments one by one, for the parts of a journal that no index covers yet.
+///
+/// Reads block by block. Slower than an index by orders of magnitude.
+struct SegmentScan {
+    private let files: SegmentFiles
+    private let budget: Budget
+    /// Checked before each block. If it returns false, the scan throws `AuditIndex.Failure`.
+    private let isWanted: () -> Bool
+
+    /// The number of bytes that this scan may still read, over all its segments. Confined to one thread.
+    private final class Budget {
+        var bytes: UInt64
+        init(_ bytes: UInt64) { self.bytes = bytes }
+    }
+
+    private static let blockBytes = 1 << 20
+    /// The number of bytes at a segment's end that are searched for the time of its last line.
+    private static let tailBytes = 64 << 10
+
+    /// Creates a scan.
+    ///
+    /// - Parameter byteLimit: The maximum number of bytes that the scan reads. A scan that needs more throws
+    ///   `AuditIndex.Failure`.
+    init(_ files: SegmentFiles, byteLimit: UInt64 = .max, isWanted: @escaping () -> Bool = { true }) {
+        self.files = SegmentFiles(directory: files.directory, blockBytes: Self.blockBytes)
+        budget = Budget(byteLimit)
+        self.isWanted = isWanted
+    }
+
+    /// A valid line with its parsed number and time.
+    struct Line {
+        let reader: JournalLineReader
+        let number: UInt64
+        /// The line's time, in microseconds since 1970.
+        let time: Int64
+        let location: AuditLocation
+
+        func hasMember(_ member: StaticString, equalTo text: String) -> Bool {
+            reader.bytes(of: member)?.elementsEqual(text.utf8) ?? false
+        }
+    }
+
+    /// Visits the valid lines of a segment from the offset on, in order. Ignores lines with the number `end` or a later
+    /// one.
+    ///
+    /// - Parameters:
+    ///   - start: The offset of a line's first byte.
+    ///   - end: The number of the next segment's first line; nil for the last segment.
+    func visit(
+        _ segment: SegmentFiles.ListedSegment, from start: Int = 0, before end: UInt64?, _ body: (Line) throws -> Void
+    ) throws {
+        var clock = LineTimestampReader()
+        var start = start
+        while start < Int(clamping: segment.size) {
+            guard isWanted() else { throw AuditIndex.Failure("the query was stopped") }
+            let bytes = try files.ifPresent { () throws(FileFailure) in
+                try files.block(of: segment, from: start, isGrowing: end == nil)
+            }
+            guard let bytes else { return }
+            guard UInt64(bytes.count) <= budget.bytes else {
+                throw AuditIndex.Failure(
+                    "the journal exceeds the scan limit while its index is being built; try again later")
+            }
+            budget.bytes -= UInt64(bytes.count)
+            var offset = 0
+            while let lineEnd = ChainCheck.endOfLine(in: bytes, from: offset) {
+                let reader = JournalLineReader(bytes: bytes[offset..<lineEnd])
+                if let number = reader.sequence, number <= UInt64(Int64.max), end.map({ number < $0 }) ?? true,
+                    let time = clock.time(of: reader), reader.bytes(of: "kind") != nil
+                {
+                    try body(
+                        Line(
+                            reader: reader, number: number, time: time,
+                            location: AuditLocation(
+                                number: number, segment: segment.name, offset: start + offset,
+                                length: lineEnd - offset)))
+                }
+                offset = lineEnd + 1
+            }
+            start += bytes.count
+        }
+    }
+
+    /// Returns the time of a segment's last line; nil if none is found near its end.
+    func lastTime(of segment: SegmentFiles.ListedSegment) throws -> Int64? {
+        let start = max(0, Int(clamping: segment.size) - Self.tailBytes)
+        let bytes = try files.ifPresent { () throws(FileFailure) in try files.read(segment.name, from: start) }
+        var lines = BackwardLines(bytes ?? [])
+        while let line = lines.next() {
+            if let time = JournalLineReader(bytes: line).time { return time.microseconds }
+        }
+        return nil
+    }
+}
