@@ -49,9 +49,11 @@ package struct GatewayStores: Sendable {
             settings.keepBytes = section.keepBytes
             settings.ledger = ledger
             journalMetrics = settings.metrics
+            let index = AuditIndex(directory: section.directory)
+            settings.indexedSegments = index
             journal = try JournalFile(settings)
             let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
-            keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday)
+            keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday, indexed: index)
                 .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) }
             let digestKey = try DigestKeyFile.loadOrCreate(
                 ledger: configuration.ledger.file, journal: section.directory)

@@ -6,8 +6,10 @@ extension JournalFile {
     /// first. Blocks; called at startup.
     ///
     /// Reads only segments that changed since the time, and parses only lines with an idempotency key.
-    public static func keyedSends(
-        in directory: String, since: WallTime
+    ///
+    /// - Parameter indexed: The indexes of closed segments, which list these lines; nil to read the segments themselves.
+    package static func keyedSends(
+        in directory: String, since: WallTime, indexed: (any IndexedSegments)? = nil
     ) throws(JournalUnavailable) -> [IdempotentSend] {
         let files = SystemFileSystem()
         var sends = IdempotentSendReader(since: since)
@@ -19,7 +21,13 @@ extension JournalFile {
                 let end = index + 1 < segments.count ? segments[index + 1].first : .max
                 do throws(FileFailure) {
                     guard try files.modificationTime(of: path) >= since else { continue }
-                    sends.read(try files.read(path), before: end)
+                    if end != .max, let index = indexed?.segment(first: segment.first, before: end),
+                        let lines = try? index.keyedLines()
+                    {
+                        for line in lines { sends.add(JournalLineReader(bytes: line[...])) }
+                    } else {
+                        sends.read(try files.read(path), before: end)
+                    }
                 } catch  where error.isMissing {
                     // A running gateway may remove old segments at any time.
                     continue
@@ -83,7 +91,8 @@ struct IdempotentSendReader {
         }
     }
 
-    private mutating func add(_ line: JournalLineReader) {
+    /// Adds a line; ignores one without an idempotency key.
+    mutating func add(_ line: JournalLineReader) {
         guard let kind = line.kind, let at = line.time, at > since, let id = line.text("call"),
             let user = line.text("user").flatMap({ UserName(canonical: $0) }),
             let service = line.text("pns").flatMap(PushService.init), let key = digest(line, "idempotency"),

@@ -45,6 +45,9 @@ extension JournalFile {
         /// The ledger that stores the last checkpoint; it shows that a journal was replaced or deleted.
         public var ledger: (any JournalCheckpointStore)?
 
+        /// The indexes of closed segments, which make a start faster; nil to read the segments themselves.
+        package var indexedSegments: (any IndexedSegments)?
+
         /// Creates a configuration with the default settings.
         public init(directory: String, clocks: Clocks = .system, logger: Logger) {
             self.directory = directory

@@ -27,7 +27,8 @@ public final class JournalFile: Journal {
         do throws(FileFailure) {
             try PrivateFiles.makeDirectory(directory)
             lock = try LockFile(directory + "/lock")
-            let recovery = JournalRecovery(directory: directory, files: files)
+            let recovery = JournalRecovery(
+                directory: directory, files: files, indexed: configuration.indexedSegments)
             found = try recovery.run()
             if let known = try Self.checkpoint(in: configuration.ledger) { try recovery.compare(&found, with: known) }
         } catch {

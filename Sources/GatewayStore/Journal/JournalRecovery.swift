@@ -19,6 +19,8 @@ struct JournalRecovery {
 
     let directory: String
     let files: any JournalFileSystem
+    /// The indexes of closed segments; nil to read every segment.
+    var indexed: (any IndexedSegments)?
 
     /// The maximum length of an incomplete end. A crash loses at most one batch that was not synchronized; more is
     /// damage.
@@ -48,7 +50,7 @@ struct JournalRecovery {
             segments.removeLast()
         }
         if torn > 0 { found.entries.append(.recovered(.tornTail, count: torn)) }
-        found.entries += try OpenIntents(recovery: self, segments: segments).run()
+        found.entries += try OpenIntents(recovery: self, segments: segments, indexed: indexed).run()
         return found
     }
 

@@ -6,6 +6,8 @@ internal import GatewaySupport
 struct OpenIntents {
     let recovery: JournalRecovery
     let segments: [JournalSegmentName]
+    /// The indexes of closed segments; nil to read every segment.
+    let indexed: (any IndexedSegments)?
 
     /// The longest possible duration of a call, in microseconds: 15 minutes. Older segments are not read. A backend
     /// timeout is at most 10 minutes.
@@ -25,45 +27,74 @@ struct OpenIntents {
 
     /// Returns the missing outcomes, in the order of their intents.
     func run() throws(FileFailure) -> [JournalEntry] {
-        var outcomes: [Key: Int] = [:]
-        var missing: [JournalEntry] = []
-        var newest: WallTime?
-        var end = UInt64.max
-        for (index, segment) in segments.reversed().enumerated() {
+        var search = Search()
+        for (position, segment) in segments.enumerated().reversed() {
+            // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
+            let end = position + 1 < segments.count ? segments[position + 1].first : .max
+            // Always read the last two segments, because the clock may have been set.
+            search.stopsAtHorizon = segments.count - position > 2
+            if end != .max, let index = indexed?.segment(first: segment.first, before: end),
+                let lines = try? index.unmatchedLines()
+            {
+                guard search.begin(at: index.lastTime) else { break }
+                for line in lines.reversed() { search.add(JournalLineReader(bytes: line[...])) }
+                if index.hasStart { break }
+                continue
+            }
             // The segment was removed after it was listed.
             guard let bytes = try recovery.bytes(of: segment) else { continue }
+            guard search.read(bytes, before: end) else { break }
+        }
+        return search.missing.reversed()
+    }
+
+    /// The state of the search, from the newest line to older ones.
+    private struct Search {
+        private var outcomes: [Key: Int] = [:]
+        /// The outcomes of the intents without one, newest first.
+        private(set) var missing: [JournalEntry] = []
+        private var newest: WallTime?
+        /// Whether the search ends at a segment whose last line is older than the newest one by more than the horizon.
+        var stopsAtHorizon = false
+
+        /// Begins a segment whose last line has the time. Returns false if the search ends before it.
+        mutating func begin(at time: WallTime?) -> Bool {
+            newest = newest ?? time
+            guard stopsAtHorizon, let time, let newest else { return true }
+            return newest.adding(-OpenIntents.horizon) <= time
+        }
+
+        /// Reads a segment. Returns false if the search ends in it.
+        mutating func read(_ bytes: [UInt8], before end: UInt64) -> Bool {
             var lines = BackwardLines(bytes)
             var isLast = true
             while let line = lines.next().map(JournalLineReader.init(bytes:)) {
-                // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 guard let number = line.sequence, number < end else { continue }
                 if isLast {
                     isLast = false
-                    let time = line.time
-                    newest = newest ?? time
-                    // Always read the last two segments, because the clock may have been set.
-                    if index > 1, let time, let newest, newest.adding(-Self.horizon) > time {
-                        return missing.reversed()
-                    }
+                    guard begin(at: line.time) else { return false }
                 }
-                guard let kind = line.kind else { continue }
-                if kind == .start { return missing.reversed() }
-                guard kind == .intent || kind == .outcome, let key = Key(line) else { continue }
-                if kind == .outcome {
-                    outcomes[key, default: 0] += 1
-                } else if let count = outcomes[key], count > 0 {
-                    outcomes[key] = count == 1 ? nil : count - 1
-                } else if let members = Self.members(of: line) {
-                    missing.append(.unknownAfterCrash(members: members))
-                }
+                if line.kind == .start { return false }
+                add(line)
             }
-            end = segment.first
+            return true
         }
-        return missing.reversed()
+
+        /// Adds the next older line.
+        mutating func add(_ line: JournalLineReader) {
+            guard let kind = line.kind, kind == .intent || kind == .outcome, let key = Key(line) else { return }
+            if kind == .outcome {
+                outcomes[key, default: 0] += 1
+            } else if let count = outcomes[key], count > 0 {
+                outcomes[key] = count == 1 ? nil : count - 1
+            } else if let members = OpenIntents.members(of: line) {
+                missing.append(.unknownAfterCrash(members: members))
+            }
+        }
     }
 
     /// Returns the members that an outcome copies from its intent; nil if the line is not genuine.
-    private static func members(of line: JournalLineReader) -> [UInt8]? {
+    fileprivate static func members(of line: JournalLineReader) -> [UInt8]? {
         guard line.verifiedHash != nil, let members = line.intentMembers,
             (try? JSONParser().parse(Array(line.bytes).span)) != nil
         else { return nil }

@@ -73,7 +73,7 @@ struct VanishingSegmentTests {
     @Test("Recovery continues without a listed segment")
     func recovering() async throws {
         let fixture = try await AuditFixture()
-        let files = ListingFileSystem(also: "journal-00000000000000009999.jsonl")
+        let files = ObservedFileSystem(also: "journal-00000000000000009999.jsonl")
         let found = try JournalRecovery(directory: fixture.directory.path, files: files).run()
         #expect(Int(found.chain.next) == (try fixture.journal.lines().count) + 1)
     }
@@ -92,37 +92,5 @@ struct VanishingSegmentTests {
         var forged = JournalTail(directory: fixture.directory.path)
         _ = try forged.last(3)
         _ = try forged.next()
-    }
-}
-
-/// The system's file system, with an additional name in listings whose file does not exist.
-private struct ListingFileSystem: JournalFileSystem {
-    let also: String
-    private let files = SystemFileSystem()
-
-    init(also: String) { self.also = also }
-
-    func create(_ path: String) throws(FileFailure) -> CInt { try files.create(path) }
-    func write(
-        _ bytes: UnsafeRawBufferPointer, at offset: Int, to descriptor: CInt, _ path: String
-    ) throws(FileFailure) -> Int { try files.write(bytes, at: offset, to: descriptor, path) }
-    func truncate(_ descriptor: CInt, to length: Int, _ path: String) throws(FileFailure) {
-        try files.truncate(descriptor, to: length, path)
-    }
-    func synchronizeDirectory(_ path: String) throws(FileFailure) { try files.synchronizeDirectory(path) }
-    func identity(of descriptor: CInt, _ path: String) throws(FileFailure) -> FileIdentity {
-        try files.identity(of: descriptor, path)
-    }
-    func identity(_ path: String) throws(FileFailure) -> FileIdentity { try files.identity(path) }
-    func close(_ descriptor: CInt) { files.close(descriptor) }
-    func remove(_ path: String) throws(FileFailure) { try files.remove(path) }
-    func freeBytes(at path: String) throws(FileFailure) -> UInt64 { try files.freeBytes(at: path) }
-    func fileNames(in path: String) throws(FileFailure) -> [String] { try files.fileNames(in: path) + [also] }
-    func read(_ path: String) throws(FileFailure) -> [UInt8] { try files.read(path) }
-    func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, last: count) }
-    func modificationTime(of path: String) throws(FileFailure) -> WallTime { try files.modificationTime(of: path) }
-    func size(_ path: String) throws(FileFailure) -> UInt64 { try files.size(path) }
-    func truncateDurably(_ path: String, to length: Int) throws(FileFailure) {
-        try files.truncateDurably(path, to: length)
     }
 }

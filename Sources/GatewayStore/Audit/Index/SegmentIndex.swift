@@ -9,7 +9,7 @@ internal import Glibc
 /// compared with its digest, so that damage of any kind is found before it affects a result. Safe to use from any
 /// thread.
 final class SegmentIndex: Sendable {
-    /// The number that stands for a missing word or row.
+    /// The number that stands for a missing name, term or row.
     static let none = UInt32.max
     /// The length of the header.
     static let headerBytes = 256
@@ -24,15 +24,20 @@ final class SegmentIndex: Sendable {
         case rows
         /// The rows of each user, and of each recipient, in ascending order.
         case users, recipients
-        /// The words in ascending order: start and length of the text, and the first of the user's and of the
-        /// recipient's rows.
-        case words
-        /// The texts of the words.
+        /// The names of users and recipients in ascending order of their hashes: hash, the first of the user's and of
+        /// the recipient's rows, length, and the text itself if it has at most 32 bytes, otherwise its start in `text`.
+        case names
+        /// The texts of long names.
         case text
-        /// The combinations of kind, action, push service, result and count.
+        /// The combinations of kind, action, push service, result and count. The first four are numbers of terms.
         case shapes
+        /// The terms: the length in one byte, and the text.
+        case terms
         /// The calls: hash of the id, and row, in ascending order.
         case calls
+        /// The ranges of the calls' ids: the first half, and the lowest and the highest second half. Empty if there are
+        /// too many.
+        case callRanges
         /// The rows of sends with an idempotency key.
         case keyed
         /// The rows of intents and outcomes that have no counterpart in the segment.
@@ -42,11 +47,11 @@ final class SegmentIndex: Sendable {
         var elementBytes: Int {
             switch self {
             case .rows: 36
-            case .words: 16
-            case .shapes: 24
+            case .names: 48
+            case .shapes, .callRanges: 24
             case .calls: 8
             case .users, .recipients, .keyed, .unmatched: 4
-            case .text: 1
+            case .text, .terms: 1
             }
         }
     }
@@ -100,12 +105,12 @@ final class SegmentIndex: Sendable {
         let recipient: UInt32
     }
 
-    /// The words of a line that few different lines have, by their numbers.
+    /// The members of a line that many lines have in common.
     struct Shape {
-        let kind: UInt32
-        let action: UInt32
-        let pns: UInt32
-        let result: UInt32
+        let kind: String?
+        let action: String?
+        let pns: String?
+        let result: String?
         let count: Int64
     }
 
@@ -170,13 +175,15 @@ final class SegmentIndex: Sendable {
         return digest.prefix(digestBytes)
     }
 
-    /// Compares two words byte by byte, as memcmp(3) does; a shorter word precedes a longer one that begins with it.
-    static func compare(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Int {
-        if let start = left.baseAddress, let other = right.baseAddress, !left.isEmpty, !right.isEmpty {
-            let order = memcmp(start, other, min(left.count, right.count))
-            if order != 0 { return Int(order) }
-        }
-        return left.count - right.count
+    /// The longest text that is stored with its name.
+    static let inlineBytes = 32
+
+    /// Returns the hash by which names are ordered. It is the same in every process (FNV-1a).
+    static func hash(of name: UnsafeRawBufferPointer) -> UInt32 {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in name { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+        // The upper bits of FNV-1a depend on all bytes.
+        return UInt32(truncatingIfNeeded: (hash ^ (hash >> 29)) >> 8)
     }
 }
 
@@ -207,62 +214,112 @@ final class SegmentIndexReader {
 
     /// Returns all shapes.
     func shapes() throws -> [SegmentIndex.Shape] {
-        try (0..<index.header.count(of: .shapes)).map { number in
-            try element(.shapes, number) { bytes in
-                SegmentIndex.Shape(
-                    kind: bytes.number(at: 0), action: bytes.number(at: 4), pns: bytes.number(at: 8),
-                    result: bytes.number(at: 12), count: Int64(bitPattern: bytes.number(at: 16)))
-            }
+        var terms: [String] = []
+        var rest = try bytes(.terms, 0..<index.header.count(of: .terms))[...]
+        while let length = rest.popFirst() {
+            terms.append(String(decoding: rest.prefix(Int(length)), as: UTF8.self))
+            rest = rest.dropFirst(Int(length))
+        }
+        func term(_ number: UInt32) throws -> String? {
+            if number == SegmentIndex.none { return nil }
+            guard terms.indices.contains(Int(number)) else { throw damage }
+            return terms[Int(number)]
+        }
+        return try (0..<index.header.count(of: .shapes)).map { number in
+            let words = try element(.shapes, number) { bytes in (0..<4).map { bytes.number(at: $0 * 4) as UInt32 } }
+            return SegmentIndex.Shape(
+                kind: try term(words[0]), action: try term(words[1]), pns: try term(words[2]),
+                result: try term(words[3]),
+                count: try element(.shapes, number) { Int64(bitPattern: $0.number(at: 16)) })
         }
     }
 
-    /// Returns the number of the word; nil if no line has it.
-    func word(_ text: String) throws -> UInt32? {
+    /// Returns the number of the name; nil if no line has it.
+    func name(_ text: String) throws -> UInt32? {
         let wanted = Array(text.utf8)
-        var (low, high) = (0, index.header.count(of: .words))
-        while low < high {
-            let middle = (low + high) / 2
-            let order = try self.text(of: UInt32(middle)).withUnsafeBytes { found in
-                wanted.withUnsafeBytes { SegmentIndex.compare(found, $0) }
-            }
-            if order == 0 { return UInt32(middle) }
-            if order < 0 { low = middle + 1 } else { high = middle }
+        let hash = wanted.withUnsafeBytes(SegmentIndex.hash(of:))
+        var number = try firstElement(.names, notBelow: hash)
+        while number < index.header.count(of: .names), try entry(UInt32(number)).hash == hash {
+            if try self.text(ofName: UInt32(number)) == wanted { return UInt32(number) }
+            number += 1
         }
         return nil
     }
 
-    /// Returns the text of a word.
-    func text(of word: UInt32) throws -> [UInt8] {
-        let entry = try self.entry(word)
-        let start = Int(entry.start)
-        guard start + Int(entry.length) <= index.header.count(of: .text) else { throw damage }
-        return try bytes(.text, start..<(start + Int(entry.length)))
+    /// Returns the text of a name.
+    func text(ofName number: UInt32) throws -> [UInt8] {
+        let length = Int(try entry(number).length)
+        if length <= SegmentIndex.inlineBytes {
+            return try element(.names, Int(number)) { Array($0[16..<(16 + length)]) }
+        }
+        let start = try element(.names, Int(number)) { Int($0.number(at: 16) as UInt32) }
+        guard start + length <= index.header.count(of: .text) else { throw damage }
+        return try bytes(.text, start..<(start + length))
     }
 
-    /// Returns the rows whose caller is the word, in ascending order.
-    func rows(ofUser word: UInt32) throws -> [UInt32] { try rows(.users, word, \.users) }
+    /// Returns the rows whose caller has the name, in ascending order.
+    func rows(ofUser name: UInt32) throws -> [UInt32] { try rows(.users, name, \.users) }
 
-    /// Returns the rows whose recipient is the word, in ascending order.
-    func rows(ofRecipient word: UInt32) throws -> [UInt32] { try rows(.recipients, word, \.recipients) }
+    /// Returns the rows whose recipient has the name, in ascending order.
+    func rows(ofRecipient name: UInt32) throws -> [UInt32] { try rows(.recipients, name, \.recipients) }
 
     /// Returns the rows that may belong to the call, in ascending order. The caller compares the id of each line.
-    func rows(ofCall call: [UInt8]) throws -> [UInt32] {
-        let wanted = SegmentIndexBuilder.hash(ofCall: call)
+    func rows(ofCall call: SegmentIndex.CallKey) throws -> [UInt32] {
+        guard try mayContain(call) else { return [] }
+        let wanted = call.hash
         let count = index.header.count(of: .calls)
-        func entry(_ number: Int) throws -> (hash: UInt32, row: UInt32) {
-            try element(.calls, number) { ($0.number(at: 0), $0.number(at: 4)) }
-        }
-        var (low, high) = (0, count)
-        while low < high {
-            let middle = (low + high) / 2
-            if try entry(middle).hash < wanted { low = middle + 1 } else { high = middle }
-        }
+        var number = try firstElement(.calls, notBelow: wanted)
         var rows: [UInt32] = []
-        while low < count, case (let hash, let row) = try entry(low), hash == wanted {
+        while number < count {
+            let (hash, row): (UInt32, UInt32) = try element(.calls, number) { ($0.number(at: 0), $0.number(at: 4)) }
+            guard hash == wanted else { break }
             rows.append(row)
-            low += 1
+            number += 1
         }
         return rows
+    }
+
+    private lazy var callRanges: Result<[(high: UInt64, low: ClosedRange<UInt64>)], any Error> = Result {
+        try (0..<index.header.count(of: .callRanges)).map { number in
+            try element(.callRanges, number) { bytes in
+                let (low, high): (UInt64, UInt64) = (bytes.number(at: 8), bytes.number(at: 16))
+                return (bytes.number(at: 0), low...max(low, high))
+            }
+        }
+    }
+
+    private func mayContain(_ call: SegmentIndex.CallKey) throws -> Bool {
+        guard call.form == .id else { return true }
+        let ranges = try callRanges.get()
+        return ranges.isEmpty || ranges.contains { $0.high == call.high && $0.low.contains(call.low) }
+    }
+
+    /// Returns the number of the first element whose hash, which comes first in it, is not below the given one.
+    /// Estimates its position, because hashes are distributed evenly; few pages are read therefore.
+    private func firstElement(_ section: SegmentIndex.Section, notBelow hash: UInt32) throws -> Int {
+        func isBelow(_ number: Int) throws -> Bool {
+            try element(section, number) { $0.number(at: 0) as UInt32 } < hash
+        }
+        let count = index.header.count(of: section)
+        let estimate = Int(UInt64(hash) * UInt64(count) >> 32)
+        var step = 1 + Int(Double(count).squareRoot()) / 2
+        var (low, high) = (estimate, estimate)
+        // No element before `low` may be the result, and `high` may be.
+        while low > 0, try !isBelow(low - 1) {
+            high = low - 1
+            low = max(0, low - step)
+            step *= 2
+        }
+        while high < count, try isBelow(high) {
+            low = high + 1
+            high = min(count, high + step)
+            step *= 2
+        }
+        while low < high {
+            let middle = (low + high) / 2
+            if try isBelow(middle) { low = middle + 1 } else { high = middle }
+        }
+        return low
     }
 
     /// Returns the rows in a section that lists rows.
@@ -271,26 +328,26 @@ final class SegmentIndexReader {
     }
 
     private struct Entry {
-        let start: UInt32
-        let length: UInt32
+        let hash: UInt32
         let users: UInt32
         let recipients: UInt32
+        let length: UInt32
     }
 
-    private func entry(_ word: UInt32) throws -> Entry {
-        try element(.words, Int(word)) { bytes in
+    private func entry(_ name: UInt32) throws -> Entry {
+        try element(.names, Int(name)) { bytes in
             Entry(
-                start: bytes.number(at: 0), length: bytes.number(at: 4), users: bytes.number(at: 8),
-                recipients: bytes.number(at: 12))
+                hash: bytes.number(at: 0), users: bytes.number(at: 4), recipients: bytes.number(at: 8),
+                length: bytes.number(at: 12))
         }
     }
 
     private func rows(
-        _ section: SegmentIndex.Section, _ word: UInt32, _ start: KeyPath<Entry, UInt32>
+        _ section: SegmentIndex.Section, _ name: UInt32, _ start: KeyPath<Entry, UInt32>
     ) throws -> [UInt32] {
-        let first = Int(try entry(word)[keyPath: start])
-        let isLast = Int(word) + 1 == index.header.count(of: .words)
-        let end = isLast ? index.header.count(of: section) : Int(try entry(word + 1)[keyPath: start])
+        let first = Int(try entry(name)[keyPath: start])
+        let isLast = Int(name) + 1 == index.header.count(of: .names)
+        let end = isLast ? index.header.count(of: section) : Int(try entry(name + 1)[keyPath: start])
         guard first <= end, end <= index.header.count(of: section) else { throw damage }
         return try numbers(section, first..<end)
     }
@@ -412,6 +469,8 @@ struct SegmentIndexWriter {
     }
 
     mutating func append(_ text: ArraySlice<UInt8>) { bytes.append(contentsOf: text) }
+
+    mutating func append(zeros count: Int) { for _ in 0..<count { bytes.append(0) } }
 
     /// Appends the digests of the pages, and returns the whole index.
     consuming func finish() -> SegmentIndex.Encoded {

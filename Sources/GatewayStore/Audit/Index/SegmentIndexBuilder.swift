@@ -4,9 +4,9 @@ internal import Glibc
 /// Collects the lines of one segment and encodes them as a ``SegmentIndex``.
 ///
 /// Lines are added in the order of the segment, block by block. Encoding the same lines always gives the same bytes. A
-/// line costs less than a microsecond; the memory is about 60 bytes a line. Confined to one thread.
+/// line costs about a microsecond; the memory is about 70 bytes a line. Confined to one thread.
 struct SegmentIndexBuilder {
-    /// A line as it is collected. Words are numbered in the order of their appearance.
+    /// A line as it is collected. Names and terms are numbered in the order of their appearance.
     private struct Row {
         let number: UInt64
         let time: Int64
@@ -15,27 +15,10 @@ struct SegmentIndexBuilder {
         let shape: UInt32
         let user: UInt32
         let recipient: UInt32
-        let call: CallKey
+        let call: SegmentIndex.CallKey
     }
 
-    /// A call's id, or the digest of a text that is not an id.
-    private struct CallKey: Equatable {
-        let high: UInt64
-        let low: UInt64
-        let form: Form
-
-        enum Form: UInt8 {
-            case missing, id, opaque
-        }
-
-        /// The part of the key that the index stores. Equal keys have equal hashes.
-        var hash: UInt32 {
-            let mixed = (high ^ (low &* 0x9E37_79B9_7F4A_7C15)) &* 0xFF51_AFD7_ED55_8CCD
-            return UInt32(truncatingIfNeeded: mixed ^ (mixed >> 33))
-        }
-    }
-
-    /// The words of a line that few different lines have, as numbers.
+    /// The terms of a line that many lines have in common, as numbers.
     private struct Shape: Hashable {
         let kind: UInt32
         let action: UInt32
@@ -52,13 +35,17 @@ struct SegmentIndexBuilder {
     private(set) var lastLine: (offset: Int, tail: [UInt8])?
     private var rows: [Row] = []
     private var keyedRows: [UInt32] = []
-    private var words = WordTable()
+    private var names = WordTable()
+    private var terms = WordTable()
     private var shapes: [Shape: UInt32] = [:]
     private var shapeList: [Shape] = []
     private var clock = LineTimestampReader()
 
     /// The number of bytes at the end of a line that identify it.
     static let tailBytes = 66
+    /// The length to which terms are cut. The gateway's own are shorter.
+    private static let maximumTermBytes = 255
+    private static let maximumCallRanges = 256
 
     /// Creates a builder for the segment whose first line has the number.
     init(first: UInt64) { self.first = first }
@@ -96,19 +83,20 @@ struct SegmentIndexBuilder {
         guard let line = IndexedLine(block, range), line.number < end ?? .max, let at = line.at, let kind = line.kind,
             let time = clock.time(in: UnsafeRawBufferPointer(rebasing: block[at]))
         else { return }
-        func word(_ range: Range<Int>?) -> UInt32 {
-            range.map { words.number(of: UnsafeRawBufferPointer(rebasing: block[$0])) } ?? SegmentIndex.none
+        func text(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: block[range]) }
+        func term(_ range: Range<Int>?) -> UInt32 {
+            range.map { terms.number(of: text($0.prefix(Self.maximumTermBytes))) } ?? SegmentIndex.none
         }
+        func name(_ range: Range<Int>?) -> UInt32 { range.map { names.number(of: text($0)) } ?? SegmentIndex.none }
         let shape = Shape(
-            kind: word(kind), action: word(line.action), pns: word(line.pns), result: word(line.result),
+            kind: term(kind), action: term(line.action), pns: term(line.pns), result: term(line.result),
             count: line.count)
         if line.hasIdempotencyKey { keyedRows.append(UInt32(rows.count)) }
         rows.append(
             Row(
                 number: line.number, time: time, offset: UInt32(offset), length: UInt32(range.count),
-                shape: number(of: shape), user: word(line.user), recipient: word(line.recipient),
-                call: line.call.map { Self.key(UnsafeRawBufferPointer(rebasing: block[$0])) }
-                    ?? CallKey(high: 0, low: 0, form: .missing)))
+                shape: number(of: shape), user: name(line.user), recipient: name(line.recipient),
+                call: line.call.map { SegmentIndex.CallKey(text($0)) } ?? .missing))
     }
 
     private mutating func number(of shape: Shape) -> UInt32 {
@@ -117,30 +105,6 @@ struct SegmentIndexBuilder {
         shapes[shape] = number
         shapeList.append(shape)
         return number
-    }
-
-    /// Returns the stored part of a call's key.
-    static func hash(ofCall call: [UInt8]) -> UInt32 { call.withUnsafeBytes { key($0).hash } }
-
-    private static func key(_ call: UnsafeRawBufferPointer) -> CallKey {
-        if call.count == 32, let high = hexadecimal(call[0..<16]), let low = hexadecimal(call[16..<32]) {
-            return CallKey(high: high, low: low, form: .id)
-        }
-        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in call { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
-        return CallKey(high: hash, low: UInt64(call.count), form: .opaque)
-    }
-
-    private static func hexadecimal(_ digits: Slice<UnsafeRawBufferPointer>) -> UInt64? {
-        var value: UInt64 = 0
-        for digit in digits {
-            switch digit {
-            case 0x30...0x39: value = value << 4 | UInt64(digit - 0x30)
-            case 0x61...0x66: value = value << 4 | UInt64(digit - 0x57)
-            default: return nil
-            }
-        }
-        return value
     }
 }
 
@@ -151,19 +115,21 @@ extension SegmentIndexBuilder {
     ///   - end: The number of the next segment's first line; nil for a segment that is still written to.
     ///   - size: The size of the segment that the index covers, which includes bytes that are not complete lines.
     func encoded(before end: UInt64?, size: UInt64) -> SegmentIndex.Encoded {
-        let order = words.sorted()
+        let order = names.sortedByHash()
         var numbers = [UInt32](repeating: 0, count: order.count)
-        for (number, word) in order.enumerated() { numbers[Int(word)] = UInt32(number) }
-        func renumbered(_ word: UInt32) -> UInt32 { word == SegmentIndex.none ? word : numbers[Int(word)] }
+        for (number, name) in order.enumerated() { numbers[Int(name.number)] = UInt32(number) }
+        func renumbered(_ name: UInt32) -> UInt32 { name == SegmentIndex.none ? name : numbers[Int(name)] }
 
-        let users = Postings(rows.lazy.map { renumbered($0.user) }, words: order.count)
-        let recipients = Postings(rows.lazy.map { renumbered($0.recipient) }, words: order.count)
+        let users = Postings(rows.lazy.map { renumbered($0.user) }, names: order.count)
+        let recipients = Postings(rows.lazy.map { renumbered($0.recipient) }, names: order.count)
         var calls: [UInt64] = []
         calls.reserveCapacity(rows.count)
         for (number, row) in rows.enumerated() where row.call.form != .missing {
             calls.append(UInt64(row.call.hash) << 32 | UInt64(number))
         }
         calls.sort()
+        let ranges = callRanges
+        let longNames = order.lazy.map { names.range(of: $0.number) }.filter { $0.count > SegmentIndex.inlineBytes }
 
         var header = SegmentIndex.Header()
         header.first = first
@@ -175,8 +141,9 @@ extension SegmentIndexBuilder {
         let unmatched = unmatchedRows(calls)
         // In the order of the sections.
         header.counts = [
-            rows.count, users.rows.count, recipients.rows.count, order.count, words.text.count, shapeList.count,
-            calls.count, keyedRows.count, unmatched.count,
+            rows.count, users.rows.count, recipients.rows.count, order.count, longNames.reduce(0) { $0 + $1.count },
+            shapeList.count, terms.text.count + terms.count, calls.count, ranges.count, keyedRows.count,
+            unmatched.count,
         ]
         if let start = lastStart { header.lastStart = UInt32(start) }
         var writer = SegmentIndexWriter(header)
@@ -192,40 +159,79 @@ extension SegmentIndexBuilder {
         for row in users.rows { writer.append(row) }
         for row in recipients.rows { writer.append(row) }
         var textStart: UInt32 = 0
-        for (number, word) in order.enumerated() {
-            let length = UInt32(words.range(of: word).count)
-            writer.append(textStart)
-            writer.append(length)
+        for (number, name) in order.enumerated() {
+            let range = names.range(of: name.number)
+            writer.append(name.hash)
             writer.append(users.starts[number])
             writer.append(recipients.starts[number])
-            textStart += length
+            writer.append(UInt32(range.count))
+            if range.count <= SegmentIndex.inlineBytes {
+                writer.append(names.text[range])
+                writer.append(zeros: SegmentIndex.inlineBytes - range.count)
+            } else {
+                writer.append(textStart)
+                writer.append(zeros: SegmentIndex.inlineBytes - 4)
+                textStart += UInt32(range.count)
+            }
         }
-        for word in order { writer.append(words.text[words.range(of: word)]) }
+        for range in longNames { writer.append(names.text[range]) }
         for shape in shapeList {
-            for word in [shape.kind, shape.action, shape.pns, shape.result] { writer.append(renumbered(word)) }
+            for term in [shape.kind, shape.action, shape.pns, shape.result] { writer.append(term) }
             writer.append(UInt64(bitPattern: shape.count))
+        }
+        for term in 0..<UInt32(terms.count) {
+            let range = terms.range(of: term)
+            writer.append(UInt8(range.count))
+            writer.append(terms.text[range])
         }
         for call in calls {
             writer.append(UInt32(truncatingIfNeeded: call >> 32))
             writer.append(UInt32(truncatingIfNeeded: call))
         }
+        for range in ranges { for number in [range.high, range.lowest, range.highest] { writer.append(number) } }
         for row in keyedRows { writer.append(row) }
         for row in unmatched { writer.append(row) }
         return writer.finish()
     }
 
+    /// The ranges of the calls' ids. A generator of ids counts in a lane of its own, so a few ranges contain the ids of
+    /// a segment.
+    private var callRanges: [CallRange] {
+        var ranges: [CallRange] = []
+        for row in rows where row.call.form == .id {
+            let (high, low) = (row.call.high, row.call.low)
+            // The range of the line before is usually the right one.
+            if let last = ranges.lastIndex(where: { $0.high == high && $0.lowest >> 40 == low >> 40 }) {
+                ranges[last].lowest = min(ranges[last].lowest, low)
+                ranges[last].highest = max(ranges[last].highest, low)
+            } else if ranges.count < Self.maximumCallRanges {
+                ranges.append(CallRange(high: high, lowest: low, highest: low))
+            } else {
+                // Only forged lines have so many. Without ranges, every call is looked up.
+                return []
+            }
+        }
+        return ranges
+    }
+
+    private struct CallRange {
+        let high: UInt64
+        var lowest: UInt64
+        var highest: UInt64
+    }
+
     private var lastStart: Int? {
-        let start = words.find("start")
+        let start = terms.find("start")
         return start.flatMap { start in rows.lastIndex { shapeList[Int($0.shape)].kind == start } }
     }
 
     /// Returns the rows of the intents without an outcome in this segment, and of the outcomes without an intent, in
     /// ascending order. A call whose id is not of the gateway's form is never matched.
     private func unmatchedRows(_ calls: [UInt64]) -> [UInt32] {
-        let (intent, outcome) = (words.find("intent"), words.find("outcome"))
-        let send = words.find("send")
+        let (intent, outcome) = (terms.find("intent"), terms.find("outcome"))
+        let send = terms.find("send")
         var unmatched: [UInt32] = []
-        var open: [(row: UInt32, call: CallKey, recipient: UInt32)] = []
+        var open: [(row: UInt32, call: SegmentIndex.CallKey, recipient: UInt32)] = []
         var hash: UInt64?
         for entry in calls {
             if entry >> 32 != hash {
@@ -255,29 +261,29 @@ extension SegmentIndexBuilder {
     }
 }
 
-/// The rows of each word, grouped by word in ascending order.
+/// The rows of each name, grouped by name in ascending order.
 private struct Postings {
     private(set) var rows: [UInt32]
-    /// The index in ``rows`` of each word's first row.
+    /// The index in ``rows`` of each name's first row.
     private(set) var starts: [UInt32]
 
-    init(_ column: some Sequence<UInt32>, words: Int) {
-        var counts = [UInt32](repeating: 0, count: words + 1)
+    init(_ column: some Sequence<UInt32>, names: Int) {
+        var counts = [UInt32](repeating: 0, count: names + 1)
         var total = 0
-        for word in column where word != SegmentIndex.none {
-            counts[Int(word)] += 1
+        for name in column where name != SegmentIndex.none {
+            counts[Int(name)] += 1
             total += 1
         }
         var start: UInt32 = 0
-        for word in counts.indices {
-            (counts[word], start) = (start, start + counts[word])
+        for name in counts.indices {
+            (counts[name], start) = (start, start + counts[name])
         }
         starts = Array(counts.dropLast())
         var next = counts
         rows = [UInt32](repeating: 0, count: total)
-        for (row, word) in column.enumerated() where word != SegmentIndex.none {
-            rows[Int(next[Int(word)])] = UInt32(row)
-            next[Int(word)] += 1
+        for (row, name) in column.enumerated() where name != SegmentIndex.none {
+            rows[Int(next[Int(name)])] = UInt32(row)
+            next[Int(name)] += 1
         }
     }
 }
@@ -313,17 +319,24 @@ private struct WordTable {
         (number == 0 ? 0 : Int(ends[Int(number) - 1]))..<Int(ends[Int(number)])
     }
 
-    /// Returns the words' numbers in ascending order of their bytes.
-    func sorted() -> [UInt32] {
+    /// The number of words.
+    var count: Int { ends.count }
+
+    /// Returns the words in ascending order of their hashes, and of their texts if hashes are equal.
+    func sortedByHash() -> [(hash: UInt32, number: UInt32)] {
         text.withUnsafeBytes { text in
-            (0..<UInt32(ends.count)).sorted { left, right in
-                Self.isLess(text[range(of: left)], text[range(of: right)])
+            let hashed = (0..<UInt32(ends.count)).map { number in
+                (
+                    hash: SegmentIndex.hash(of: UnsafeRawBufferPointer(rebasing: text[range(of: number)])),
+                    number: number
+                )
+            }
+            return hashed.sorted { left, right in
+                left.hash != right.hash
+                    ? left.hash < right.hash
+                    : text[range(of: left.number)].lexicographicallyPrecedes(text[range(of: right.number)])
             }
         }
-    }
-
-    private static func isLess(_ left: Slice<UnsafeRawBufferPointer>, _ right: Slice<UnsafeRawBufferPointer>) -> Bool {
-        SegmentIndex.compare(UnsafeRawBufferPointer(rebasing: left), UnsafeRawBufferPointer(rebasing: right)) < 0
     }
 
     private func slot(of word: UnsafeRawBufferPointer) -> Int {
@@ -334,7 +347,10 @@ private struct WordTable {
         text.withUnsafeBytes { text in
             while slots[slot] != SegmentIndex.none {
                 let known = UnsafeRawBufferPointer(rebasing: text[range(of: slots[slot])])
-                if SegmentIndex.compare(known, word) == 0 { return }
+                if known.count == word.count {
+                    guard let start = known.baseAddress, let other = word.baseAddress else { return }
+                    if memcmp(start, other, word.count) == 0 { return }
+                }
                 slot = (slot + 1) & (slots.count - 1)
             }
         }

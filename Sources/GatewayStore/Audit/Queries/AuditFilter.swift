@@ -109,33 +109,35 @@ struct AuditFilter: Sendable {
     func columns(_ reader: SegmentIndexReader) throws -> Columns? {
         let header = reader.index.header
         guard since < until, header.latest >= since, until == .max || header.earliest < until else { return nil }
-        var numbers: [Column: UInt32] = [:]
+        var texts: [Column: String] = [:]
         for word in words {
-            guard let number = try reader.word(word.text) else { return nil }
-            // Two different words in one column cannot both match.
-            guard numbers[word.column] ?? number == number else { return nil }
-            numbers[word.column] = number
+            // Two different texts in one column cannot both match.
+            guard texts[word.column] ?? word.text == word.text else { return nil }
+            texts[word.column] = word.text
         }
+        let shapes = try reader.shapes().map { shape in
+            (texts[.action] ?? shape.action) == shape.action && (texts[.result] ?? shape.result) == shape.result
+                && !(hidesCheckpoints && shape.kind == JournalRecord.Kind.checkpoint.rawValue)
+        }
+        guard shapes.contains(true) else { return nil }
+        let user = try texts[.user].map { try reader.name($0) }
+        let recipient = try texts[.recipient].map { try reader.name($0) }
+        // The segment has no line of this user, or none to this recipient.
+        if case .some(.none) = user { return nil }
+        if case .some(.none) = recipient { return nil }
         let rows: [UInt32]
         if let call {
-            rows = try reader.rows(ofCall: call)
-        } else if let recipient = numbers[.recipient] {
+            rows = try reader.rows(ofCall: call.withUnsafeBytes(SegmentIndex.CallKey.init))
+        } else if let recipient = recipient ?? nil {
             rows = try reader.rows(ofRecipient: recipient)
-        } else if let user = numbers[.user] {
+        } else if let user = user ?? nil {
             rows = try reader.rows(ofUser: user)
         } else {
             rows = Array(0..<UInt32(header.count(of: .rows)))
         }
         if rows.isEmpty { return nil }
-        let checkpoint = hidesCheckpoints ? try reader.word(JournalRecord.Kind.checkpoint.rawValue) : nil
-        let shapes = try reader.shapes().map { shape in
-            (numbers[.action] ?? shape.action) == shape.action && (numbers[.result] ?? shape.result) == shape.result
-                && (checkpoint == nil || shape.kind != checkpoint)
-        }
-        guard shapes.contains(true) else { return nil }
         return Columns(
-            rows: rows, user: numbers[.user], recipient: numbers[.recipient],
-            times: since..<until, shapes: shapes)
+            rows: rows, user: user ?? nil, recipient: recipient ?? nil, times: since..<until, shapes: shapes)
     }
 
     /// The names of the limits in the line: the limit that rejected the call, and the shadow limits.

@@ -32,7 +32,7 @@ extension AuditReader {
             let rows = IndexedRows(index)
             _ = try rows.sends(to: user, newestFirst: true) { send in
                 guard isReceived(send.kind, send.time, send.result) else { return true }
-                newest.append(notification(try rows.text(send.sender), send.service, send.time))
+                newest.append(notification(try rows.name(send.sender), send.service, send.time))
                 return newest.count < limit
             }
         }
@@ -54,7 +54,7 @@ extension AuditReader {
                     return true
                 }
                 for (sender, part) in found {
-                    if let sender = try rows.text(sender) { totals[sender, default: SenderTotals()].add(part) }
+                    if let sender = try rows.name(sender) { totals[sender, default: SenderTotals()].add(part) }
                 }
             }
             try visitUnindexed(segment) { line in

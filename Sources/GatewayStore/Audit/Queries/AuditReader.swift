@@ -85,12 +85,13 @@ extension AuditReader: AuditLocator {
     func locations(ofCalls calls: Set<[UInt8]>) throws -> [[UInt8]: [AuditLocation]] {
         var found: [[UInt8]: [AuditLocation]] = [:]
         guard !calls.isEmpty else { return found }
+        let keys = calls.map { call in (call, call.withUnsafeBytes(SegmentIndex.CallKey.init)) }
         let source = AuditLineSource(files)
         for segment in try segments(since: .min) {
             if let index = segment.index {
                 let rows = IndexedRows(index)
-                for call in calls {
-                    for location in try rows.locations(ofCall: call)
+                for (call, key) in keys {
+                    for location in try rows.locations(ofCall: key)
                     where try source.line(at: location).flatMap({ JournalLineReader(bytes: $0[...]).bytes(of: "call") }
                     )?
                     .elementsEqual(call) ?? false {
@@ -131,7 +132,7 @@ struct IndexedRows {
     }
 
     /// Returns the locations of the lines that may belong to the call, in ascending order.
-    func locations(ofCall call: [UInt8]) throws -> [AuditLocation] {
+    func locations(ofCall call: SegmentIndex.CallKey) throws -> [AuditLocation] {
         try reader.rows(ofCall: call).map { try location(reader.row($0)) }
     }
 
@@ -154,33 +155,24 @@ struct IndexedRows {
 
     /// Visits the lines of sends to the user, until the visit returns false. Returns false if it did.
     func sends(to user: UserName, newestFirst: Bool, _ visit: (Send) throws -> Bool) throws -> Bool {
-        guard let recipient = try reader.word(user.text), let send = try reader.word(Action.send.rawValue) else {
-            return true
-        }
+        guard let recipient = try reader.name(user.text) else { return true }
         let rows = try reader.rows(ofRecipient: recipient)
         guard !rows.isEmpty else { return true }
-        let shapes = try reader.shapes().map { shape in
-            shape.action != send
-                ? nil
-                : (
-                    kind: try text(shape.kind) ?? "", service: try text(shape.pns), result: try text(shape.result),
-                    count: shape.count
-                )
-        }
+        let shapes = try reader.shapes().map { $0.action == Action.send.rawValue ? $0 : nil }
         for number in newestFirst ? rows.reversed() : rows {
             let row = try reader.row(number)
             guard shapes.indices.contains(row.shape) else { throw AuditIndex.Failure(damaged: segment.first) }
             guard let shape = shapes[row.shape] else { continue }
             let found = Send(
-                sender: row.user, time: row.time, kind: shape.kind, service: shape.service, result: shape.result,
+                sender: row.user, time: row.time, kind: shape.kind ?? "", service: shape.pns, result: shape.result,
                 count: shape.count)
             guard try visit(found) else { return false }
         }
         return true
     }
 
-    /// Returns the text of a word; nil for a missing word.
-    func text(_ word: UInt32) throws -> String? {
-        word == SegmentIndex.none ? nil : String(decoding: try reader.text(of: word), as: UTF8.self)
+    /// Returns the name of a sender; nil for a missing one.
+    func name(_ number: UInt32) throws -> String? {
+        number == SegmentIndex.none ? nil : String(decoding: try reader.text(ofName: number), as: UTF8.self)
     }
 }
