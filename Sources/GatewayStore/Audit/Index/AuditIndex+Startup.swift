@@ -38,7 +38,7 @@ private struct StoredSegmentIndex: IndexedSegment {
         defer { segment.close() }
         return try rows.map { number in
             let row = try reader.row(number)
-            let line = try segment.read(from: row.offset, count: min(row.length, AuditLocation.maximumLength))
+            let line = try segment.read(from: row.offset, count: min(row.length, SegmentIndex.maximumLineBytes))
             guard JournalLineReader(bytes: line[...]).sequence == row.number else {
                 throw AuditIndex.Failure(damaged: name.first)
             }

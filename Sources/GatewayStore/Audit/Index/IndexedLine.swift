@@ -47,6 +47,8 @@ struct IndexedLine {
         guard range.count > Self.start.utf8CodeUnitCount, let base = bytes.baseAddress,
             memcmp(base + range.lowerBound, Self.start.utf8Start, Self.start.utf8CodeUnitCount) == 0
         else { return false }
+        // A text with an escaped character is rare. Without one, a text ends at the next quotation mark.
+        if memchr(base + range.lowerBound, CInt(UInt8(ascii: "\\")), range.count) != nil { return false }
         var offset = range.lowerBound + Self.start.utf8CodeUnitCount
         guard let number = Self.digits(bytes, &offset, range.upperBound), number <= UInt64(Int64.max) else {
             return false
@@ -68,7 +70,6 @@ struct IndexedLine {
                     return false
                 }
                 let text = (offset + 1)..<(UnsafeRawPointer(end) - base)
-                if memchr(base + text.lowerBound, CInt(UInt8(ascii: "\\")), text.count) != nil { return false }
                 offset = text.upperBound + 1
                 // The hash must be the only member that follows.
                 if Self.equals(bytes, name, "prev") {

@@ -15,6 +15,8 @@ final class SegmentIndex: Sendable {
     static let headerBytes = 256
     /// The length of a page.
     static let pageBytes = 4096
+    /// The maximum length of a line in bytes. A greater length in an index means that the index is damaged.
+    static let maximumLineBytes = 1 << 26
     /// The length of a page's digest in the table.
     static let digestBytes = 8
 
@@ -455,31 +457,47 @@ extension SegmentIndex.Header {
 struct SegmentIndexWriter {
     private let header: SegmentIndex.Header
     private var bytes: [UInt8]
+    private var offset: Int
 
+    /// Creates a writer for the sections that the header describes.
     init(_ header: SegmentIndex.Header) {
         self.header = header
-        bytes = header.encoded
-        bytes.reserveCapacity(
-            bytes.count + header.sectionBytes + header.pages * SegmentIndex.digestBytes
-                + SegmentIndex.Header.digestBytes)
+        let length =
+            SegmentIndex.headerBytes + header.sectionBytes + header.pages * SegmentIndex.digestBytes
+            + SegmentIndex.Header.digestBytes
+        bytes = [UInt8](repeating: 0, count: length)
+        offset = 0
+        append(header.encoded[...])
     }
 
-    mutating func append(_ number: some FixedWidthInteger) {
-        withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
+    mutating func append(_ number: some FixedWidthInteger & BitwiseCopyable) {
+        let width = number.bitWidth / 8
+        precondition(offset + width <= bytes.count)
+        bytes.withUnsafeMutableBytes {
+            $0.storeBytes(of: number.littleEndian, toByteOffset: offset, as: type(of: number))
+        }
+        offset += width
     }
 
-    mutating func append(_ text: ArraySlice<UInt8>) { bytes.append(contentsOf: text) }
+    mutating func append(_ text: ArraySlice<UInt8>) {
+        precondition(offset + text.count <= bytes.count)
+        bytes.withUnsafeMutableBytes { bytes in
+            text.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]).copyMemory(from: $0) }
+        }
+        offset += text.count
+    }
 
-    mutating func append(zeros count: Int) { for _ in 0..<count { bytes.append(0) } }
+    mutating func append(zeros count: Int) { offset += count }
 
     /// Appends the digests of the pages, and returns the whole index.
     consuming func finish() -> SegmentIndex.Encoded {
-        var digests: [UInt8] = []
-        for start in stride(from: SegmentIndex.headerBytes, to: bytes.count, by: SegmentIndex.pageBytes) {
-            digests += SegmentIndex.digest(bytes[start..<min(bytes.count, start + SegmentIndex.pageBytes)])
+        let end = SegmentIndex.headerBytes + header.sectionBytes
+        precondition(offset == end)
+        let digests = stride(from: SegmentIndex.headerBytes, to: end, by: SegmentIndex.pageBytes).flatMap { start in
+            SegmentIndex.digest(bytes[start..<min(end, start + SegmentIndex.pageBytes)])
         }
-        let check = SegmentIndex.Header.digest(digests[...])
-        bytes += digests + check
+        append(digests[...])
+        append(SegmentIndex.Header.digest(digests[...])[...])
         return SegmentIndex.Encoded(header: header, bytes: bytes)
     }
 }

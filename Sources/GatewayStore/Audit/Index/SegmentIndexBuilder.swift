@@ -340,8 +340,14 @@ private struct WordTable {
     }
 
     private func slot(of word: UnsafeRawBufferPointer) -> Int {
-        var hash = Self.seed
-        for byte in word { hash = (hash ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15 }
+        var hash = Self.seed ^ UInt64(word.count)
+        var rest = word.count
+        while rest >= 8 {
+            rest -= 8
+            hash = (hash ^ word.loadUnaligned(fromByteOffset: rest, as: UInt64.self)) &* 0x9E37_79B9_7F4A_7C15
+            hash ^= hash >> 32
+        }
+        for byte in word.prefix(rest) { hash = (hash ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15 }
         hash ^= hash >> 32
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
         text.withUnsafeBytes { text in

@@ -10,9 +10,6 @@ struct AuditLocation: Sendable, Hashable {
     let offset: Int
     /// The line's length in bytes, without the line feed.
     let length: Int
-
-    /// The maximum length of a line, in bytes. A greater length in an index means that the index is damaged.
-    static let maximumLength = 1 << 26
 }
 
 /// A source of the locations of matching lines.

@@ -137,7 +137,7 @@ struct IndexedRows {
     }
 
     private func location(_ row: SegmentIndex.Row) throws -> AuditLocation {
-        guard (1...AuditLocation.maximumLength).contains(row.length) else {
+        guard (1...SegmentIndex.maximumLineBytes).contains(row.length) else {
             throw AuditIndex.Failure(damaged: segment.first)
         }
         return AuditLocation(number: row.number, segment: segment, offset: row.offset, length: row.length)
