@@ -18,7 +18,7 @@ public struct GatewayDependencies: Sendable {
     public var clocks: Clocks
     /// The scheduler of timers and tasks on the event loop of a call.
     public var scheduler: any CallScheduler
-    /// The keyed digester of message texts, by which the journal identifies them.
+    /// The keyed digester of message texts and idempotency keys. The journal identifies texts by their digests.
     public var digester: KeyedDigester
     /// A source of random bits.
     public var randomness: @Sendable () -> UInt64
@@ -53,11 +53,11 @@ public struct GatewayDependencies: Sendable {
 ///
 /// No operation may leave the loop, so that a call never changes threads because it waited.
 public protocol CallScheduler: Sendable {
-    /// Runs the work on the caller's loop after the given time, unless the timer is cancelled before.
+    /// Runs the work on the current event loop after the given time, unless the timer is cancelled first.
     func schedule(after time: Duration, _ work: @escaping @Sendable () -> Void) -> any CallTimer
 
-    /// Starts a task on the caller's loop. The task runs synchronously up to its first suspension, and resumes on the
-    /// loop after each one.
+    /// Starts a task on the current event loop. The task runs synchronously up to its first suspension, and resumes on
+    /// the loop after each one.
     @discardableResult func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never>
 }
 

@@ -4,12 +4,13 @@ public import NIOCore
 /// The interface by which the listener calls the request pipeline. `Gateway` implements it; tests substitute other
 /// implementations.
 public protocol RequestResponder: Sendable {
-    /// Processes one call. Runs on the event loop of the caller, never throws and is never cancelled.
+    /// Processes one call. Runs on the event loop from which it is called, never throws and is never cancelled.
     func serve(_ request: ReceivedRequest) async -> Response
-    /// Returns the response to a request that the listener could not frame. No part of the request is interpreted.
+    /// Returns the response to a request that the listener rejects itself: it is not valid HTTP, or too many calls are
+    /// in flight. No part of the request is interpreted.
     func reject(_ rejection: Rejection, id: CallID) -> Response
-    /// Returns whether the path belongs to a call that needs the backend. Called only while such calls use up
-    /// the in-flight limit; other calls can still be served.
+    /// Returns whether the path belongs to a call that needs the backend. Called only while the in-flight limit is
+    /// exhausted, because calls that do not need the backend may then still be admitted, from a reserve.
     func needsBackend(_ path: ByteBuffer) -> Bool
 }
 
@@ -19,8 +20,8 @@ public struct Response: Sendable, Hashable {
     public var status: Int
     /// The `Content-Type`; nil if there is no body.
     public var contentType: String?
-    /// Further header fields, in order. The gateway creates names and values itself; they contain no unescaped byte of
-    /// a peer.
+    /// Further header fields, in order. The gateway creates names and values itself; they contain no unescaped bytes
+    /// received from a peer.
     public var fields: [Field]
     /// The body.
     public var body: [UInt8]

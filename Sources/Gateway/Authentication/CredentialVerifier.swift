@@ -92,7 +92,8 @@ struct CredentialVerifier: Sendable {
                 candidates.recordCacheHit(identity.authenticator)
                 return VerificationResult(outcome: .accepted(identity), authenticator: identity.authenticator)
             case .cached(.rejected(let reason, let authenticator)):
-                // Another address may have tried the password, which this one must not learn for free.
+                // The cached rejection may come from an attempt at another address. Without this check, the caller
+                // could learn for free that the password is wrong.
                 if !candidates.dependsOnPeer { try checkThrottles(user, from: peer) }
                 candidates.recordCacheHit(authenticator)
                 return VerificationResult(outcome: .rejected(reason), authenticator: authenticator)
@@ -115,7 +116,7 @@ struct CredentialVerifier: Sendable {
     /// wait does not learn from a cached or pending result whether a password is correct. A user with an earlier login
     /// from this address is not affected by the failed logins of others.
     private func checkThrottles(_ user: UserName?, from peer: Peer) throws(Rejection) {
-        if try throttle.rejectIfBlocked(user, from: peer) { return }
+        if try throttle.isKnownPairUnlessBlocked(user, from: peer) { return }
         limiter.refund(try limiter.admitLogin(from: peer))
     }
 

@@ -1,12 +1,13 @@
 internal import GatewayCore
 
-/// A check whether the caller's account, session or token was revoked after its credential was verified.
+/// Checks whether the caller's account, session or token has been revoked since the verification of its credential
+/// began.
 struct CallerRevocationCheck: Sendable {
     let sessions: any SessionStore
     let user: UserName
     /// The presented token; nil after a login by password.
     let token: TokenReference?
-    /// The revocation epoch before the credential was verified.
+    /// The revocation epoch, read before the verification of the credential began.
     let epoch: RevocationEpoch
 
     init(of caller: Identity, since epoch: RevocationEpoch, in sessions: any SessionStore) {

@@ -172,8 +172,8 @@ struct Completion: Sendable {
             _ = await write(.deleting(id), claim, call)
             return Completed(outcome.result, .empty(200))
         }
-        // The backend overwrote the registration instead of deleting it. If a successful response does not prove the
-        // update (`confirmsUpdates`), the deletion is repeated.
+        // If `usedAlternative`, the gateway had the registration overwritten, because the backend would not delete it.
+        // If a successful response does not prove the overwriting (see `confirmsUpdates`), the deletion is repeated.
         let isUnconfirmed = outcome.usedAlternative && !profile.backend.confirmsUpdates
         let written = await write(isUnconfirmed ? .unconfirmed(id) : .deleted(id), claim, call)
         guard let isComplete = written else { return Completed(.ledgerFailed, .empty(200)) }
@@ -188,7 +188,8 @@ struct Completion: Sendable {
 
     /// Writes the change to the ledger.
     ///
-    /// - Returns: The ledger's result; nil if it could not be written.
+    /// - Returns: The result of `RegistrationLedger.finish`: for a create or an update, whether the registration stays;
+    ///   for a deletion, whether it is complete. Nil if the ledger could not be written.
     private func write(
         _ change: LedgerChange, _ claim: consuming LedgerClaim, _ call: CallID
     ) async -> Bool? {

@@ -33,7 +33,8 @@ public struct DryRun: Sendable {
         self.sessions = sessions
     }
 
-    /// Returns the account that a password of this user would be verified against, as far as that is known without one.
+    /// Returns the account against which this user's password would be verified, as far as that can be determined
+    /// without a password.
     public func lookUpAccount(of user: UserName, login: LoginName) async -> AccountLookup {
         await rules.authenticators.lookUpAccount(of: user, login: login)
     }

@@ -19,7 +19,7 @@ public struct Explanation: Sendable {
     public struct Skipped: Sendable, Hashable {
         /// The member.
         public var user: UserName
-        /// The limit by recipient that is exhausted for the member.
+        /// The name of the per-recipient limit that is exhausted for the member.
         public var limit: String
     }
 
@@ -27,12 +27,12 @@ public struct Explanation: Sendable {
     public var call: ExplainedCall?
     /// The operation, named as in the journal; nil if no route matched.
     public var action: Action?
-    /// The policy decision, named as in the journal.
+    /// The policy rule that decided, or another policy decision, named as in the journal.
     public var rule: String?
     /// The backend's id of the registration concerned.
     public var registration: RegistrationID?
-    /// The current state of the limits that count the call. A call that is rejected before the limit phase is charged
-    /// only to limits that count every call.
+    /// The current state of the limits that count the call. Some limits count every call; the others count only calls
+    /// that reach the limit phase, so a call rejected earlier is not charged to them.
     public var limits: [LimitStatus] = []
     /// The final decision.
     public var outcome = Outcome.servedLocally

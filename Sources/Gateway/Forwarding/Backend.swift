@@ -7,12 +7,12 @@ public import NIOCore
 public protocol Backend: Sendable {
     /// Sends the request and waits for the response until the request's deadline.
     ///
-    /// Called on the event loop of the call; resumes on the same. Never throws and is never cancelled; every failure is
-    /// a returned value. A request that is not `isRetryable` is sent at most once.
+    /// Called on the call's event loop, and resumes on it. Never throws and is never cancelled; every failure is a
+    /// returned value. A request that is not `isRetryable` is sent at most once.
     func exchange(_ request: borrowing RecordedRequest) async -> BackendResult
 
-    /// Whether a further request would probably get `.overloaded` at once. Read on the event loop of a call before any
-    /// decision; never waits.
+    /// Whether a further request would probably get `.overloaded` at once. Read on the call's event loop right after
+    /// parsing, before authentication; never waits.
     var isFull: Bool { get }
 }
 

@@ -15,8 +15,9 @@ extension Forwarding {
     /// the response with the counts reaches them.
     static let audienceDeadline = TimeAmount.seconds(55)
 
-    /// Sends to each member once, with limited concurrency. The tasks are children of the call's task and so run on its
-    /// event loop.
+    /// Sends to each member once, with limited concurrency, and returns the results in the order of `steps`. The
+    /// deadline is counted from `start`, a monotonic time in nanoseconds. The tasks are children of the call's task and
+    /// so run on its event loop.
     func sendToAll(
         _ steps: [PlannedStep], of facts: CallFacts, caller: UserName, from start: Int64
     ) async -> [MemberResult] {

@@ -48,7 +48,7 @@ struct Idempotency: Sendable {
             case .inFlight:
                 try charge(authorized.caller, authorized.facts)
                 throw .sendInFlight
-            case .another:
+            case .differentMessage:
                 try charge(authorized.caller, authorized.facts)
                 throw Rejection(
                     .idempotencyMismatch, "the key was used for another message",

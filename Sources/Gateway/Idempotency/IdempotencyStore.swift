@@ -15,8 +15,8 @@ public final class IdempotencyStore: Sendable {
     /// The maximum number of sends in total.
     public static let maximumCount = 1_000_000
 
-    /// An idempotency key within its scope: the same key of another user, for another recipient or another service,
-    /// identifies another send. The same key for another recipient identifies another send.
+    /// An idempotency key within its scope: the same key from another user, or for another recipient, audience or push
+    /// service, identifies a different send.
     struct Scope: OwnedKey {
         let user: UserName
         let target: String
@@ -32,8 +32,8 @@ public final class IdempotencyStore: Sendable {
         case new(IdempotencyClaim)
         /// Another call is making the same send.
         case inFlight
-        /// The key was used before with another message.
-        case another
+        /// The key was used before with a different message.
+        case differentMessage
         /// The send completed with this response.
         case completed(Response, CallResult)
         /// The send may have been made.
@@ -87,7 +87,7 @@ public final class IdempotencyStore: Sendable {
             return table.send(for: scope)
         }
         guard let send else { return .new(IdempotencyClaim(scope: scope, message: message, store: self)) }
-        guard send.message == message else { return .another }
+        guard send.message == message else { return .differentMessage }
         switch send.state {
         case .inFlight: return .inFlight
         case .completed(let response, let result): return .completed(response, result)

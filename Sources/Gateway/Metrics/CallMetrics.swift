@@ -48,11 +48,12 @@ public final class CallMetrics: Sendable {
         durations.observe(nanoseconds)
     }
 
-    /// Counts a request that could not be framed.
+    /// Counts a request that was rejected before the pipeline: it was not valid HTTP, or too many calls were in flight.
+    /// No duration is recorded.
     func count(_ code: RejectionCode) { calls[Call(action: nil, code: code)]?.add() }
 
-    /// Returns the rejection counters of all limits so far, by the limit's name, after creating those that are missing
-    /// for `names`.
+    /// Creates the rejection counters that are missing for `names`. Returns all rejection counters, including those of
+    /// earlier configurations, by the limit's name.
     func counters(ofLimits names: [String]) -> [String: Counter] {
         named.withLock { named in
             for name in names where named.limits[name] == nil { named.limits[name] = Counter() }

@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// A signal that the client of a call has disconnected: its HTTP/2 stream was reset, or its connection closed.
 ///
-/// A disconnected call is cancelled only before it is recorded: a pending login or delay ends early. After recording
-/// the signal has no effect. Usually signalled and read on the call's event loop; safe on any thread.
+/// A disconnected call is cancelled only before it is recorded: a pending login or delay ends early. Once the call is
+/// recorded, the signal has no effect. Usually signalled and read on the call's event loop; safe on any thread.
 public final class ClientDisconnect: Sendable {
     private struct State {
         var hasDisconnected = false

@@ -77,20 +77,22 @@ extension BackendProfile {
         public var idLocation: IDLocation
         /// The format of the registration id in a response.
         public var idFormat: IDFormat
-        /// The backend's name for each push service in `Platform`. Services without a name are not supported.
+        /// The backend's name for each push service in the `Platform` field of a registration. Services without a name
+        /// are not supported.
         public var platformNames: PlatformIdentifiers
-        /// The backend's name for each push service in `pns`. Services without a name cannot be sent to.
+        /// The backend's name for each push service in the `pns` parameter of a send. Services without a name cannot be
+        /// sent to.
         public var pnsNames: PlatformIdentifiers
-        /// The size of a payload without user and message, in bytes, for services whose platform name does not
-        /// determine it.
+        /// The size of a payload without user and message, in bytes. Overrides the size that is otherwise derived from
+        /// the service's name in `pnsNames`.
         public var payloadFrames: [PushService: Int]
         /// The statuses of success.
         public var successStatuses: Set<Int>
         /// For a `PUT`: the statuses that mean that the registration no longer exists. For a `DELETE`: the statuses
         /// that may mean that it no longer exists; 404 and 410 always do.
         public var goneStatuses: Set<Int>
-        /// Whether a successful `PUT` proves that the push service has the registration. If not, overwriting a
-        /// registration does not substitute for deleting it.
+        /// Whether a successful `PUT` proves that the notification hub has stored the registration. If not, overwriting
+        /// a registration does not substitute for deleting it.
         public var confirmsUpdates: Bool
         /// The time after which an idle connection is closed.
         public var idleTime: Duration

@@ -4,8 +4,8 @@ internal import GatewaySupport
 /// A rate limiter of log and journal entries, so that no client can fill the disk. Events with an equal `Kind` are
 /// coalesced: the first one is written at once, and the later ones of each period become one entry with their count.
 ///
-/// The number of entries in a window is limited. A summary entry, the rest, counts the events of all kinds beyond this
-/// limit or beyond the capacity. Every event is counted once. A value type; the caller passes the time.
+/// The number of entries in a window is limited. A summary entry (`Entry.rest`) counts the events of all kinds that
+/// exceeded this limit or the capacity. Every event is counted once. A value type; the caller passes the time.
 struct Coalescer<Kind: Hashable, Event> {
     /// The limits, with times in nanoseconds.
     struct Bounds {
@@ -62,7 +62,7 @@ struct Coalescer<Kind: Hashable, Event> {
 
     /// Returns the entries that are due without a new event. Called once a second.
     ///
-    /// - Parameter all: Whether to return everything, because this is the last call.
+    /// - Parameter all: Whether to return every waiting event now, due or not. True for the final flush at shutdown.
     mutating func flush(now: MonotonicInstant, all: Bool = false) -> [Entry] {
         let now = now.nanoseconds
         var due: [Entry] = []

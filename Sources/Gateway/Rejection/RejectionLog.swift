@@ -42,7 +42,7 @@ final class RejectionLog: Sendable {
                 "detail": "\(rejection.detail)",
                 "peer": "\(rejection.facts.map(\.peer.text) ?? "-")",
                 "user": "\(rejection.facts.flatMap(\.user).map(\.text) ?? "-")",
-                // A trace that a peer started has another id than the call.
+                // A trace that a peer started has a different id from the call's.
                 "trace": "\(rejection.facts?.trace?.id ?? call.text)",
             ]
         }
@@ -67,7 +67,7 @@ final class RejectionLog: Sendable {
         write(lines.withLock { $0.add(line, of: Kind(rejection), now: now) }, logger)
     }
 
-    /// Writes the lines that are due; all of them if this is the last call.
+    /// Writes the lines that are due, or every pending line if `all` is true (at shutdown).
     func flush(all: Bool, _ logger: Logger) {
         let now = clocks.monotonic()
         write(lines.withLock { $0.flush(now: now, all: all) }, logger)

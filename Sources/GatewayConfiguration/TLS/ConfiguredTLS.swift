@@ -83,7 +83,7 @@ package struct ConfiguredTLS {
     package func logExpiring(_ configuration: ServerConfiguration, now: WallTime, logger: Logger) {
         for (section, tls) in zip(configuration.listeners, listeners) {
             guard let tls, let files = section.tls else { continue }
-            for warning in CertificateFiles.warnings(end: tls.certificateEnd, in: files, now: now) {
+            for warning in CertificateFiles.warnings(end: tls.certificateExpiry, in: files, now: now) {
                 logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
             }
         }

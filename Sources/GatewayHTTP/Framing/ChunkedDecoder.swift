@@ -3,7 +3,7 @@ internal import GatewaySupport
 internal import NIOCore
 
 /// A strict decoder for the chunked transfer coding (RFC 9112, section 7.1). It rejects white space around sizes, and a
-/// CR or LF on its own.
+/// bare CR or LF.
 ///
 /// Chunk extensions and trailer fields are checked for syntax and size, and then ignored.
 ///

@@ -4,14 +4,15 @@ internal import NIOCore
 /// ``InFlightLimit`` has no free slot, or while the loop has as many calls in flight as ``AdaptiveConcurrencyLimit``
 /// allows. Loop-bound.
 ///
-/// A rejection costs a large part of the CPU time of a served call, most of it in system calls. Waiting costs almost
-/// nothing. A call therefore waits for up to `maximumWait`, which also bounds how often one connection can be rejected.
-/// A new call is rejected at once in three cases:
+/// Rejecting a call takes a large part of the CPU time that serving it would take, most of it in system calls. Waiting
+/// costs almost nothing. A call therefore waits for up to `maximumWait`, which also bounds how often one connection can
+/// be rejected. A new call is rejected at once in three cases:
 ///
 /// - The queue is full.
-/// - The last check has rejected a call after `maximumWait`, and no call of this loop has completed since then.
+/// - The last periodic check of the queue has rejected a call after `maximumWait`, and no call of this loop has
+///   completed since then.
 /// - The first call in the queue has waited for `rejectionThreshold`. The number of these rejections is bounded, so
-///   that they take little time of the loop.
+///   that they take little of the loop's time; a call beyond the bound is queued.
 final class AdmissionQueue {
     /// A call that may have to wait. The queue calls exactly one of `begin` and `reject`.
     struct Call {
@@ -60,7 +61,8 @@ final class AdmissionQueue {
     /// The number of admitted, uncompleted calls of this loop.
     private(set) var inFlight = 0
 
-    /// Admits a call at once if a slot is free and the queue is empty.
+    /// Admits a call at once and returns true if the queue is empty, a slot is free, and the adaptive limit allows
+    /// another call.
     func admit() -> Bool {
         adaptiveLimit?.recordArrival()
         return calls.isEmpty && isBelowAdaptiveLimit && acquireSlot()
@@ -96,7 +98,7 @@ final class AdmissionQueue {
         if !isBelowAdaptiveLimit { scheduleAdaptiveCheck() }
     }
 
-    /// Admits queued calls to free slots. Called when a call has released its slot.
+    /// Admits queued calls to free slots. Call it after `release()`.
     func beginNext() {
         isStalled = false
         admitQueuedCalls()

@@ -36,7 +36,7 @@ extension Listener {
             let address = try await NIOThreadPool.singleton.runIfActive {
                 try SocketAddress.makeAddressResolvingHost(host, port: port)
             }
-            let allowsCredentials = configuration.plaintextCredentials || Peer(address)?.isThisMachine == true
+            let allowsCredentials = configuration.allowsPlaintextCredentials || Peer(address)?.isThisMachine == true
             let loops = try await makeLoops(configuration, serving, group, allowsCredentials, clocks)
             let bootstrap = bootstrap(configuration, group, loops, connectionLimit)
             let channel: any Channel

@@ -53,8 +53,8 @@ public struct ListenerConfiguration: Sendable {
         /// are allowed for a /56. Unix sockets and trusted proxies are exempt, so that only `total` limits them. A
         /// connection whose client was reported through the PROXY protocol counts for that client.
         public var perPeer = 200
-        /// The memory for incomplete requests and unread responses on all connections, in bytes. Requests beyond it get
-        /// status 503.
+        /// The maximum memory for incomplete requests and unread responses on all connections, in bytes. Requests
+        /// beyond it get status 503.
         public var requestMemory = 64 << 20
 
         /// Creates the default limits.
@@ -69,10 +69,11 @@ public struct ListenerConfiguration: Sendable {
     public var deadlines = Deadlines()
     /// The connection limits.
     public var connections = Connections()
-    /// The memory limit for incomplete requests and unread responses. Listeners with the same ``ConnectionLimit`` share
-    /// it.
+    /// The shared account of the memory for incomplete requests and unread responses. Set by `Listener.start` from the
+    /// ``ConnectionLimit``; any other value is overwritten.
     var requestMemory = RequestMemory()
-    /// The connection limits that several listeners share; nil creates limits for this listener.
+    /// The connection limits in use, which several listeners may share. Set by `Listener.start`; any other value is
+    /// overwritten.
     var connectionLimit: ConnectionLimit?
     /// The limit on calls in flight, which several listeners may share. A call beyond it gets status 503, `overloaded`.
     public var calls = InFlightLimit()
@@ -84,7 +85,7 @@ public struct ListenerConfiguration: Sendable {
     public var trustedProxies = TrustedProxies()
     /// Whether credentials are accepted on unencrypted connections from other machines. If false, the request pipeline
     /// rejects such calls.
-    public var plaintextCredentials = false
+    public var allowsPlaintextCredentials = false
 
     /// Creates a configuration for the address, with the defaults for the rest.
     public init(address: Address) { self.address = address }

@@ -72,7 +72,7 @@ final class ListenerLoop {
     ///   - usesProxyProtocol: Whether a trusted proxy has opened the connection on behalf of a client. In that case it does not
     ///     matter whether the listener is reachable only from this machine.
     func allowsCredentials(isEncrypted: Bool, usesProxyProtocol: Bool) -> Bool {
-        isEncrypted || (usesProxyProtocol ? configuration.plaintextCredentials : allowsCredentials)
+        isEncrypted || (usesProxyProtocol ? configuration.allowsPlaintextCredentials : allowsCredentials)
     }
 
     /// Returns an account for the memory of a connection.
@@ -98,7 +98,7 @@ final class ListenerLoop {
         // about the client's own connection. Without a report from the proxy, that connection counts as unencrypted.
         var request = framed.received(
             id: id, peer: origin.peer,
-            allowsCredentials: origin.isEncrypted || configuration.plaintextCredentials)
+            allowsCredentials: origin.isEncrypted || configuration.allowsPlaintextCredentials)
         if trust.includes(origin.peer) { request.addressIdentifiesClient = false }
         return request
     }

@@ -9,7 +9,8 @@ internal import Musl
 /// The file of a listening Unix domain socket. It is created with its final mode, and removed only if it was not
 /// replaced.
 package struct UnixSocketFile: Sendable {
-    /// The file descriptor of the bound socket.
+    /// The file descriptor of the bound socket, which does not listen yet. The caller owns it; `remove()` does not
+    /// close it.
     package let descriptor: CInt
     private let path: String
     private let device: dev_t

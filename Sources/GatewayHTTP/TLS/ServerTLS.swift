@@ -46,10 +46,10 @@ public final class ServerTLS: Sendable {
     /// Returns the protocols that the listener offers through ALPN (RFC 7301), the preferred one first.
     static func protocols(supportsHTTP2: Bool) -> [String] { supportsHTTP2 ? ["h2", "http/1.1"] : ["http/1.1"] }
 
-    /// The time when the first certificate of the current chain expires.
-    public var certificateEnd: WallTime { contexts.withLock { $0.identity.end } }
+    /// The earliest expiry time of the certificates in the current chain.
+    public var certificateExpiry: WallTime { contexts.withLock { $0.identity.end } }
 
-    /// Returns the TLS handler of one connection.
+    /// Creates the TLS handler for a new connection, from the current identity.
     ///
     /// - Parameter supportsHTTP2: Whether HTTP/2 is offered through ALPN (RFC 7301) in addition to HTTP/1.1.
     func handler(supportsHTTP2: Bool) -> NIOSSLServerHandler {

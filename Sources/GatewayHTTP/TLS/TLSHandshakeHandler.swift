@@ -20,7 +20,8 @@ final class TLSHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler 
 
     /// Creates the handler of one connection.
     ///
-    /// - Parameter timeout: The maximum duration of the handshake. The channel is closed when it expires.
+    /// - Parameter timeout: The maximum duration of the handshake, from `channelActive`. Add the handler before the
+    ///   channel becomes active. The channel is closed when the timeout expires.
     init(on loop: any EventLoop, timeout: TimeAmount) {
         self.loop = loop
         self.timeout = timeout

@@ -8,9 +8,10 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// The reasons of failed connections, for operators. Errors of SwiftNIO and of the TLS library never reach a person.
+/// The reasons for failed connections, in words for operators. The texts of SwiftNIO and TLS library errors are never
+/// shown to a person.
 public enum ConnectionFailure {
-    /// Returns the reason as a sentence without a full stop; nil if the error is not one of a connection.
+    /// Returns the reason as a sentence without a full stop; nil if it is not a connection error.
     public static func reason(of error: any Error) -> String? {
         switch error {
         case let error as IOError: reason(ofSystemCall: error.errnoCode)

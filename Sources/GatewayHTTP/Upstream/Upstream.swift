@@ -8,12 +8,12 @@ internal import Synchronization
 /// A request is written at most twice: it is retried once, and only if it is retryable.
 public final class Upstream: Backend {
     let pools: [NIOLoopBound<UpstreamConnectionPool>]
-    let connects: ConnectCounters
+    let connectCounters: ConnectCounters
     private let isShutDown = Atomic(false)
 
-    private init(pools: [NIOLoopBound<UpstreamConnectionPool>], connects: ConnectCounters) {
+    private init(pools: [NIOLoopBound<UpstreamConnectionPool>], connectCounters: ConnectCounters) {
         self.pools = pools
-        self.connects = connects
+        self.connectCounters = connectCounters
     }
 
     /// Shuts down the pools if `shutdown()` was not called.
@@ -24,10 +24,10 @@ public final class Upstream: Backend {
 
     /// Creates one pool for each loop of the group. Connections are made on demand. The group must outlive the client.
     ///
-    /// - Parameter connects: The counters of connection attempts. On a reload, pass those of the replaced `Upstream`.
+    /// - Parameter connectCounters: The counters of connection attempts. On a reload, pass those of the replaced `Upstream`.
     public static func start(
         configuration: UpstreamConfiguration, group: MultiThreadedEventLoopGroup,
-        connects: ConnectCounters = ConnectCounters()
+        connectCounters: ConnectCounters = ConnectCounters()
     ) async throws -> Upstream {
         var configuration = configuration
         if configuration.tls == nil, configuration.addresses.contains(where: \.isSecure) {
@@ -42,7 +42,7 @@ public final class Upstream: Backend {
             let pool = eventLoop.submit { [configuration] in
                 let pool = UpstreamConnectionPool(
                     eventLoop: eventLoop, configuration: configuration, health: health, maximum: maximum,
-                    connects: connects)
+                    connectCounters: connectCounters)
                 return NIOLoopBound(pool, eventLoop: eventLoop)
             }
             pools.append(try await pool.get())
@@ -51,11 +51,11 @@ public final class Upstream: Backend {
         if configuration.healthCheck != nil, let first = pools.first {
             first.eventLoop.execute { first.value.startChecks() }
         }
-        return Upstream(pools: pools, connects: connects)
+        return Upstream(pools: pools, connectCounters: connectCounters)
     }
 
-    /// Sends the request through the pool of the current event loop, or of the first one if the caller is not on a
-    /// loop.
+    /// Sends the request through the pool of the current event loop, or of the first loop if the caller is not on a
+    /// loop of the group.
     public func exchange(_ request: borrowing RecordedRequest) async -> BackendResult {
         let (bytes, isRetryable, deadline) = (request.bytes, request.isRetryable, request.deadline)
         let current = MultiThreadedEventLoopGroup.currentEventLoop

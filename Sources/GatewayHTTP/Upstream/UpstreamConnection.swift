@@ -11,15 +11,15 @@ final class UpstreamConnection: ChannelInboundHandler {
     /// The time when the last response was completed, or when the connection was made.
     private(set) var lastUsed: NIODeadline
     /// Whether the connection has completed at least one exchange.
-    private(set) var isReused = false
+    private(set) var hasCompletedExchange = false
     /// Whether the pool has removed the connection.
     var isRetired = false
 
-    /// The write-buffer watermark that makes the channel writable only while no byte waits to be written. Each request
-    /// has more than one byte. Reading this flag is cheaper than reading the number of buffered bytes.
+    /// The write-buffer watermark with which `isWritable` is true only while no byte waits to be written, because each
+    /// request is longer than one byte. Reading `isWritable` is cheaper than reading the number of buffered bytes.
     static let watermark = ChannelOptions.Types.WriteBufferWaterMark(low: 1, high: 1)
 
-    /// The address that the connection leads to.
+    /// The backend address that the connection was made to.
     let destination: UpstreamDestination
     /// The time when the connection was made.
     let opened: NIODeadline
@@ -111,7 +111,7 @@ final class UpstreamConnection: ChannelInboundHandler {
         self.exchange = nil
         timer.set(nil)
         lastUsed = pool.eventLoop.now
-        isReused = true
+        hasCompletedExchange = true
         destination.circuit.succeeded()
         exchange.finish(.responded(completed.response))
         // If part of the request is still unwritten, the backend would read the rest as another request.

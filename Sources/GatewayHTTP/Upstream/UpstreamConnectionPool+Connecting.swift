@@ -18,10 +18,10 @@ extension UpstreamConnectionPool {
         makeChannel(to: destination).assumeIsolated().whenComplete { result in
             switch result {
             case .success(let channel):
-                self.connects.made.add()
+                self.connectCounters.made.add()
                 self.connected(channel, for: exchange, to: destination)
             case .failure(let error):
-                self.connects.failed.add()
+                self.connectCounters.failed.add()
                 self.decrementOpenCount(destination)
                 self.recordFailure(of: destination)
                 let reason = "cannot connect to the backend: \(ConnectionFailure.backendReason(of: error))"

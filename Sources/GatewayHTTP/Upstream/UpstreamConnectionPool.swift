@@ -4,7 +4,7 @@ internal import NIOCore
 /// The connection pool of one event loop. Calls on the loop use it without a lock or a thread switch. Loop-bound.
 ///
 /// With several addresses a call uses the available one with the fewest busy connections. If the connection cannot be
-/// made, the pool tries the next address. After the first byte of a request was written, the request stays on its
+/// made, the pool tries the next address. Once the first byte of a request has been written, the request stays with its
 /// address.
 final class UpstreamConnectionPool {
     let eventLoop: any EventLoop
@@ -12,7 +12,7 @@ final class UpstreamConnectionPool {
     let destinations: [UpstreamDestination]
     /// The maximum number of connections.
     let maximum: Int
-    let connects: ConnectCounters
+    let connectCounters: ConnectCounters
     let idleTimer: DeadlineTimer
     let waitTimer: DeadlineTimer
     var checks = CircularBuffer<Scheduled<Void>>()
@@ -35,12 +35,12 @@ final class UpstreamConnectionPool {
     /// - Parameter health: The health of each address, in the order of the configuration.
     init(
         eventLoop: any EventLoop, configuration: UpstreamConfiguration, health: [DestinationHealth], maximum: Int,
-        connects: ConnectCounters
+        connectCounters: ConnectCounters
     ) {
         self.eventLoop = eventLoop
         self.configuration = configuration
         self.maximum = maximum
-        self.connects = connects
+        self.connectCounters = connectCounters
         destinations = zip(configuration.addresses, health).map { UpstreamDestination($0, health: $1) }
         self.idleTimer = DeadlineTimer(on: eventLoop)
         self.waitTimer = DeadlineTimer(on: eventLoop)
@@ -103,8 +103,11 @@ final class UpstreamConnectionPool {
         if let exchange {
             // The backend may close an idle connection while a request is on its way. A retryable request is then
             // tried once more. If a new connection breaks, the backend itself has failed.
-            if !connection.isReused, !responseHasBegun, !isShutDown { recordFailure(of: connection.destination) }
-            let mayTryAgain = exchange.isRetryable && connection.isReused && !responseHasBegun && !exchange.isRetry
+            if !connection.hasCompletedExchange, !responseHasBegun, !isShutDown {
+                recordFailure(of: connection.destination)
+            }
+            let mayTryAgain =
+                exchange.isRetryable && connection.hasCompletedExchange && !responseHasBegun && !exchange.isRetry
             if mayTryAgain, !isShutDown, exchange.deadline > eventLoop.now {
                 exchange.isRetry = true
                 connect(for: exchange, to: connection.destination)
@@ -122,8 +125,8 @@ extension UpstreamConnectionPool: Sendable {}
 extension UpstreamConnectionPool {
     /// Queues the request until a connection is free.
     ///
-    /// One timer serves the complete queue. To cancel a timer, an event loop searches all of its scheduled tasks, which
-    /// costs thousands of steps with one timer for each of thousands of requests.
+    /// One timer serves the complete queue. An event loop cancels a timer by searching all of its scheduled tasks. With
+    /// one timer per request and thousands of queued requests, each cancellation would take thousands of steps.
     func enqueue(_ exchange: PendingExchange) {
         waiting.append(exchange)
         guard waiting.count == 1 || exchange.deadline < earliestDeadline else { return }

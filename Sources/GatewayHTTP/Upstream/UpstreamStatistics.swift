@@ -49,7 +49,7 @@ extension Upstream {
                 tasks.addTask { (try? await future.get()) ?? UpstreamStatistics() }
             }
             var reading = await tasks.reduce(into: UpstreamStatistics()) { $0.add($1) }
-            (reading.connected, reading.failed) = (connects.made.value, connects.failed.value)
+            (reading.connected, reading.failed) = (connectCounters.made.value, connectCounters.failed.value)
             return reading
         }
     }

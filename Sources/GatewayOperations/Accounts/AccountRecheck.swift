@@ -79,7 +79,7 @@ package struct AccountRecheck: Service {
         let found = await queryStatus(accounts, chain)
         // A cancelled recheck has seen only some of the accounts, and nothing follows from that.
         guard !Task.isCancelled else { return }
-        sessions.keepNotedGroups(of: accounts)
+        sessions.keepRecordedGroups(of: accounts)
         var ending = withSession.intersection(found.ended.keys)
         // A disabled account may be so for an hour or an address only, and a user with another good account still
         // exists.

@@ -126,7 +126,7 @@ extension ServerConfiguration.ListenerSection {
         listener.tls = tls
         listener.supportsHTTP2 = supportsHTTP2
         listener.trustedProxies = trust
-        listener.plaintextCredentials = allowsPlaintextCredentials
+        listener.allowsPlaintextCredentials = allowsPlaintextCredentials
         return listener
     }
 }

@@ -49,7 +49,7 @@ actor RunningGateway {
         upstreamConfiguration = context.configuration.upstream(
             tls, embeddedPort: embeddedPort, connections: context.shares.backend)
         upstream = try await Upstream.start(
-            configuration: upstreamConfiguration, group: context.threads.group, connects: connects)
+            configuration: upstreamConfiguration, group: context.threads.group, connectCounters: connects)
         current = HotSwappable(
             Gateway(rules: calls.firstRules, dependencies: Self.dependencies(context, stores, upstream, scheduler)))
     }
@@ -90,7 +90,7 @@ actor RunningGateway {
         var upstream = upstream
         if configuration != upstreamConfiguration {
             upstream = try await Upstream.start(
-                configuration: configuration, group: context.threads.group, connects: connects)
+                configuration: configuration, group: context.threads.group, connectCounters: connects)
         }
         let rules = calls.rules(of: new, chain: chain)
         let gateway = Gateway(

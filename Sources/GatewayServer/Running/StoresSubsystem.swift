@@ -22,7 +22,8 @@ struct StoresSubsystem: ReloadParticipant {
             context.configuration, acceptsIdentityChange: permissions.contains(.identityChange),
             restore: permissions.contains(.restoredSessions) ? .kept : .ended, clocks: context.clocks, logger: logger)
         history = RecordedHistory(
-            directory: context.configuration.journal.directory, sessions: stores.sessions, logger: logger)
+            directory: context.configuration.journal.directory,
+            minimumFree: context.configuration.journal.minimumFree, sessions: stores.sessions, logger: logger)
         readiness = stores.readiness(clocks: context.clocks)
         monitor = LedgerMonitor(ledger: stores.ledger, logger: logger)
     }

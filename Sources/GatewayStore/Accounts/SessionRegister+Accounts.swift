@@ -104,7 +104,7 @@ extension SessionRegister {
         table.withLock { $0.groups.replace(groups, of: authenticator) }
     }
 
-    /// Removes the lists of all other authenticators.
+    /// Removes the group lists of all authenticators but these.
     public func keepGroupLists(of authenticators: Set<PluginName>) {
         table.withLock { $0.groups.keepLists(of: authenticators) }
     }
@@ -119,8 +119,8 @@ extension SessionRegister {
         table.withLock { $0.groups.record(groups, of: account.user, by: account.authenticator) }
     }
 
-    /// Removes the stored groups of all other accounts.
-    public func keepNotedGroups(of accounts: Set<Account>) {
+    /// Removes the groups that `recordGroups` stored, for all accounts but these.
+    public func keepRecordedGroups(of accounts: Set<Account>) {
         table.withLock { $0.groups.keepReports(on: accounts) }
     }
 }

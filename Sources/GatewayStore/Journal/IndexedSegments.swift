@@ -2,7 +2,8 @@ package import GatewaySupport
 
 /// The indexes of closed segments, so that a start need not read the segments themselves.
 ///
-/// A segment without a usable index is read. An index therefore only saves time and never changes what a start finds.
+/// A segment without a usable index is read, so an index only saves time. It is compared with the segment's size and its
+/// last line, whose hash covers the others; a segment that was changed without new hashes is a finding of verification.
 package protocol IndexedSegments: Sendable {
     /// Returns the index of a closed segment; nil if it has none, or one that does not match the segment's size.
     ///

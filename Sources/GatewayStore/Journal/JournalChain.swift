@@ -19,7 +19,8 @@ struct JournalChain: Sendable, Hashable {
     /// The hash of the last line: 64 hexadecimal digits.
     var previous: [UInt8] { hash.hexDigits }
 
-    /// Appends one line with its line feed and advances the chain. Returns false if libcrypto computes no hash.
+    /// Appends one line with its line feed and advances the chain. Returns false if libcrypto cannot compute the hash;
+    /// `lines` then ends with an incomplete line.
     ///
     /// - Parameters:
     ///   - members: The line's members, each with a comma before it.

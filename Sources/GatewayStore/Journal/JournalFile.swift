@@ -5,7 +5,7 @@ internal import Logging
 
 /// The audit journal: segments of JSON Lines in one directory, chained by hash and written by one thread.
 ///
-/// Safe to use from any thread. Only `init` blocks. One process at a time may open the directory.
+/// Safe to use from any thread. Only `init` and `isOpen` block. One process at a time may open the directory.
 ///
 /// Every intent gets an outcome. The queue reserves room for the outcome when it admits the intent. If the disk fails,
 /// the outcome waits for the next segment. After a crash, the next start writes the missing outcomes.
@@ -67,8 +67,8 @@ public final class JournalFile: Journal {
         try await withCheckedContinuation { queue.add(records, JournalWaiter($0)) }.get()
     }
 
-    /// Queues a record without waiting. An expected outcome always has room. Other records are dropped, counted and
-    /// reported if the queue is half full.
+    /// Queues a record without waiting. The outcome of an admitted intent always has room. Once the queue is half full,
+    /// other records are dropped, and the journal records how many.
     public func append(_ record: JournalRecord) { queue.append(record) }
 
     /// Applies new bounds from the next batch on.
@@ -85,7 +85,8 @@ public final class JournalFile: Journal {
 
     /// Checks that the journal can be written: compares the open segment with its file and writes to the disk.
     ///
-    /// - Returns: The reason why it cannot be written; nil if it can. Does not return while the disk blocks writes.
+    /// - Returns: The reason why it cannot be written; nil if it can, or if the queue is full. Does not return while
+    ///   the disk blocks writes.
     public func check() async -> JournalUnavailable? {
         do throws(JournalUnavailable) {
             try await record([])
@@ -99,7 +100,8 @@ public final class JournalFile: Journal {
     /// call.
     public func close() async { await queue.close() }
 
-    /// Returns whether a process has the journal in the directory open. Blocks; intended for commands.
+    /// Returns whether a process has the journal in the directory open; true if its lock cannot be opened. Blocks;
+    /// intended for commands.
     public static func isOpen(_ directory: String) -> Bool {
         let path = directory + "/lock"
         guard (try? SystemFileSystem().size(path)) != nil else { return false }
@@ -115,7 +117,7 @@ public final class JournalFile: Journal {
         var batch: JournalBatch
         /// The earlier segments.
         var closed: ClosedSegments
-        /// The trust in the wall clock, judged before the first line of this process is written.
+        /// Decides whether the wall clock can be trusted; created before the first line of this process is written.
         var retentionClock: RetentionClock
     }
 
@@ -162,7 +164,7 @@ public final class JournalFile: Journal {
         }
     }
 
-    /// Releases the lock before callers that wait for the close resume.
+    /// Releases the lock, then resumes the callers that wait for the journal to close.
     private static func release(_ lock: LockFile, _ queue: JournalQueue, _ logger: Logger) {
         lock.release()
         let lost = queue.finish()

@@ -1,7 +1,8 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// Writes the members of journal lines into a buffer. Nil values are left out.
+/// Writes the members of journal lines into a buffer. Nil values are left out. ``JournalChain`` adds the braces, the
+/// number, the time and the hashes.
 ///
 /// Callers pass each name as it appears in the line, `,"name":`, so that no string has to be built.
 struct JournalLineWriter {
@@ -82,7 +83,7 @@ struct JournalLineWriter {
         if record.kind == .start { member(#","format":"#, number: JournalEntry.format) }
     }
 
-    /// Appends the line feed after the line's members.
+    /// Appends a line feed, which ends the members of one line in the buffer.
     mutating func endLine() { bytes.append(UInt8(ascii: "\n")) }
 
     private mutating func member(_ name: StaticString, _ digest: KeyedDigest?) {

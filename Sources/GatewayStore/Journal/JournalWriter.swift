@@ -47,11 +47,12 @@ final class JournalWriter {
     var segmentStarted: MonotonicInstant
     /// The time of the last check of free disk space; nil makes the next `checkSpace()` check at once.
     var lastSpaceCheck: MonotonicInstant?
-    /// Whether less than the configured minimum of disk space was free at the last check, or the check failed. Records are then rejected, and the number of dropped notes is not recorded until space is free.
+    /// Whether less than the configured minimum of disk space was free at the last check, or the check failed. Until
+    /// space is free, records are rejected, and the number of dropped notes is not recorded.
     var isShortOfSpace = false
 
-    /// A batch gets no further records once it has this many bytes. A crash therefore loses at most this many bytes and
-    /// the records of one call.
+    /// A batch gets no further records once it has this many bytes. A crash during a write therefore tears at most this
+    /// many bytes, the records of one call and a checkpoint.
     static let batchBytes = 4 << 20
 
     /// Creates the writer.
@@ -161,7 +162,8 @@ final class JournalWriter {
     /// Writes one batch and resumes its callers.
     ///
     /// - Parameters:
-    ///   - dropped: The number of notes dropped since the last record of them.
+    ///   - dropped: The number of notes (records that no caller waits for) dropped since the journal last recorded such
+    ///     a number.
     ///   - last: Whether the journal is being closed, so that the last batch ends with a checkpoint.
     /// - Returns: The items that did not fit.
     private func writeBatch(

@@ -71,7 +71,7 @@ extension LedgerTables {
         return try former.contains { try registration(boundTo: $0) != nil }
     }
 
-    /// Changes rows with one of the former keys to the current key, unless the current key is bound.
+    /// Changes the rows of the first bound former key to the current key, unless the current key is bound.
     func adopt(_ former: [HandleKey], as key: HandleKey) throws {
         guard try registration(boundTo: key) == nil,
             let found = try former.first(where: { try registration(boundTo: $0) != nil })

@@ -157,8 +157,8 @@ enum LedgerSchema {
         ) STRICT;
         """
 
-    /// Columns of version 4: the account whose login made a registration, NULL if its accounts are not rechecked; and
-    /// an index of accounts by user.
+    /// Columns of version 4: the account whose login made a registration, NULL if the authenticator's accounts are not
+    /// rechecked; and an index of accounts by user.
     private static let tablesSince4 = """
         ALTER TABLE registration ADD COLUMN login TEXT;
         ALTER TABLE registration ADD COLUMN authenticator TEXT CHECK ((authenticator IS NULL) = (login IS NULL));
@@ -171,9 +171,10 @@ enum LedgerSchema {
     ///
     /// - `update_attempt`: updates sent to the backend whose outcome is unknown, by registration and user.
     /// - `undeleted`: the time since which the backend has not confirmed a deletion.
-    /// - `hand_over.owner` and `hand_over.former`: the new owner of a transferred device, and the owner before the
-    ///   transfers that followed one another within 24 hours each.
-    /// - `journal_checkpoint`: the journal's last checkpoint, which shows that the journal was deleted or replaced.
+    /// - `hand_over.owner` and `hand_over.former`: the new owner of a transferred device, and the owner before a series
+    ///   of transfers, each within 24 hours of the one before.
+    /// - `journal_checkpoint`: the journal's last checkpoint, which reveals whether the journal was deleted or
+    ///   replaced.
     /// - `import_unconfirmed`: the time since which an imported registration waits for its owner's device to register
     ///   again; NULL for all others.
     private static let tablesSince5 = """

@@ -16,7 +16,7 @@ extension LedgerTables {
         return database.changesCount > 0
     }
 
-    /// Marks for deletion all but the user's `count` most recently seen registrations.
+    /// Marks the user's live registrations for deletion, except the `count` most recently seen ones.
     func limitRegistrations(_ count: Int, of user: UserName) throws {
         // The count needs only an index; the rows are read only if some must be marked.
         let live = try self.count(

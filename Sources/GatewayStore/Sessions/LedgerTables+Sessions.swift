@@ -12,7 +12,8 @@ extension LedgerTables {
         while let row = try users.next() { table.revoke(try Self.user(row), at: try row.time("at")) }
         let tokens = try Row.fetchCursor(database, sql: "SELECT user, token, until FROM revoked_token")
         while let row = try tokens.next() {
-            // An end that cannot be read never ends, because an error would keep the gateway from starting.
+            // A revocation whose end cannot be read never expires, because an error would keep the gateway from
+            // starting.
             let until = (try? row.time("until")) ?? WallTime(microseconds: .max)
             table.revoke(token: try row.required("token", as: String.self), of: try Self.user(row), until: until)
         }
@@ -52,7 +53,7 @@ extension LedgerTables {
         for id in ids { try execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text]) }
     }
 
-    /// Stores the revocation of a token. Limits `until` to the times that a start reads.
+    /// Stores the revocation of a token. Clamps `until` to the range that the next start can read.
     func revoke(token id: String, of user: UserName, until: WallTime) throws {
         try execute(
             sql: """
@@ -63,8 +64,8 @@ extension LedgerTables {
     }
 
     /// Revokes all access of the user: removes sessions, invalidates tokens, and marks registrations for deletion at
-    /// the backend. Reservations are treated like registrations, and so are other users' registrations that an update
-    /// by this user with an unknown outcome may have changed: at the backend, each of them may belong to this user.
+    /// the backend. This includes reservations, and other users' registrations that this user tried to update with an
+    /// unknown outcome: at the backend, each of them may belong to this user.
     func revoke(_ user: UserName, at now: WallTime) throws {
         try execute(
             sql: """
@@ -91,17 +92,18 @@ extension LedgerTables {
         }
     }
 
-    /// Removes the sessions and revocations that expired before the time.
+    /// Removes the sessions and revocations that have expired by `now`.
     func removeSessions(before now: WallTime) throws {
         try execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.microseconds])
-        // A negative end counts as unreadable and never ends.
+        // A revocation with a negative end counts as unreadable and never expires.
         try execute(sql: "DELETE FROM revoked_token WHERE until BETWEEN 0 AND ?", arguments: [now.microseconds])
         try execute(
             sql: "DELETE FROM revoked_user WHERE at <= ?",
             arguments: [now.adding(-SessionTable.revocationLifetime * 1_000_000).microseconds])
     }
 
-    /// Returns the confirmed time when it was last stored; nil if none is stored.
+    /// Returns the last stored confirmed time (see ``ConfirmedTime``): the latest time that the wall clock was known to
+    /// have reached; nil if none is stored.
     func confirmedTime() throws -> WallTime? {
         try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'agreed-time'")
             .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map(WallTime.init(microseconds:))

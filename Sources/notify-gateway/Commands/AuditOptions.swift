@@ -103,7 +103,8 @@ enum AuditJournal {
     ) throws -> Response {
         // The index is a file of the gateway, so the command writes it as the gateway's user.
         try StoresOwner(of: configuration).assumeForCommand()
-        let trail = AuditTrail(directory: configuration.journal.directory)
+        let trail = AuditTrail(
+            directory: configuration.journal.directory, minimumFree: configuration.journal.minimumFree)
         defer { trail.close() }
         var progress = ProgressLine("Reading the journal")
         let obstacle = trail.update { progress.show($0, of: $1) }

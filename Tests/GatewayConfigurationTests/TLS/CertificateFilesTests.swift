@@ -59,12 +59,12 @@ struct CertificateFilesTests {
         let first = try TLSIdentity(certificates: one.certificate, key: one.key)
         let second = try TLSIdentity(certificates: two.certificate, key: two.key)
         let tls = try ServerTLS(first)
-        #expect(tls.certificateEnd == first.end)
+        #expect(tls.certificateExpiry == first.end)
         let isSame = try tls.replace(first)
         #expect(!isSame)
         let isOther = try tls.replace(second)
         #expect(isOther)
-        #expect(tls.certificateEnd == second.end)
+        #expect(tls.certificateExpiry == second.end)
     }
 
     @Test("A certificate that is expired, expires soon or is not yet valid causes a warning")

@@ -35,7 +35,7 @@ struct TraceTests {
         func configure(_ configuration: inout ListenerConfiguration) {
             configuration.supportsHTTP2 = true
             // Encryption is not part of this test.
-            configuration.plaintextCredentials = true
+            configuration.allowsPlaintextCredentials = true
             let proxies = self == .unknown ? ["192.0.2.0/24"] : ["127.0.0.1", "10.0.0.0/8"]
             configuration.trustedProxies.proxies = proxies.compactMap(AddressRange.init)
             configuration.trustedProxies.source =

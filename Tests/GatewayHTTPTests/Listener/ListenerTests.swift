@@ -219,7 +219,7 @@ struct ListenerTests {
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.allowsCredentials) \($0.peer)".utf8)) }
         let configure: (inout ListenerConfiguration) -> Void = {
             $0.address = .tcp(host: host, port: 0)
-            $0.plaintextCredentials = allowed
+            $0.allowsPlaintextCredentials = allowed
         }
         try await withListener(serving, configure: configure) { listener in
             let address = try SocketAddress(ipAddress: host == "::1" ? "::1" : "127.0.0.1", port: listener.port ?? 0)

@@ -196,7 +196,7 @@ import Testing
         let serving = ClosureResponder { Response(status: 200, body: Array("\($0.allowsCredentials)".utf8)) }
         let connection = try EmbeddedConnection(serving, allowsCredentials: true) {
             $0.trustedProxies = TrustedProxies(proxies: [AddressRange("127.0.0.1")].compactMap(\.self))
-            $0.plaintextCredentials = allowsPlaintext
+            $0.allowsPlaintextCredentials = allowsPlaintext
         }
         try connection.send("GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n\(fields)\r\n")
         #expect(try connection.answers() == ["200 \(expected)"])

@@ -20,7 +20,7 @@ struct UpstreamStatisticsTests {
         for number in 1...3 as ClosedRange<UInt64> {
             let upstream = try await Upstream.start(
                 configuration: UpstreamConfiguration(address: .tcp(host: "127.0.0.1", port: server.port)), group: group,
-                connects: connects)
+                connectCounters: connects)
             #expect(await upstream.statistics().connected == number - 1)
             #expect(await UpstreamFixture.send(upstream) == "200 yes")
             #expect(await upstream.statistics().connected == number)

@@ -152,11 +152,13 @@ struct DamagedIndexTests {
         _ = try fixture.asked(isBrief: true)
         let kept = try fixture.indexNames()
         let gone = AuditIndex.fileName(first: 999_999)
-        let ended = kept[0] + ".\(Int32.max)-1"
-        let running = kept[0] + ".\(getppid())-1"
+        let ended = kept[0] + ".7f"
+        let running = kept[0] + ".80"
         for name in [gone, ended, running, "index.sqlite", "index.sqlite-wal", "index.lock", "index.other"] {
             try fixture.directory.write([1], to: name)
         }
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSinceNow: -7200)], ofItemAtPath: fixture.directory(ended))
         _ = try fixture.asked(isBrief: true)
         let names = try FileManager.default.contentsOfDirectory(atPath: fixture.directory.path)
             .filter { $0.hasPrefix("index") }.sorted()

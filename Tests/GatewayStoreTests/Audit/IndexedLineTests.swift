@@ -1,3 +1,4 @@
+import Foundation
 import GatewayCore
 import GatewayTesting
 import Testing
@@ -54,6 +55,45 @@ struct IndexedLineTests {
             }
             let line = String(text).replacing("\n", with: "")
             #expect(Self.parsed(line) == Self.expected(line), "\(line)")
+        }
+    }
+
+    @Test("A time that is not in the journal's form is read as by itself, and does not change how later lines are read")
+    func times() {
+        let second = "2026-11-21T07:00:00"
+        let texts = [
+            "\(second).000001Z", "\(second).000002X", "\(second).1+01:00", "\(second).000003Z", "\(second)_000004Z",
+            "\(second).00000aZ", "\(second).000005Z", "\(second)Z",
+        ]
+        var warm = LineTimestampReader()
+        for text in texts {
+            let bytes = Array(text.utf8)
+            let expected = WallTime(rfc3339: text)?.microseconds
+            #expect(bytes.withUnsafeBytes { warm.time(in: $0) } == expected, "\(text)")
+            var cold = LineTimestampReader()
+            #expect(bytes.withUnsafeBytes { cold.time(in: $0) } == expected, "\(text)")
+        }
+    }
+
+    @Test("Names of any length spread over the table: a segment with 30,000 of them is indexed in linear time")
+    func names() throws {
+        for pattern in ["u%07d", "user%012d", "a%d", "%dz@example.com"] {
+            var builder = SegmentIndexBuilder(first: 1)
+            let lines = (0..<30_000).map { number in
+                let name = String(format: pattern, number)
+                return #"{"seq":\#(number + 1),"at":"2026-11-21T07:00:00.000000Z","kind":"intent","user":"\#(name)"}"#
+            }
+            let began = ContinuousClock.now
+            try builder.add(Array((lines.joined(separator: "\n") + "\n").utf8), before: nil)
+            let index = SegmentIndex(builder.encoded(before: nil, size: UInt64(builder.bytes)))
+            // A table that collides needs minutes.
+            #expect(ContinuousClock.now - began < .seconds(20), "\(pattern)")
+            let reader = SegmentIndexReader(index)
+            for number in stride(from: 0, to: 30_000, by: 997) {
+                let name = try #require(try reader.name(String(format: pattern, number)))
+                #expect(try reader.rows(ofUser: name) == [UInt32(number)])
+            }
+            #expect(try reader.name("nobody") == nil)
         }
     }
 }

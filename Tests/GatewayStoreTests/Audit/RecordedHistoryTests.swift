@@ -135,6 +135,63 @@ struct RecordedHistoryTests {
         try ledger.close()
     }
 
+    @Test("A running history removes the index of a removed segment, and builds discarded indexes again")
+    func following() async throws {
+        let fixture = try await AuditFixture()
+        let index = AuditIndex(directory: fixture.directory.path)
+        try index.update()
+        let names = try fixture.indexNames()
+        #expect(names.count > 4)
+        // Retention removes the oldest segment; the history only follows the journal.
+        let oldest = try #require(try JournalReading.segments(in: fixture.directory).first)
+        try FileManager.default.removeItem(atPath: fixture.directory(oldest))
+        #expect(try index.follow())
+        try index.buildMissing()
+        #expect(try fixture.indexNames() == Array(names.dropFirst()))
+        #expect(try !index.follow())
+        // Another process discards the indexes.
+        try AuditIndex(directory: fixture.directory.path).discardAll()
+        #expect(try index.follow())
+        try index.buildMissing()
+        #expect(try fixture.indexNames() == Array(names.dropFirst()))
+    }
+
+    @Test("An index that cannot be written blocks no other one, and is not tried again at once")
+    func unwritable() async throws {
+        let fixture = try await AuditFixture()
+        let segments = try JournalReading.segments(in: fixture.directory)
+        let blocked = AuditIndex.fileName(first: UInt64(segments[segments.count - 2].dropFirst(8).dropLast(6)) ?? 0)
+        try FileManager.default.createDirectory(
+            atPath: fixture.directory(blocked) + "/kept", withIntermediateDirectories: true)
+        let index = AuditIndex(directory: fixture.directory.path)
+        #expect(throws: AuditIndex.Failure.self) { try index.buildMissing() }
+        #expect(try fixture.indexNames().count == segments.count - 1)
+        #expect(try !index.follow())
+        // No index is written if it would use the space that the journal needs.
+        try FileManager.default.removeItem(atPath: fixture.directory(blocked))
+        let short = AuditIndex(SegmentFiles(directory: fixture.directory.path), minimumFree: .max / 4)
+        try short.discardAll()
+        #expect(throws: AuditIndex.Failure.self) { try short.buildMissing() }
+        #expect(try fixture.indexNames().isEmpty)
+    }
+
+    @Test("An index of another journal with segments of the same size is not used")
+    func foreignJournal() async throws {
+        let fixture = try await AuditFixture()
+        let expected = try fixture.expected(isBrief: true)
+        #expect(try fixture.asked(isBrief: true).answers == expected)
+        let other = try await AuditFixture()
+        for name in try fixture.indexNames() {
+            try other.directory.write(fixture.directory.bytes(name), to: name)
+        }
+        let (answers, obstacle) = try other.asked(isBrief: true)
+        #expect(try answers == other.expected(isBrief: true) && obstacle == nil)
+        guard case .agrees = AuditTrail.compareIndex(directory: other.directory.path) else {
+            Issue.record("the foreign indexes are still there")
+            return
+        }
+    }
+
     @Test("An index that is damaged at run time is rebuilt, and every result is correct meanwhile")
     func damagedWhileRunning() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)

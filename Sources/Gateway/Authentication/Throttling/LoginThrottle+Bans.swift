@@ -6,15 +6,15 @@ internal import Synchronization
 public struct LoginBan: Sendable, Hashable {
     /// The user; nil for all users at the address.
     public let user: UserName?
-    /// The address, a /64 for IPv6; nil for all addresses from which the user has never logged in.
+    /// The address, a /64 for IPv6; nil for all addresses where the user is not known.
     public let address: Peer.Address?
     /// The time until one more password may be verified, in seconds; at least 1.
     public let seconds: Int
 }
 
 extension LoginThrottle {
-    /// Returns the current bans, the longest first, without those of entries that several keys share in a full table.
-    /// Scans whole tables; for operator commands, not for the request pipeline.
+    /// Returns the current bans, the longest first. When a table is full, new keys share entries; bans of shared
+    /// entries are not included. Scans whole tables; for operator commands, not for the request pipeline.
     public func currentBans() -> [LoginBan] {
         let now = clocks.monotonic().nanoseconds
         var bans: [LoginBan] = []
@@ -52,8 +52,8 @@ extension LoginThrottle {
         }
     }
 
-    /// Clears all failed logins, including entries that several keys share in a full table. Returns the number of
-    /// cleared entries.
+    /// Clears all failed logins, including those in shared entries (see `currentBans()`). Returns the number of cleared
+    /// entries.
     @discardableResult public func liftAll() -> Int {
         tables.withLock { tables in
             tables.addresses.liftAll() + tables.pairs.liftAll() + tables.users.liftAll()
@@ -82,8 +82,8 @@ extension LoginThrottle {
         }
     }
 
-    /// Returns the time until one more password of the subject is verified, in nanoseconds; 0 for now. Ignores entries
-    /// that several keys share in a full table.
+    /// Returns the time until one more password of the subject may be verified, in nanoseconds; 0 if one may be
+    /// verified immediately. Ignores shared entries (see `currentBans()`).
     func wait(of subject: Subject) -> Int64 {
         let now = clocks.monotonic().nanoseconds
         return tables.withLock { tables in

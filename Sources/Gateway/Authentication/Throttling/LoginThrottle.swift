@@ -7,10 +7,10 @@ internal import Synchronization
 ///
 /// It counts only wrong passwords that were passed to an authenticator: no tokens, no cached results, no outages. A
 /// pair of user and address with a successful login within the last 30 days is *known*, and its failed logins are
-/// counted for the pair only. Failed logins of any other pair are counted for the address, for the pair, and for the
-/// user over all addresses that are unknown for the user. A caller that has to wait is rejected for every password,
-/// cached or not, because any other response would reveal that the password is correct. In memory and bounded; shared
-/// by all event loops.
+/// counted for the pair only. Failed logins of any other pair are counted three times: for the address, for the pair,
+/// and for the user across all addresses where the user is not known. A caller that has to wait is rejected for every
+/// password, cached or not, because any other response would reveal that the password is correct. In memory and
+/// bounded; shared by all event loops.
 public final class LoginThrottle: Sendable {
     struct Tables {
         var addresses: ThrottleTable<Peer.Address>
@@ -19,7 +19,7 @@ public final class LoginThrottle: Sendable {
         var known: KnownPairs
     }
 
-    /// By address, for users who have never logged in there: 20 at once, one more every 15 s.
+    /// By address, for users who are not known there: 20 at once, one more every 15 s.
     static let address = GCRA(count: 1, period: 15 * second, burst: 20)
     /// By user and address: 10 at once, one more every 30 s.
     static let pair = GCRA(count: 1, period: 30 * second, burst: 10)
@@ -104,7 +104,7 @@ public final class LoginThrottle: Sendable {
     /// used.
     ///
     /// - Returns: Whether the pair of user and address is known.
-    func rejectIfBlocked(_ user: UserName?, from peer: Peer) throws(Rejection) -> Bool {
+    func isKnownPairUnlessBlocked(_ user: UserName?, from peer: Peer) throws(Rejection) -> Bool {
         let now = clocks.monotonic().nanoseconds
         let buckets: Result<Charge.Buckets, Rejection> = tables.withLock { tables in
             Self.find(user, peer.limitKey, &tables, now)

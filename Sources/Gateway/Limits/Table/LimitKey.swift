@@ -3,7 +3,8 @@ internal import GatewayCore
 /// The key of an entry in the limit table: the number of the limit, and digests of the counted properties. Its size
 /// does not depend on the names, so that the number of keys bounds the memory.
 struct LimitKey: Hashable, Sendable {
-    /// The caller; 0 if the limit does not count by it. The same holds for the members below.
+    /// The caller; 0 if the limit does not count per caller. Likewise, each property below except `limit` is 0 if the
+    /// limit does not count per that property.
     var caller: UInt64 = 0
     /// The recipient.
     var recipient: UInt64 = 0
@@ -11,7 +12,7 @@ struct LimitKey: Hashable, Sendable {
     var address: UInt64 = 0
     /// One of the caller's groups.
     var group: UInt32 = 0
-    /// The number of the limit. 0 marks a free entry.
+    /// The number of the limit, at least 1. 0 marks a free slot.
     let limit: UInt16
     /// The push service.
     var service: UInt8 = 0

@@ -9,7 +9,7 @@ struct LimitSegment: Sendable {
         var theoreticalArrival: Int64
     }
 
-    /// The entries. Their number is a power of two, or zero.
+    /// The slots, used and free. Their number is a power of two, or zero; `count` is the number of used ones.
     private var slots: [Slot] = []
     private(set) var count = 0
 
@@ -64,7 +64,7 @@ struct LimitSegment: Sendable {
     private func index(of key: LimitKey, at position: UInt64) -> Int? {
         guard !slots.isEmpty else { return nil }
         var index = Int(truncatingIfNeeded: position) & (slots.count - 1)
-        // At most three quarters of the entries are used, so that the search terminates.
+        // At most three quarters of the slots are used, so that the search terminates.
         while slots[index].key.limit != 0 {
             if slots[index].key == key { return index }
             index = (index + 1) & (slots.count - 1)

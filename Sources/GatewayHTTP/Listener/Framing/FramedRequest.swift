@@ -9,7 +9,8 @@ final class FramedRequest {
 
     /// The parsed head, as ranges in `headBytes`.
     let head: RequestHead
-    /// The bytes that the ranges of `head` refer to: the head of HTTP/1.1 as received, or the used values of HTTP/2.
+    /// The bytes that the ranges of `head` refer to: the HTTP/1.1 head as received, or those values of an HTTP/2 head
+    /// that the gateway uses.
     let headBytes: ByteBuffer
     /// The body after transfer decoding.
     let body: ByteBuffer
@@ -20,7 +21,7 @@ final class FramedRequest {
         self.body = body
     }
 
-    /// Returns the request in the form of the request pipeline. The values are slices, not copies.
+    /// Returns the request in the form that the request pipeline takes. The values are slices, not copies.
     func received(id: CallID, peer: Peer, allowsCredentials: Bool) -> ReceivedRequest {
         ReceivedRequest(
             id: id, method: head.method, path: path,

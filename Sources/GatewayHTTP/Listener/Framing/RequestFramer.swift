@@ -24,7 +24,7 @@ struct RequestFramer {
 
     /// The progress of the current request.
     enum Progress {
-        /// No byte of the request has arrived, except for empty lines.
+        /// No byte of the request has arrived, except for empty lines, or the parser has stopped with a fault.
         case untouched
         /// The head is incomplete.
         case head
@@ -49,7 +49,8 @@ struct RequestFramer {
 
     /// Creates a parser for the requests of one connection.
     ///
-    /// - Parameter trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
+    /// - Parameter trustedProxy: How the proxy reports the client's address (a header field or the PROXY protocol) if
+    ///   the peer is a trusted proxy; nil if it is not.
     init(limits: ListenerConfiguration.Limits, trustedProxy source: TrustedProxies.Source? = nil) {
         self.limits = limits
         self.source = source

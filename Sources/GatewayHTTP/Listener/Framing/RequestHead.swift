@@ -6,17 +6,19 @@ struct RequestHead {
     var method: HTTPMethod?
     /// Whether the method is HEAD. No route supports it, but its response must have no body.
     var isHead = false
-    /// Whether the version is HTTP/1.1; otherwise it is HTTP/1.0.
+    /// False only for HTTP/1.0. It stays true for HTTP/2, where it has no meaning.
     var isVersion11 = true
     /// The path without the query. It is empty for an absolute-form target without a path, which is equivalent to `/`.
     var path = 0..<0
     /// The query after the first `?`.
     var query: Range<Int>?
-    /// The authority of an absolute-form target.
+    /// The authority of an absolute-form target. For HTTP/2, `:authority` if the request also has `Host`.
     var authority: Range<Int>?
-    /// Whether the scheme of that target is https, which has a different default port than http.
+    /// Whether the scheme of an absolute-form target, or `:scheme` of HTTP/2, is https, whose default port differs from
+    /// that of http.
     var schemeIsHTTPS = false
-    /// The value of `Host`, which matches the host grammar.
+    /// The value of `Host`, already checked against the host grammar. For HTTP/2 without `Host`, the value of
+    /// `:authority`.
     var host: Range<Int>?
     /// The value of `Content-Length`, not yet compared with the limit.
     var contentLength: Int?
@@ -43,7 +45,8 @@ struct RequestHead {
 
     /// Creates an empty head.
     ///
-    /// - Parameter trustedProxy: The source of client addresses if the peer is a trusted proxy; nil if it is not.
+    /// - Parameter trustedProxy: How the proxy reports the client's address (a header field or the PROXY protocol) if
+    ///   the peer is a trusted proxy; nil if it is not.
     init(trustedProxy source: TrustedProxies.Source? = nil) {
         forwarding = source.map(ForwardingFields.init)
         trace = source.map { _ in TraceFields() }
@@ -52,7 +55,7 @@ struct RequestHead {
     /// Whether forwarding fields and trace fields are read, because the peer is trusted.
     var isTrusted: Bool { forwarding != nil || trace != nil }
 
-    /// The occurrences of a field that may occur once.
+    /// The occurrence of a field that may occur at most once.
     enum Occurrence: Equatable {
         case absent
         case single(Range<Int>)

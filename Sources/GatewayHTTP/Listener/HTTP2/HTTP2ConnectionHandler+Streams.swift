@@ -74,7 +74,8 @@ extension HTTP2ConnectionHandler {
         updateEvictionEntry()
     }
 
-    /// Restores the connection's flow-control window. A stream's window holds a complete body and needs no update.
+    /// Restores the connection's flow-control window. A stream's window is large enough for a complete body and needs
+    /// no update.
     func restoreWindow(_ event: NIOHTTP2WindowUpdatedEvent) {
         guard event.streamID == .rootStream, phase != .closing, let size = event.inboundWindowSize,
             size < HTTP2Limits.window / 2
@@ -86,9 +87,10 @@ extension HTTP2ConnectionHandler {
     /// Enforces the memory limit. It rejects incomplete requests, the newest first, and closes the connection if that
     /// is not enough.
     ///
-    /// Call it after each turn and after all received bytes were processed. While received frames still wait for a
-    /// turn, they may complete a request. The connection is then allowed a larger share of the memory, and its newest
-    /// incomplete request is neither counted nor rejected.
+    /// Call it after each turn that `TurnScheduler` gives the connection, after all bytes of a read have been
+    /// processed, and after a deadline. Received frames that still wait for a turn may complete a request. The
+    /// connection is then allowed a larger share of the memory, and its newest incomplete request is neither counted
+    /// nor rejected.
     func enforceMemoryLimit() {
         let isBurst = rateLimiter.hasWaitingFrames
         let spared = isBurst ? streams.newestIncomplete() : nil

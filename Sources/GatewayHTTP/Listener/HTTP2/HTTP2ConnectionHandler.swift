@@ -3,8 +3,8 @@ internal import GatewayCore
 internal import NIOCore
 internal import NIOHTTP2
 
-/// The last channel handler of an HTTP/2 client connection. It converts frames to requests, starts the calls, and
-/// writes their responses.
+/// The last channel handler of an HTTP/2 connection that a client has opened. It converts frames to requests, starts
+/// the calls, and writes their responses.
 ///
 /// Loop-bound. Streams are independent: a stream error is answered on its own stream, by a response or RST_STREAM, and
 /// ends only that stream. A call keeps its handler alive until it completes, as in `HTTP1ConnectionHandler`. A stream
@@ -30,7 +30,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     let opened: NIODeadline
     let timer: DeadlineTimer
     let allowsCredentials: Bool
-    /// The source of client addresses if the peer is a trusted proxy; nil if it is not.
+    /// How the proxy reports the client's address (a header field or the PROXY protocol) if the peer is a trusted
+    /// proxy; nil if it is not.
     let source: TrustedProxies.Source?
     var phase = Phase.open
     var streams = HTTP2Streams()
@@ -49,8 +50,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     /// While no stream is open, the time by which the client must open one. While `closing`, the time by which the
     /// client must close its side.
     var idleDeadline: NIODeadline?
-    /// The time by which the client must have read enough for the channel to become writable; nil while it is writable;
-    /// nil while the channel is writable.
+    /// The time by which the client must have read enough for the channel to become writable; nil while the channel is
+    /// writable.
     var writabilityDeadline: NIODeadline?
     private var hasDeferredRead = false
     /// Whether a GOAWAY with an error code was written.

@@ -1,11 +1,12 @@
 internal import NIOCore
 
-/// A handler in front of TLS that rejects a client without a common application protocol. It sends the alert
-/// `no_application_protocol` (RFC 7301, section 3.2), which the TLS library does not do by itself.
+/// A handler in front of TLS that rejects a client whose ALPN extension offers no protocol that the listener supports.
+/// A client that offers no protocols is accepted. It sends the alert `no_application_protocol` (RFC 7301, section 3.2),
+/// which the TLS library does not do by itself.
 ///
 /// Loop-bound. It passes all other connections on to TLS unchanged and removes itself. The reply of TLS to a
-/// ClientHello needs a signature, so handshakes take turns (`TurnScheduler`). While a ClientHello waits for its turn,
-/// the socket is not read.
+/// ClientHello needs a signature, which is expensive to compute, so handshakes take turns (`TurnScheduler`). While a
+/// ClientHello waits for its turn, the socket is not read.
 final class ApplicationProtocolCheck: ChannelDuplexHandler, RemovableChannelHandler, TurnTaker {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -25,7 +26,7 @@ final class ApplicationProtocolCheck: ChannelDuplexHandler, RemovableChannelHand
     ///
     /// - Parameters:
     ///   - supported: The protocols that the listener supports.
-    ///   - owner: The owner of the connection's turns.
+    ///   - owner: What the connection's turns are counted against: the client's network, or this connection alone.
     init(supported: [String], scheduler: TurnScheduler, owner: TurnOwner) {
         self.supported = supported
         self.scheduler = scheduler

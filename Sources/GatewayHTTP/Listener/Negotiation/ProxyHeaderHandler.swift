@@ -1,9 +1,11 @@
 internal import NIOCore
 
-/// A handler that reads the PROXY protocol header of a trusted proxy's connection. It adds the next handler behind
-/// itself and removes itself. A malformed header closes the connection, because the client would otherwise be unknown.
+/// A handler that reads the PROXY protocol header of a trusted proxy's connection. It then adds the next handler after
+/// itself in the pipeline and removes itself. A malformed header closes the connection, because the client would
+/// otherwise be unknown.
 ///
-/// Loop-bound. Bytes that arrive while the next handler is being added are kept after those that follow the header.
+/// Loop-bound. Bytes that arrive after the header are held until the next handler has been added, and then passed on to
+/// it in order.
 final class ProxyHeaderHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

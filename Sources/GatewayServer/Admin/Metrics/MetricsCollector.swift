@@ -64,7 +64,7 @@ struct MetricsCollector: Sendable {
         MetricFamily(
             "notify_gateway_certificate_expiry_seconds", .gauge,
             "Time at which the certificate of a listener expires, in seconds since 1970.",
-            certificates.map { ([.init("listener", $0.listener)], .number(Double($0.tls.certificateEnd.seconds))) })
+            certificates.map { ([.init("listener", $0.listener)], .number(Double($0.tls.certificateExpiry.seconds))) })
     }
 
     private var bans: MetricFamily {

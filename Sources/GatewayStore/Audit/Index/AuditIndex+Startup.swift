@@ -7,7 +7,8 @@ extension AuditIndex: IndexedSegments {
         let path = "\(files.directory)/\(Self.fileName(first: first))"
         guard let size = try? SystemFileSystem().size(files.path(name)),
             let index = try? SegmentIndex(path, first: first),
-            index.covers(SegmentFiles.ListedSegment(name: name, size: size), before: end)
+            case let segment = SegmentFiles.ListedSegment(name: name, size: size),
+            index.covers(segment, before: end), (try? index.isOf(segment, files)) ?? false
         else { return nil }
         return StoredSegmentIndex(reader: SegmentIndexReader(index), files: files, name: name)
     }

@@ -11,7 +11,7 @@ internal import Synchronization
 public final class AuditIndex: Sendable {
     let files: SegmentFiles
     private let state = Mutex(State())
-    /// The segment that is followed. Confined to the caller of ``follow(isWanted:)``.
+    /// The segment that is followed. Confined to the caller of ``follow(encodes:isWanted:)``.
     private let followed = Mutex<SegmentIndexBuilder?>(nil)
 
     private struct State {
@@ -19,7 +19,16 @@ public final class AuditIndex: Sendable {
         var closed: [UInt64: SegmentIndex] = [:]
         /// The index of the segment in use.
         var current: SegmentIndex?
+        /// The segments whose index could not be built or written, with the time of the next attempt.
+        var failed: [UInt64: ContinuousClock.Instant] = [:]
     }
+
+    private let minimumFree: UInt64
+    /// The time after which a failed index is tried again.
+    private static let retryInterval = Duration.seconds(60)
+    /// The number of new bytes after which the index of the segment in use is encoded again. Queries read fewer bytes
+    /// themselves.
+    private static let encodingStep = 1 << 20
 
     /// The error thrown if the index cannot be used or the journal cannot be read.
     public struct Failure: Error, Sendable, CustomStringConvertible {
@@ -47,7 +56,14 @@ public final class AuditIndex: Sendable {
     /// Creates an index of the journal in the directory. Opens no file.
     public convenience init(directory: String) { self.init(SegmentFiles(directory: directory)) }
 
-    init(_ files: SegmentFiles) { self.files = files }
+    /// Creates an index.
+    ///
+    /// - Parameter minimumFree: The number of free bytes below which the journal rejects calls. No index is written that
+    ///   would leave less than twice as many; 0 turns the check off.
+    init(_ files: SegmentFiles, minimumFree: Int = 0) {
+        self.files = files
+        self.minimumFree = UInt64(max(0, minimumFree))
+    }
 
     /// The name of the index of a segment: `index-`, the number of the segment's first line in 20 digits, `.bin`.
     static func fileName(first: UInt64) -> String { "index-\(JournalSegmentName.digits(of: first)).bin" }
@@ -55,15 +71,12 @@ public final class AuditIndex: Sendable {
     /// Returns the usable index of a segment, which covers the segment up to its present size or to an earlier one.
     ///
     /// - Parameter end: The number of the next segment's first line; nil for the segment in use.
-    func index(of segment: SegmentFiles.ListedSegment, before end: UInt64?) -> SegmentIndex? {
-        state.withLock { state in
-            guard let end else {
-                let current = state.current
-                return current?.header.first == segment.name.first ? current : nil
-            }
-            guard let index = state.closed[segment.name.first], index.covers(segment, before: end) else { return nil }
-            return index
+    func index(of segment: SegmentFiles.ListedSegment, before end: UInt64?) throws -> SegmentIndex? {
+        guard let end else {
+            let current = state.withLock { $0.current }
+            return current?.header.first == segment.name.first ? current : nil
         }
+        return try open(segment, before: end)
     }
 
     /// Builds the indexes that are missing, newest segment first, then that of the segment in use. Blocks for less than
@@ -81,41 +94,68 @@ public final class AuditIndex: Sendable {
     }
 
     /// Builds the missing indexes of closed segments, newest first, and removes those of removed segments. Skips the
-    /// segment that ``follow(isWanted:)`` has begun. At most one thread of a process may call it at a time.
+    /// segment that ``follow(encodes:isWanted:)`` has begun. At most one thread of a process may call it at a time.
+    ///
+    /// - Throws: The first failure, after all other segments were indexed. A failed one is tried again after a minute.
     func buildMissing(
         progress: (UInt64, UInt64) -> Void = { _, _ in }, isWanted: () -> Bool = { true }
     ) throws(Failure) {
+        var failure: Failure?
         do {
             let segments = try files.list()
-            let ends = segments.dropFirst().map(\.name.first)
             try removeStale(segments)
             let total = segments.reduce(0) { $0 + $1.size }
             var done = segments.last?.size ?? 0
             let skipped = followed.withLock { $0?.first }
-            for (segment, end) in zip(segments, ends).reversed() {
+            let now = ContinuousClock.now
+            let missing = try zip(segments, segments.dropFirst().map(\.name.first)).filter { segment, end in
+                guard try open(segment, before: end) == nil else {
+                    done += segment.size
+                    return false
+                }
+                let retry = state.withLock { $0.failed[segment.name.first] }
+                return segment.name.first != skipped && retry ?? now <= now
+            }
+            for (segment, end) in missing.reversed() {
                 progress(done, total)
                 done += segment.size
-                guard segment.name.first != skipped, !(try open(segment, before: end)) else { continue }
-                guard isWanted() else { return }
-                var builder = SegmentIndexBuilder(first: segment.name.first)
-                while try read(&builder, segment, before: end) { guard isWanted() else { return } }
-                // A segment that was removed meanwhile leaves an incomplete builder.
-                if builder.bytes > 0 {
-                    try store(builder.encoded(before: end, size: segment.size), of: segment, before: end)
+                do {
+                    guard try build(segment, before: end, isWanted) else { return }
+                } catch {
+                    failure = failure ?? Failure(error)
+                    state.withLock { $0.failed[segment.name.first] = .now + Self.retryInterval }
                 }
             }
             progress(total, total)
         } catch {
             throw Failure(error)
         }
+        if let failure { throw failure }
+    }
+
+    /// Builds and writes the index of a closed segment. Returns false if it was stopped.
+    private func build(
+        _ segment: SegmentFiles.ListedSegment, before end: UInt64, _ isWanted: () -> Bool
+    ) throws -> Bool {
+        guard isWanted() else { return false }
+        var builder = SegmentIndexBuilder(first: segment.name.first)
+        while try read(&builder, segment, before: end) { guard isWanted() else { return false } }
+        // A segment that was removed meanwhile needs no index.
+        guard
+            try files.ifPresent({ () throws(FileFailure) in try SystemFileSystem().size(files.path(segment.name)) })
+                == segment.size
+        else { return true }
+        try store(builder.encoded(before: end, size: segment.size), of: segment, before: end)
+        return true
     }
 
     /// Brings the index of the segment in use up to date, in memory. Once the segment is closed, its index is written
     /// to a file. At most one thread may call it at a time.
     ///
+    /// - Parameter encodes: Whether a query follows. Without a query, the lines are only collected.
     /// - Returns: Whether other closed segments may lack an index, so that `buildMissing` has to run.
     @discardableResult
-    func follow(isWanted: () -> Bool = { true }) throws(Failure) -> Bool {
+    func follow(encodes: Bool = true, isWanted: () -> Bool = { true }) throws(Failure) -> Bool {
         do {
             let segments = try files.list()
             guard let last = segments.last else {
@@ -130,9 +170,10 @@ public final class AuditIndex: Sendable {
                 builder = SegmentIndexBuilder(first: last.name.first)
                 state.withLock { $0.current = nil }
             }
-            let before = builder.bytes
             while isWanted(), try read(&builder, last, before: nil) {}
-            if builder.bytes > before || state.withLock({ $0.current == nil }) {
+            let encoded = state.withLock { $0.current?.header }
+            let isCurrent = encoded?.first == last.name.first
+            if encodes, !isCurrent || builder.bytes - Int(encoded?.bytes ?? 0) >= Self.encodingStep {
                 let index = SegmentIndex(builder.encoded(before: nil, size: UInt64(builder.bytes)))
                 state.withLock { $0.current = index }
             }
@@ -159,10 +200,15 @@ public final class AuditIndex: Sendable {
         try store(builder.encoded(before: end, size: segments[index].size), of: segments[index], before: end)
     }
 
+    /// Returns whether an index is missing or was removed, or one of a removed segment is left.
     private func needsBuilding(_ segments: [SegmentFiles.ListedSegment]) throws -> Bool {
-        let known = state.withLock { $0.closed }
+        let found = Set(try SystemFileSystem().fileNames(in: files.directory).compactMap(Self.first(inFileName:)))
+        let (known, failed) = state.withLock { ($0.closed, $0.failed) }
+        guard found.isSubset(of: segments.map(\.name.first)), found.isSuperset(of: known.keys) else { return true }
+        let now = ContinuousClock.now
         return zip(segments, segments.dropFirst()).contains { segment, next in
             !(known[segment.name.first]?.covers(segment, before: next.name.first) ?? false)
+                && failed[segment.name.first] ?? now <= now
         }
     }
 
@@ -194,15 +240,17 @@ public final class AuditIndex: Sendable {
 
     // MARK: Files
 
-    /// Removes the damaged index of a segment, so that it is built again.
-    func discard(_ first: UInt64) {
-        state.withLock { state in
-            if state.closed.removeValue(forKey: first) == nil, state.current?.header.first == first {
-                state.current = nil
-            }
+    /// Removes the damaged index of a segment, so that it is built again. Returns false if none was in use.
+    func discard(_ first: UInt64) -> Bool {
+        let wasUsed = state.withLock { state in
+            if state.closed.removeValue(forKey: first) != nil { return true }
+            guard state.current?.header.first == first else { return false }
+            state.current = nil
+            return true
         }
         followed.withLock { if $0?.first == first { $0 = nil } }
         unlink(path(first))
+        return wasUsed
     }
 
     /// Removes the indexes of all segments.
@@ -222,31 +270,40 @@ public final class AuditIndex: Sendable {
 
     private func path(_ first: UInt64) -> String { "\(files.directory)/\(Self.fileName(first: first))" }
 
-    /// Opens the index of a closed segment. Returns whether it is usable.
-    private func open(_ segment: SegmentFiles.ListedSegment, before end: UInt64) throws -> Bool {
+    /// Returns the index of a closed segment; nil if it has none, or one of another size or another segment.
+    @discardableResult
+    private func open(_ segment: SegmentFiles.ListedSegment, before end: UInt64) throws -> SegmentIndex? {
         let first = segment.name.first
-        if index(of: segment, before: end) != nil { return true }
-        guard let index = try? SegmentIndex(path(first), first: first), index.covers(segment, before: end) else {
-            return false
+        if let known = state.withLock({ $0.closed[first] }), known.covers(segment, before: end) { return known }
+        guard let index = try? SegmentIndex(path(first), first: first), index.covers(segment, before: end),
+            try index.isOf(segment, files)
+        else { return nil }
+        state.withLock { state in
+            state.closed[first] = index
+            state.failed[first] = nil
         }
-        state.withLock { $0.closed[first] = index }
-        return true
+        return index
     }
-
-    private static let drafts = Atomic<UInt64>(0)
 
     /// Writes the index of a closed segment and opens it.
     private func store(
         _ encoded: SegmentIndex.Encoded, of segment: SegmentFiles.ListedSegment, before end: UInt64
     ) throws {
+        if minimumFree > 0 {
+            let free = try SystemFileSystem().freeBytes(at: files.directory)
+            // The rest of the space is for the journal.
+            guard free >= 2 * minimumFree + UInt64(encoded.bytes.count) else {
+                throw Failure("too little disk space is left for the index")
+            }
+        }
         let path = path(segment.name.first)
         // Several processes, and two threads of this one, may build the same index.
-        let draft = "\(path).\(getpid())-\(Self.drafts.add(1, ordering: .relaxed).newValue)"
+        let draft = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 16))"
         try AtomicFile.write(encoded.bytes, to: path, draft: draft, .replacing, isDurable: false) {
             descriptor throws(FileFailure) in
             Self.assignToDirectoryOwner(descriptor, files.directory)
         }
-        _ = try open(segment, before: end)
+        try open(segment, before: end)
     }
 
     /// Removes the files of segments that no longer exist, drafts that a killed process left, and the database that
@@ -258,7 +315,7 @@ public final class AuditIndex: Sendable {
             let path = "\(files.directory)/\(name)"
             if let first = Self.first(inFileName: name) {
                 if present.contains(first) { found.insert(first) } else { unlink(path) }
-            } else if Self.formerNames.contains(name) || Self.isAbandonedDraft(name) {
+            } else if Self.formerNames.contains(name) || isAbandonedDraft(name) {
                 unlink(path)
             }
         }
@@ -277,12 +334,14 @@ public final class AuditIndex: Sendable {
         return UInt64(name.dropFirst(6).dropLast(4))
     }
 
-    private static func isAbandonedDraft(_ name: String) -> Bool {
+    /// Returns whether the file is a draft that a killed process left an hour ago or earlier.
+    private func isAbandonedDraft(_ name: String) -> Bool {
         let parts = name.split(separator: ".")
-        guard parts.count == 3, first(inFileName: "\(parts[0]).\(parts[1])") != nil,
-            let process = parts[2].split(separator: "-").first.flatMap({ pid_t($0) })
+        var status = stat()
+        guard parts.count == 3, Self.first(inFileName: "\(parts[0]).\(parts[1])") != nil,
+            lstat("\(files.directory)/\(name)", &status) == 0
         else { return false }
-        return process != getpid() && kill(process, 0) != 0 && errno == ESRCH
+        return status.st_mtim.tv_sec < time(nil) - 3600
     }
 
     /// Gives a file that root created to the owner of the directory. The gateway runs as that user and must be able to
@@ -295,9 +354,20 @@ public final class AuditIndex: Sendable {
 }
 
 extension SegmentIndex {
-    /// Returns whether this is the index of the whole closed segment. Its bytes are not compared: a closed segment does
-    /// not change, and a line that is read through the index is compared with it.
+    /// Returns whether the index is of a segment with this name, size and end.
     func covers(_ segment: SegmentFiles.ListedSegment, before end: UInt64) -> Bool {
         header.first == segment.name.first && header.end == end && header.bytes == segment.size
+    }
+
+    /// Returns whether the segment has the last line that the index was built from. Its hash covers the lines before it,
+    /// so this tells the segment from one of another journal, such as a restored one.
+    func isOf(_ segment: SegmentFiles.ListedSegment, _ files: SegmentFiles) throws -> Bool {
+        let (offset, tail) = header.lastLine
+        guard !tail.isEmpty else { return true }
+        let bytes = try files.ifPresent { () throws(FileFailure) in
+            try files.read(segment.name, from: Int(clamping: offset), count: Self.maximumLineBytes)
+        }
+        guard let bytes, let feed = bytes.firstIndex(of: UInt8(ascii: "\n")) else { return false }
+        return bytes[..<feed].suffix(SegmentIndexBuilder.tailBytes).elementsEqual(tail)
     }
 }

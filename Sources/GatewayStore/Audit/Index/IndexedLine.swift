@@ -169,7 +169,9 @@ struct LineTimestampReader {
     /// Returns the time that the text states; nil if it is not valid.
     mutating func time(in text: UnsafeRawBufferPointer) -> Int64? {
         // The format is `2026-11-21T07:00:00.000000Z`.
-        guard text.count == 27 else { return Self.parsed(text)?.microseconds }
+        guard text.count == 27, text[19] == UInt8(ascii: "."), text[26] == UInt8(ascii: "Z") else {
+            return Self.parsed(text)?.microseconds
+        }
         let start = (
             text.loadUnaligned(as: UInt64.self), text.loadUnaligned(fromByteOffset: 8, as: UInt64.self),
             text.loadUnaligned(fromByteOffset: 15, as: UInt32.self)

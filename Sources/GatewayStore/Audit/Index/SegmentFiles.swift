@@ -45,6 +45,8 @@ struct SegmentFiles: Sendable {
     ///   - start: The offset of a line's first byte.
     ///   - isGrowing: Whether the segment may still be written to.
     func block(of segment: ListedSegment, from start: Int, isGrowing: Bool) throws(FileFailure) -> [UInt8]? {
+        // A line never begins with a line feed, so only preallocated ones follow.
+        if isGrowing, try read(segment.name, from: start, count: 1) == [UInt8(ascii: "\n")] { return nil }
         var count = blockBytes
         while true {
             let lines: [UInt8]

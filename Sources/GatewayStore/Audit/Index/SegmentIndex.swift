@@ -59,7 +59,7 @@ final class SegmentIndex: Sendable {
     }
 
     /// What the index states about the segment as a whole.
-    struct Header: Sendable, Equatable {
+    struct Header: Sendable {
         /// The number of the segment's first line.
         var first: UInt64 = 0
         /// The number of the next segment's first line; 0 if the segment is still written to.
@@ -68,6 +68,9 @@ final class SegmentIndex: Sendable {
         var bytes: UInt64 = 0
         /// The earliest and the latest time of a line, and the time of the last one, in microseconds since 1970.
         var earliest: Int64 = 0, latest: Int64 = 0, lastTime: Int64 = 0
+        /// The offset and the last bytes of the last line read, which contain its hash. They tell whether the index is of
+        /// this segment: the hash covers all lines before it.
+        var lastLine: (offset: UInt64, tail: [UInt8]) = (0, [])
         /// The row of the last `start` record; ``SegmentIndex/none`` if there is none.
         var lastStart = SegmentIndex.none
         /// The number of elements of each section.
@@ -83,6 +86,10 @@ final class SegmentIndex: Sendable {
 
         /// The length of all sections.
         var sectionBytes: Int { Section.allCases.reduce(0) { $0 + count(of: $1) * $1.elementBytes } }
+
+        /// Whether a segment of the stated length can have an index of this length. A forged header must not make a
+        /// reader allocate more.
+        var isPlausible: Bool { bytes <= UInt64(UInt32.max) && UInt64(sectionBytes) <= 2 * bytes + 65_536 }
 
         /// The number of pages of the sections.
         var pages: Int { (sectionBytes + pageBytes - 1) / pageBytes }
@@ -121,7 +128,7 @@ final class SegmentIndex: Sendable {
 
     private enum Storage {
         case memory([UInt8])
-        case file(SegmentReader, path: String, digests: [UInt8])
+        case file(path: String, digests: [UInt8])
     }
 
     /// Creates the index of a segment that is still written to, or of one whose index is compared with the file.
@@ -130,39 +137,46 @@ final class SegmentIndex: Sendable {
         storage = .memory(encoded.bytes)
     }
 
-    /// Opens the file of an index. Reads the header and the digests, and checks them.
+    /// Reads the header and the digests of an index's file, and checks them. Keeps no file open: a journal may have more
+    /// segments than a process may have open files.
     ///
-    /// - Throws: `FileFailure` if the file cannot be opened, and a failure with the segment if it is damaged.
+    /// - Throws: `FileFailure` if the file cannot be read, and a failure with the segment if it is damaged.
     init(_ path: String, first: UInt64) throws {
         let reader = try SegmentReader(path)
-        do {
-            guard let header = Header(try reader.read(from: 0, count: Self.headerBytes)), header.first == first else {
-                throw AuditIndex.Failure(damaged: first)
-            }
-            let digests = try reader.read(from: Self.headerBytes + header.sectionBytes)
-            guard digests.count == header.pages * Self.digestBytes + Header.digestBytes,
-                Header.digest(digests.dropLast(Header.digestBytes)) == Array(digests.suffix(Header.digestBytes))
-            else { throw AuditIndex.Failure(damaged: first) }
-            self.header = header
-            storage = .file(reader, path: path, digests: digests)
-        } catch {
-            reader.close()
-            throw error
+        defer { reader.close() }
+        guard let header = Header(try reader.read(from: 0, count: Self.headerBytes)), header.first == first,
+            header.isPlausible
+        else { throw AuditIndex.Failure(damaged: first) }
+        let length = header.pages * Self.digestBytes + Header.digestBytes
+        let digests = try reader.read(from: Self.headerBytes + header.sectionBytes, count: length + 1)
+        guard digests.count == length,
+            Header.digest(digests.dropLast(Header.digestBytes)) == Array(digests.suffix(Header.digestBytes))
+        else { throw AuditIndex.Failure(damaged: first) }
+        self.header = header
+        storage = .file(path: path, digests: digests)
+    }
+
+    /// Opens the file for the pages of one query; nil for an index in memory. A file that another process has removed
+    /// counts as damaged.
+    fileprivate func open() throws -> SegmentReader? {
+        guard case .file(let path, _) = storage else { return nil }
+        do throws(FileFailure) {
+            return try SegmentReader(path)
+        } catch  where error.isMissing {
+            throw AuditIndex.Failure(damaged: header.first, "was removed")
         }
     }
 
-    deinit { if case .file(let reader, _, _) = storage { reader.close() } }
-
     /// Returns the bytes of a page of the sections. Throws if a page of a file does not match its digest.
-    fileprivate func page(_ number: Int) throws -> [UInt8] {
+    fileprivate func page(_ number: Int, _ reader: SegmentReader?) throws -> [UInt8] {
         let start = Self.headerBytes + number * Self.pageBytes
         let length = min(Self.pageBytes, Self.headerBytes + header.sectionBytes - start)
         guard number >= 0, length > 0 else { throw AuditIndex.Failure(damaged: header.first) }
         switch storage {
         case .memory(let bytes):
             return Array(bytes[start..<(start + length)])
-        case .file(let reader, _, let digests):
-            let bytes = try reader.read(from: start, count: length)
+        case .file(_, let digests):
+            let bytes = try reader?.read(from: start, count: length) ?? []
             let digest = digests[(number * Self.digestBytes)..<((number + 1) * Self.digestBytes)]
             guard bytes.count == length, Self.digest(bytes[...]).elementsEqual(digest) else {
                 throw AuditIndex.Failure(damaged: header.first)
@@ -194,6 +208,7 @@ final class SegmentIndexReader {
     let index: SegmentIndex
     private var pages: [Int: [UInt8]] = [:]
     private var last: (number: Int, bytes: [UInt8])?
+    private var file: SegmentReader?
     /// The offset of each section behind the header.
     private let starts: [Int]
 
@@ -201,6 +216,8 @@ final class SegmentIndexReader {
         self.index = index
         starts = SegmentIndex.Section.allCases.map { index.header.offset(of: $0) - SegmentIndex.headerBytes }
     }
+
+    deinit { file?.close() }
 
     private var damage: AuditIndex.Failure { AuditIndex.Failure(damaged: index.header.first) }
 
@@ -397,7 +414,8 @@ final class SegmentIndexReader {
         if let known = pages[number] {
             bytes = known
         } else {
-            bytes = try index.page(number)
+            if file == nil { file = try index.open() }
+            bytes = try index.page(number, file)
             pages[number] = bytes
         }
         last = (number, bytes)
@@ -429,6 +447,9 @@ extension SegmentIndex.Header {
         for time in [earliest, latest, lastTime] { append(time) }
         append(lastStart)
         for section in SegmentIndex.Section.allCases { append(UInt32(count(of: section))) }
+        append(lastLine.offset)
+        append(UInt8(lastLine.tail.count))
+        bytes += lastLine.tail
         bytes += [UInt8](repeating: 0, count: SegmentIndex.headerBytes - Self.digestBytes - bytes.count)
         return bytes + Self.digest(bytes[...])
     }
@@ -448,6 +469,9 @@ extension SegmentIndex.Header {
             for section in SegmentIndex.Section.allCases {
                 header.counts[section.rawValue] = Int(bytes.number(at: 60 + section.rawValue * 4) as UInt32)
             }
+            let tail = 60 + SegmentIndex.Section.allCases.count * 4
+            let length = min(Int(bytes[tail + 8]), SegmentIndexBuilder.tailBytes)
+            header.lastLine = (bytes.number(at: tail), Array(bytes[(tail + 9)..<(tail + 9 + length)]))
             return header
         }
     }
@@ -493,6 +517,8 @@ struct SegmentIndexWriter {
     consuming func finish() -> SegmentIndex.Encoded {
         let end = SegmentIndex.headerBytes + header.sectionBytes
         precondition(offset == end)
+        // An index that stays in memory is not checked.
+        if header.end == 0 { return SegmentIndex.Encoded(header: header, bytes: bytes) }
         let digests = stride(from: SegmentIndex.headerBytes, to: end, by: SegmentIndex.pageBytes).flatMap { start in
             SegmentIndex.digest(bytes[start..<min(end, start + SegmentIndex.pageBytes)])
         }

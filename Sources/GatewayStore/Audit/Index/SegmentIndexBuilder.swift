@@ -18,7 +18,7 @@ struct SegmentIndexBuilder {
         let call: SegmentIndex.CallKey
     }
 
-    /// The terms of a line that many lines have in common, as numbers.
+    /// A combination of terms and a count that many lines share. The terms are numbers in `terms`.
     private struct Shape: Hashable {
         let kind: UInt32
         let action: UInt32
@@ -31,7 +31,8 @@ struct SegmentIndexBuilder {
     let first: UInt64
     /// The number of bytes of the segment that were read.
     private(set) var bytes = 0
-    /// The offset and the last bytes of the last line, which contain its hash; nil before the first line.
+    /// The offset and the last bytes of the last line read, which contain its hash, even if the line was skipped; nil
+    /// before the first line.
     private(set) var lastLine: (offset: Int, tail: [UInt8])?
     private var rows: [Row] = []
     private var keyedRows: [UInt32] = []
@@ -53,9 +54,9 @@ struct SegmentIndexBuilder {
     /// The number of the last collected line; nil before the first one.
     var latestNumber: UInt64? { rows.last?.number }
 
-    /// Adds a block of complete lines that begins at ``bytes``. Lines without a valid number, time and kind are
-    /// skipped, and so are lines numbered `end` or above: a failed write left them, and the next segment reuses their
-    /// numbers.
+    /// Adds a block of complete lines that begins at the offset ``bytes`` in the segment. Lines without a valid number,
+    /// time and kind are skipped, and so are lines numbered `end` or above: a failed write left them, and the next
+    /// segment reuses their numbers.
     ///
     /// - Throws: If the segment is too long for the index.
     mutating func add(_ block: [UInt8], before end: UInt64?) throws(AuditIndex.Failure) {
@@ -138,6 +139,7 @@ extension SegmentIndexBuilder {
         header.earliest = rows.lazy.map(\.time).min() ?? 0
         header.latest = rows.lazy.map(\.time).max() ?? 0
         header.lastTime = rows.last?.time ?? 0
+        if let lastLine { header.lastLine = (UInt64(lastLine.offset), lastLine.tail) }
         let unmatched = unmatchedRows(calls)
         // In the order of the sections.
         header.counts = [
@@ -194,8 +196,8 @@ extension SegmentIndexBuilder {
         return writer.finish()
     }
 
-    /// The ranges of the calls' ids. A generator of ids counts in a lane of its own, so a few ranges contain the ids of
-    /// a segment.
+    /// The ranges of the calls' ids. Each id generator counts within its own range of numbers, so a few ranges cover
+    /// the ids in a segment.
     private var callRanges: [CallRange] {
         var ranges: [CallRange] = []
         for row in rows where row.call.form == .id {
@@ -225,17 +227,26 @@ extension SegmentIndexBuilder {
         return start.flatMap { start in rows.lastIndex { shapeList[Int($0.shape)].kind == start } }
     }
 
+    /// What an intent and its outcome have in common.
+    private struct MatchKey: Hashable {
+        let high: UInt64
+        let low: UInt64
+        /// The recipient of a send. A send to an audience has an intent for each.
+        let recipient: UInt32
+    }
+
     /// Returns the rows of the intents without an outcome in this segment, and of the outcomes without an intent, in
     /// ascending order. A call whose id is not of the gateway's form is never matched.
     private func unmatchedRows(_ calls: [UInt64]) -> [UInt32] {
         let (intent, outcome) = (terms.find("intent"), terms.find("outcome"))
         let send = terms.find("send")
         var unmatched: [UInt32] = []
-        var open: [(row: UInt32, call: SegmentIndex.CallKey, recipient: UInt32)] = []
+        // The intents without an outcome so far, of the calls with one hash.
+        var open: [MatchKey: [UInt32]] = [:]
         var hash: UInt64?
         for entry in calls {
             if entry >> 32 != hash {
-                unmatched += open.lazy.map(\.row)
+                for rows in open.values { unmatched += rows }
                 open.removeAll(keepingCapacity: true)
                 hash = entry >> 32
             }
@@ -247,16 +258,16 @@ extension SegmentIndexBuilder {
                 unmatched.append(number)
                 continue
             }
-            let recipient = shape.action == send ? row.recipient : SegmentIndex.none
+            let key = MatchKey(
+                high: row.call.high, low: row.call.low,
+                recipient: shape.action == send ? row.recipient : SegmentIndex.none)
             if shape.kind == intent {
-                open.append((number, row.call, recipient))
-            } else if let index = open.lastIndex(where: { $0.call == row.call && $0.recipient == recipient }) {
-                open.remove(at: index)
-            } else {
+                open[key, default: []].append(number)
+            } else if open[key]?.popLast() == nil {
                 unmatched.append(number)
             }
         }
-        unmatched += open.lazy.map(\.row)
+        for rows in open.values { unmatched += rows }
         return unmatched.sorted()
     }
 }
@@ -348,6 +359,8 @@ private struct WordTable {
             hash ^= hash >> 32
         }
         for byte in word.prefix(rest) { hash = (hash ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15 }
+        // Each bit of the slot depends on every bit of the word.
+        hash = (hash ^ (hash >> 33)) &* 0xC4CE_B9FE_1A85_EC53
         hash ^= hash >> 32
         var slot = Int(truncatingIfNeeded: hash) & (slots.count - 1)
         text.withUnsafeBytes { text in

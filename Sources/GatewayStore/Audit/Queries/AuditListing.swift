@@ -1,4 +1,4 @@
-/// Lists the lines and calls that match a filter. Works with either source of locations.
+/// Lists the lines and calls that match a filter. Works with any ``AuditLocator``.
 struct AuditListing {
     let locator: any AuditLocator
     let filter: AuditFilter
@@ -10,7 +10,7 @@ struct AuditListing {
         source = AuditLineSource(files)
     }
 
-    /// Passes the matching lines to `onLine` in the journal's order.
+    /// Passes the matching lines, each with its number, to `onLine` in the journal's order.
     ///
     /// - Parameter limit: The maximum number of lines. If more match, the newest are returned.
     /// - Returns: Whether more lines match than the limit.
@@ -34,8 +34,8 @@ struct AuditListing {
         return isMore
     }
 
-    /// Passes each call with a matching line to `onCall`, with all lines of the call, ordered by the oldest matching
-    /// line. A line without a call is passed alone.
+    /// Passes each call with a matching line to `onCall`: the number of its oldest matching line, by which calls are
+    /// ordered, and all lines of the call. A line without a call is passed alone.
     ///
     /// - Parameter limit: The maximum number of calls. If more match, the newest are returned.
     /// - Returns: Whether more calls match than the limit.

@@ -45,7 +45,7 @@ struct AuditReader {
         let listed = try files.list()
         return try listed.indices.compactMap { position in
             let end = position + 1 < listed.count ? listed[position + 1].name.first : nil
-            let index = indexes?.index(of: listed[position], before: end)
+            let index = try indexes?.index(of: listed[position], before: end)
             if end != nil, since > .min + Self.maximumClockSetback {
                 let last = try index.map(\.header.lastTime) ?? scan.lastTime(of: listed[position])
                 if let last, last < since - Self.maximumClockSetback { return nil }

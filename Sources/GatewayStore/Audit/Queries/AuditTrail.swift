@@ -14,11 +14,16 @@ public final class AuditTrail: Sendable {
     private let usesIndex = Mutex(false)
 
     /// Creates a trail for the journal in the directory. Opens no file.
-    public convenience init(directory: String) { self.init(SegmentFiles(directory: directory)) }
+    ///
+    /// - Parameter minimumFree: The number of free bytes below which the journal rejects calls. No index is written
+    ///   that would leave less than twice as many; 0 turns the check off.
+    public convenience init(directory: String, minimumFree: Int = 0) {
+        self.init(SegmentFiles(directory: directory), minimumFree: minimumFree)
+    }
 
-    init(_ files: SegmentFiles) {
+    init(_ files: SegmentFiles, minimumFree: Int = 0) {
         self.files = files
-        index = AuditIndex(files)
+        index = AuditIndex(files, minimumFree: minimumFree)
     }
 
     /// Updates the indexes from the segments.
@@ -113,8 +118,9 @@ public final class AuditTrail: Sendable {
                 return try query(AuditReader(files, indexes, byteLimit: byteLimit, isWanted: isWanted))
             } catch let failure as AuditIndex.Failure {
                 // Each attempt removes an index, so the attempts end.
-                guard let segment = failure.damagedSegment, indexes != nil else { throw failure }
-                index.discard(segment)
+                guard let segment = failure.damagedSegment, indexes != nil, index.discard(segment) else {
+                    throw failure
+                }
             } catch let failure as FileFailure {
                 throw AuditIndex.Failure(failure)
             }

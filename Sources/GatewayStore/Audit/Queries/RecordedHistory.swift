@@ -22,8 +22,10 @@ public final class RecordedHistory: NotificationHistory {
     private let waiting = Atomic(0)
     private let isFollowing = Atomic(false)
     private let isBuilding = Atomic(false)
-    /// Whether the log already reports that the indexes cannot be written.
-    private let isReported = Atomic(false)
+    /// Whether the log already reports that the segment in use cannot be followed.
+    private let reportsFollowing = Atomic(false)
+    /// Whether the log already reports that an index cannot be built.
+    private let reportsBuilding = Atomic(false)
     private let isClosed = Atomic(false)
 
     /// The longest sleep, in microseconds. A pause ends within this time when the journal is closed.
@@ -37,21 +39,26 @@ public final class RecordedHistory: NotificationHistory {
     static let maximumScanBytes: UInt64 = 512 << 20
 
     /// Creates a history of the journal in the directory and starts to build missing indexes in the background.
-    public convenience init(directory: String, sessions: SessionRegister, logger: Logger) {
-        self.init(SegmentFiles(directory: directory), sessions: sessions, logger: logger)
+    ///
+    /// - Parameter minimumFree: The number of free bytes below which the journal rejects calls. No index is written that
+    ///   would leave less than twice as many; 0 turns the check off.
+    public convenience init(
+        directory: String, minimumFree: Int = 0, sessions: SessionRegister, logger: Logger
+    ) {
+        self.init(SegmentFiles(directory: directory), minimumFree: minimumFree, sessions: sessions, logger: logger)
         refresh()
     }
 
     /// Creates a history that builds no index before `refresh` is called.
     init(
-        _ files: SegmentFiles, sessions: SessionRegister, logger: Logger,
+        _ files: SegmentFiles, minimumFree: Int = 0, sessions: SessionRegister, logger: Logger,
         scanLimit: UInt64 = RecordedHistory.maximumScanBytes
     ) {
         self.files = files
         self.sessions = sessions
         self.logger = logger
         self.scanLimit = scanLimit
-        trail = AuditTrail(files)
+        trail = AuditTrail(files, minimumFree: minimumFree)
     }
 
     /// Starts an update of the indexes. Called every second, so that queries have little left to update and the index
@@ -111,21 +118,22 @@ public final class RecordedHistory: NotificationHistory {
 
     /// Brings the index of the segment in use up to date. Runs on `queries`.
     ///
-    /// - Parameter isPaced: Whether to pause between blocks while no query waits, so that the work does not delay calls.
+    /// - Parameter isPaced: Whether no query follows. The work then pauses between blocks while no query waits, so that it
+    ///   does not delay calls.
     private func follow(isPaced: Bool = false) {
         guard isWanted() else { return }
         trail.allowIndexes()
         var pace = BackgroundThrottle()
         do throws(AuditIndex.Failure) {
-            let needsBuilding = try trail.index.follow {
+            let needsBuilding = try trail.index.follow(encodes: !isPaced) {
                 if isPaced { sleep(until: .now + pace.pause()) { waiting.load(ordering: .relaxed) == 0 } }
                 pace.begin()
                 return isWanted()
             }
-            report(nil)
+            report(nil, reportsFollowing)
             if needsBuilding { build() }
         } catch {
-            report(error)
+            report(error, reportsFollowing)
         }
     }
 
@@ -140,15 +148,16 @@ public final class RecordedHistory: NotificationHistory {
                     pace.begin()
                     return isWanted()
                 })
-                report(nil)
+                report(nil, reportsBuilding)
             } catch {
-                report(error)
+                report(error, reportsBuilding)
             }
             isBuilding.store(false, ordering: .releasing)
         }
     }
 
-    private func report(_ failure: AuditIndex.Failure?) {
+    /// Logs the failure once, until the work succeeds again.
+    private func report(_ failure: AuditIndex.Failure?, _ isReported: borrowing Atomic<Bool>) {
         guard isWanted() else { return }
         let wasReported = isReported.exchange(failure != nil, ordering: .relaxed)
         if let failure, !wasReported {

@@ -30,7 +30,7 @@ struct SegmentScan {
         self.isWanted = isWanted
     }
 
-    /// A valid line with its parsed number and time.
+    /// A line that has a number, a time and a kind. Its hash is not checked.
     struct Line {
         let reader: JournalLineReader
         let number: UInt64
@@ -43,8 +43,8 @@ struct SegmentScan {
         }
     }
 
-    /// Visits the valid lines of a segment from the offset on, in order. Ignores lines with the number `end` or a later
-    /// one.
+    /// Visits the lines of a segment that have a number, a time and a kind, from the offset on, in order. Ignores lines
+    /// numbered `end` or above. Visits none if the segment has been removed.
     ///
     /// - Parameters:
     ///   - start: The offset of a line's first byte.

@@ -4,12 +4,13 @@ internal import Logging
 
 extension JournalWriter {
     /// Removes the oldest segments that exceed the maximum age or total size. Before each removal, a signed line that
-    /// announces it is written to disk. The writer calls this after each pass; it does nothing without a signing key,
-    /// during an outage, or within the retention interval (one hour) after the last check, unless a segment was started
-    /// since. Age is checked at most once in an interval, and only if the clock is trusted.
+    /// announces it is written to disk. The writer calls this at the start and after each pass of its loop; it does
+    /// nothing without a signing key, during an outage, or within the retention interval (one hour) after the last
+    /// check, unless a segment was started since. Age is checked at most once in an interval, and only if the clock is
+    /// trusted.
     ///
-    /// One check removes at most a tenth of the segments, but at least one may be removed. This gives the operator time
-    /// to notice a wrong clock or limit before everything is removed.
+    /// One check removes at most a tenth of the segments, or one if a tenth is less than one. This gives the operator
+    /// time to notice a wrong clock or limit before everything is removed.
     func enforceRetention() {
         guard signer != nil, segment != nil else { return }
         // Both clocks are read together, because a difference between them means that the clock was set.
@@ -48,7 +49,7 @@ extension JournalWriter {
         for (index, name) in segments.dropLast().prefix(max(1, segments.count / 10)).enumerated() {
             let end: SegmentTail
             do throws(FileFailure) {
-                end = try endOffset(of: name, before: segments[index + 1])
+                end = try lastLine(of: name, before: segments[index + 1])
             } catch {
                 return reportRemovalFailure(error)
             }
@@ -76,7 +77,7 @@ extension JournalWriter {
         }
     }
 
-    private func endOffset(
+    private func lastLine(
         of name: JournalSegmentName, before next: JournalSegmentName
     ) throws(FileFailure) -> SegmentTail {
         if let known = cachedTails[name] { return known }

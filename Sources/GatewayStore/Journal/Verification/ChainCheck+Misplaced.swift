@@ -13,8 +13,9 @@ extension ChainCheck {
     }
 
     /// Returns the finding for a complete line with the expected number whose `prev` is not the previous line's hash.
-    /// If the next line's `prev` is this line's hash, the previous line was changed and rehashed; otherwise this line
-    /// was.
+    /// The finding names the line that was changed and rehashed: this line if the next line has a hash and its `prev`
+    /// is not this line's hash, otherwise the previous line. If `bytes` contains no complete next line, the finding
+    /// covers both. `range` is this line in `bytes`, without the line feed.
     func findingForBrokenLink(_ line: CheckedLine, _ bytes: [UInt8], _ range: Range<Int>) -> Finding {
         let isAlone = expected == report.first
         if isAlone { return Finding(expected, "the first line's `prev` is not the initial hash of the chain") }

@@ -59,7 +59,7 @@ public struct LedgerCopy: Sendable {
         }
     }
 
-    /// Returns whether a process has the ledger open. Creates no files.
+    /// Returns whether a process has the ledger open; true if the lock cannot be checked. Creates no files.
     public static func isOpen(_ source: String) -> Bool {
         guard let lock = try? lock(source + ".lock") else { return true }
         if lock >= 0 { close(lock) }

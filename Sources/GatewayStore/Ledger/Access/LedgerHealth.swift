@@ -75,12 +75,13 @@ final class LedgerHealth: Sendable {
     /// Records the damage that a check of the file found.
     func recordDamage(_ damage: String) { state.withLock { $0.damage = $0.damage ?? damage } }
 
-    /// Records an error of a read.
+    /// Records the damage if the error of a read reports a damaged file. Ignores other errors.
     func recordReadFailure(_ error: any Error) {
         if let damage = Self.damage(in: error) { recordDamage(damage) }
     }
 
-    /// Records an error of a write. Ignores errors that are not SQLite's, because they do not concern the file.
+    /// Records an error of a write, and the damage if the error reports a damaged file. Ignores constraint violations
+    /// and errors that are not SQLite's, because they do not concern the file.
     func recordWriteFailure(_ error: any Error) {
         recordReadFailure(error)
         guard let error = error as? DatabaseError, error.resultCode != .SQLITE_CONSTRAINT else { return }
