@@ -20,7 +20,8 @@ struct Guarantee: Sendable {
             "RecordedHistoryTests.damagedWhileRunning", "AuditTests.damagedIndex"),
         Guarantee(
             "`audit verify` writes nothing; it reports an index that differs and discards it only on request",
-            "DamagedIndexTests.discarding", "RecordedHistoryTests.foreignJournal", "AuditTests.verify", "AuditTests.unreadableIndex"),
+            "DamagedIndexTests.discarding", "RecordedHistoryTests.foreignJournal", "AuditTests.verify",
+            "AuditTests.unreadableIndex"),
         Guarantee(
             "A reader tolerates that retention removes a segment", "VanishingSegmentTests.updating",
             "VanishingSegmentTests.querying", "VanishingSegmentTests.verifying", "VanishingSegmentTests.recovering",

@@ -45,9 +45,9 @@ struct EdgeRuleTests {
     }
 
     /// The routes match byte for byte, and targets have a single form.
-    static let routes: [Case] = unsound + unknown + others + queries
+    static let routes: [Case] = malformed + unknown + others + queries
 
-    private static let unsound: [Case] =
+    private static let malformed: [Case] =
         [
             "/api/notifications%2f", "/api%2fnotifications", "/api%2Fnotifications", "/api%5cnotifications",
             "/api/notifications%00", "/api/notifications%25", "/api/notifications%23", "/api/notifications%3b",

@@ -77,8 +77,8 @@ struct ThrottleTableTests {
 
     @Test("The table of known pairs is bounded, and evicts the pair that was unseen for longest")
     func knownPairs() {
-        var known = KnownPairs(rate: rate, capacity: 100)
-        func pair(_ number: Int) -> KnownPairs.Pair { .init(user: .test("user\(number)"), address: .v4(1)) }
+        var known = KnownLogins(rate: rate, capacity: 100)
+        func pair(_ number: Int) -> KnownLogins.Pair { .init(user: .test("user\(number)"), address: .v4(1)) }
         for number in 0..<1000 {
             known.recordSuccess(of: pair(number), now: Int64(number) * second)
             known.recordSuccess(of: pair(0), now: Int64(number) * second)
@@ -90,8 +90,8 @@ struct ThrottleTableTests {
 
     @Test("A user's logins from any number of addresses evict no known pair of another user")
     func addressesOfOneUser() {
-        var known = KnownPairs(rate: rate, capacity: 4096)
-        func pair(_ user: String, _ address: Int) -> KnownPairs.Pair {
+        var known = KnownLogins(rate: rate, capacity: 4096)
+        func pair(_ user: String, _ address: Int) -> KnownLogins.Pair {
             .init(user: .test(user), address: .v6(UInt64(address), 0))
         }
         known.recordSuccess(of: pair("alice", 1), now: 0)

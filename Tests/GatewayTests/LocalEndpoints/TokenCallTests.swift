@@ -148,13 +148,13 @@ struct TokenCallTests {
         let bench = TokenFixture()
         let now = bench.clock.clocks.wall()
         let reference = TokenReference(
-            id: "stray", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))
+            id: "foreign", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))
         bench.issuer.add(
-            "stray", Identity(user: UserName(canonical: "bob")!, authenticator: TestIssuer.name, token: reference))
+            "foreign", Identity(user: UserName(canonical: "bob")!, authenticator: TestIssuer.name, token: reference))
         _ = try await bench.login("bob")
-        #expect(await bench.call("POST /auth/token", token: "stray").code == .credentialsRejected)
-        #expect(await bench.call("DELETE /auth/token", token: "stray").status == 204)
-        #expect(await bench.call("GET /auth/whoami", token: "stray").code == .credentialsRejected)
+        #expect(await bench.call("POST /auth/token", token: "foreign").code == .credentialsRejected)
+        #expect(await bench.call("DELETE /auth/token", token: "foreign").status == 204)
+        #expect(await bench.call("GET /auth/whoami", token: "foreign").code == .credentialsRejected)
         #expect(await bench.call("GET /auth/whoami", token: "token-2").status == 200)
     }
 
@@ -211,15 +211,15 @@ struct TokenCallTests {
         let (first, second) = (try await bench.login(), try await bench.login())
         let now = bench.clock.clocks.wall()
         bench.issuer.add(
-            "stray",
+            "foreign",
             Identity(
                 user: UserName(canonical: "bob")!, authenticator: TestIssuer.name,
                 token: TokenReference(
-                    id: "stray", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))))
+                    id: "foreign", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))))
         let before = bench.sessions.sessions(of: UserName(canonical: "alice")!)
         let calls = [
             ("POST /auth/token", "token-1", 200), ("DELETE /auth/sessions/\(second.text)", "token-1", 204),
-            ("DELETE /auth/token", "token-1", 204), ("DELETE /auth/token", "stray", 204),
+            ("DELETE /auth/token", "token-1", 204), ("DELETE /auth/token", "foreign", 204),
         ]
         bench.sessions.fail(LedgerUnavailable("gone"))
         bench.clock.advance(by: .seconds(1))

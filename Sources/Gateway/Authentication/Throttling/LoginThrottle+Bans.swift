@@ -92,7 +92,7 @@ extension LoginThrottle {
             case (nil, let address?): return tables.addresses.wait(at: .own(address), now: now)
             case (let user?, nil): return tables.users.wait(at: .own(user), now: now)
             case (let user?, let address?):
-                let pair = KnownPairs.Pair(user: user, address: address)
+                let pair = KnownLogins.Pair(user: user, address: address)
                 return max(tables.pairs.wait(at: .own(pair), now: now), tables.known.wait(for: pair, now: now))
             }
         }

@@ -14,9 +14,9 @@ internal import Synchronization
 public final class LoginThrottle: Sendable {
     struct Tables {
         var addresses: ThrottleTable<Peer.Address>
-        var pairs: ThrottleTable<KnownPairs.Pair>
+        var pairs: ThrottleTable<KnownLogins.Pair>
         var users: ThrottleTable<UserName>
-        var known: KnownPairs
+        var known: KnownLogins
     }
 
     /// By address, for users who are not known there: 20 at once, one more every 15 s.
@@ -40,15 +40,15 @@ public final class LoginThrottle: Sendable {
                 addresses: ThrottleTable(rate: Self.address, capacity: capacity),
                 pairs: ThrottleTable(rate: Self.pair, capacity: capacity),
                 users: ThrottleTable(rate: Self.user, capacity: capacity),
-                known: KnownPairs(rate: Self.pair, capacity: capacity)))
+                known: KnownLogins(rate: Self.pair, capacity: capacity)))
     }
 
     /// The charge of a login whose result is not known yet.
     struct Charge: Sendable {
         fileprivate enum Buckets: Sendable {
-            case known(KnownPairs.Pair)
+            case known(KnownLogins.Pair)
             case unknownPair(
-                address: ThrottleTable<Peer.Address>.Bucket, pair: ThrottleTable<KnownPairs.Pair>.Bucket?,
+                address: ThrottleTable<Peer.Address>.Bucket, pair: ThrottleTable<KnownLogins.Pair>.Bucket?,
                 user: ThrottleTable<UserName>.Bucket?)
         }
 
@@ -83,13 +83,13 @@ public final class LoginThrottle: Sendable {
         tables.withLock { tables in
             Self.refund(charge, &tables, now)
             guard let user = charge.user else { return }
-            tables.known.recordSuccess(of: KnownPairs.Pair(user: user, address: charge.address), now: now)
+            tables.known.recordSuccess(of: KnownLogins.Pair(user: user, address: charge.address), now: now)
         }
     }
 
     /// Marks the user as known at this address after a correct password that was verified for another call.
     func recordSuccess(of user: UserName, from peer: Peer) {
-        let pair = KnownPairs.Pair(user: user, address: peer.limitKey)
+        let pair = KnownLogins.Pair(user: user, address: peer.limitKey)
         let now = clocks.monotonic().nanoseconds
         tables.withLock { $0.known.recordSuccess(of: pair, now: now) }
     }
@@ -135,7 +135,7 @@ public final class LoginThrottle: Sendable {
     private static func find(
         _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
     ) -> Result<Charge.Buckets, Rejection> {
-        let pair = user.map { KnownPairs.Pair(user: $0, address: address) }
+        let pair = user.map { KnownLogins.Pair(user: $0, address: address) }
         if let pair, tables.known.contains(pair, now: now) {
             let wait = tables.known.wait(for: pair, now: now)
             return wait > 0 ? .failure(rejection("login-pair", wait)) : .success(.known(pair))

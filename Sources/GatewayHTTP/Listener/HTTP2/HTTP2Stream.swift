@@ -32,7 +32,7 @@ struct HTTP2Stream {
         var body = ByteBuffer()
 
         /// - Parameter isComplete: Whether the request has no body. An incomplete request may be held for long, so the
-        ///   spare room of its buffer is released.
+        ///   unused room of its buffer is released.
         init(_ reader: HTTP2RequestReader, isComplete: Bool) {
             head = reader.head
             let read = reader.bytes

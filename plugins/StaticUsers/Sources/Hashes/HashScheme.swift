@@ -71,11 +71,11 @@ enum CryptAlphabet {
     func isCanonical(_ text: some Collection<UInt8>, count: Int) -> Bool {
         let values = text.compactMap(value)
         guard values.count == text.count, values.count == count, let last = values.last else { return false }
-        let spare = UInt8(count * 6 % 8)
+        let unusedBits = UInt8(count * 6 % 8)
         switch self {
         // Groups are little-endian: the unused bits are the high ones.
-        case .crypt: return last >> (6 - spare) == 0
-        case .bcrypt: return last & (1 << spare - 1) == 0
+        case .crypt: return last >> (6 - unusedBits) == 0
+        case .bcrypt: return last & (1 << unusedBits - 1) == 0
         }
     }
 }

@@ -6,7 +6,7 @@ internal import GatewaySupport
 ///
 /// A user with `maximumPerUser` addresses loses the oldest of them. An account therefore never evicts the addresses of
 /// other users, who would then share a limit with unknown addresses.
-struct KnownPairs {
+struct KnownLogins {
     struct Pair: OwnedKey {
         let user: UserName
         let address: Peer.Address
