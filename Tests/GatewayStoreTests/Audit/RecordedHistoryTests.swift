@@ -151,6 +151,7 @@ struct RecordedHistoryTests {
         #expect(try !index.follow())
         // Another process discards the indexes.
         try AuditIndex(directory: fixture.directory.path).discardAll()
+        #expect(index.unindexedBytes.value == 0)
         #expect(try index.follow())
         try index.buildMissing()
         #expect(try fixture.indexNames() == Array(names.dropFirst()))
@@ -167,6 +168,7 @@ struct RecordedHistoryTests {
         #expect(throws: AuditIndex.Failure.self) { try index.buildMissing() }
         #expect(try fixture.indexNames().count == segments.count - 1)
         #expect(try !index.follow())
+        #expect(try Int(index.unindexedBytes.value) == fixture.directory.bytes(segments[segments.count - 2]).count)
         // No index is written if it would use the space that the journal needs.
         try FileManager.default.removeItem(atPath: fixture.directory(blocked))
         let short = AuditIndex(SegmentFiles(directory: fixture.directory.path), minimumFree: .max / 4)

@@ -129,6 +129,10 @@ struct MetricsCollector: Sendable {
             MetricFamily(
                 "notify_gateway_journal_queued_records", .gauge, "Records that are queued for writing.",
                 Double(stores.journal.waiting)),
+            MetricFamily(
+                "notify_gateway_journal_unindexed_bytes", .gauge,
+                "Bytes of closed segments of the journal that have no index yet.",
+                Double(subsystems.stores.history.unindexedBytes)),
         ]
     }
 

@@ -10,6 +10,8 @@ internal import Synchronization
 /// built again. Queries read a segment without an index itself (``AuditReader``). Safe to use from any thread.
 public final class AuditIndex: Sendable {
     let files: SegmentFiles
+    /// The bytes of closed segments that had no index when the journal was last followed.
+    let unindexedBytes = Gauge()
     private let state = Mutex(State())
     /// The segment that is followed. Confined to the caller of ``follow(encodes:isWanted:)``.
     private let followed = Mutex<SegmentIndexBuilder?>(nil)
@@ -204,12 +206,13 @@ public final class AuditIndex: Sendable {
     private func needsBuilding(_ segments: [SegmentFiles.ListedSegment]) throws -> Bool {
         let found = Set(try SystemFileSystem().fileNames(in: files.directory).compactMap(Self.first(inFileName:)))
         let (known, failed) = state.withLock { ($0.closed, $0.failed) }
-        guard found.isSubset(of: segments.map(\.name.first)), found.isSuperset(of: known.keys) else { return true }
         let now = ContinuousClock.now
-        return zip(segments, segments.dropFirst()).contains { segment, next in
+        let missing = zip(segments, segments.dropFirst()).filter { segment, next in
             !(known[segment.name.first]?.covers(segment, before: next.name.first) ?? false)
-                && failed[segment.name.first] ?? now <= now
         }
+        unindexedBytes.set(missing.reduce(0) { $0 + Int64(clamping: $1.0.size) })
+        return !found.isSubset(of: segments.map(\.name.first)) || !found.isSuperset(of: known.keys)
+            || missing.contains { failed[$0.0.name.first] ?? now <= now }
     }
 
     /// Adds the next block of the segment to the builder. Returns false if there is none.

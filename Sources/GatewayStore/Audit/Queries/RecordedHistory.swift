@@ -61,6 +61,9 @@ public final class RecordedHistory: NotificationHistory {
         trail = AuditTrail(files, minimumFree: minimumFree)
     }
 
+    /// The bytes of closed segments that have no index yet. Queries read them themselves, up to a limit.
+    public var unindexedBytes: Int64 { trail.index.unindexedBytes.value }
+
     /// Starts an update of the indexes. Called every second, so that queries have little left to update and the index
     /// is never far behind the journal. Has no effect while an earlier update is running.
     public func refresh() {
