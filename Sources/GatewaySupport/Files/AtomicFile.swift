@@ -16,11 +16,9 @@ package enum AtomicFile {
     ///
     /// - Parameters:
     ///   - draft: The path of the draft, in the directory of the file. Only one caller at a time may use it.
-    ///   - isDurable: Whether the file is synchronized before it is published. If not, a power failure may leave any
-    ///     content, which the reader has to detect.
     ///   - prepare: Changes owner and mode of the draft, which has mode 0600. Called before the synchronization.
     package static func write(
-        _ bytes: [UInt8], to path: String, draft: String, _ publication: Publication, isDurable: Bool = true,
+        _ bytes: [UInt8], to path: String, draft: String, _ publication: Publication,
         prepare: (CInt) throws(FileFailure) -> Void = { _ throws(FileFailure) in }
     ) throws(FileFailure) {
         unlink(draft)
@@ -30,7 +28,7 @@ package enum AtomicFile {
         do throws(FileFailure) {
             try writeAll(bytes[...], to: descriptor, draft)
             try prepare(descriptor)
-            guard !isDurable || fsync(descriptor) == 0 else { throw FileFailure("fsync", draft) }
+            guard fsync(descriptor) == 0 else { throw FileFailure("fsync", draft) }
             switch publication {
             case .replacing: guard rename(draft, path) == 0 else { throw FileFailure("rename", draft) }
             case .new: guard link(draft, path) == 0 else { throw FileFailure("link", path) }

@@ -302,7 +302,7 @@ public final class AuditIndex: Sendable {
         let path = path(segment.name.first)
         // Several processes, and two threads of this one, may build the same index.
         let draft = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 16))"
-        try AtomicFile.write(encoded.bytes, to: path, draft: draft, .replacing, isDurable: false) {
+        try AtomicFile.write(encoded.bytes, to: path, draft: draft, .replacing) {
             descriptor throws(FileFailure) in
             Self.assignToDirectoryOwner(descriptor, files.directory)
         }

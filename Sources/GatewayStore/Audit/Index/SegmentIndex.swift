@@ -5,8 +5,8 @@ internal import Glibc
 ///
 /// The format, in little-endian numbers: a header of ``headerBytes``, the sections in the order of ``Section``, and a
 /// table with a digest of each page of the sections. The index of a closed segment is a file and never changes; that of
-/// the segment in use is kept in memory. A file is written without synchronization. Every page that is read from it is
-/// compared with its digest, so that damage of any kind is found before it affects a result. Safe to use from any
+/// the segment in use is kept in memory. A file is complete on disk before it gets its name. Every page that is read from
+/// it is compared with its digest, so that damage of any kind is found before it affects a result. Safe to use from any
 /// thread.
 final class SegmentIndex: Sendable {
     /// The number that stands for a missing name, term or row.

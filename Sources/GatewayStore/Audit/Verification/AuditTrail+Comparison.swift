@@ -14,7 +14,7 @@ public enum IndexComparison: Sendable, Hashable {
 
 extension AuditTrail {
     /// Builds the index of each segment that has one again, in memory, and compares both byte by byte. Segments without
-    /// an index are not compared. Does not write to the journal's directory. Reads the whole journal and blocks for
+    /// an index, or with one for another size of the segment, are not compared: the next query builds theirs. Does not write to the journal's directory. Reads the whole journal and blocks for
     /// that time; intended for commands.
     public static func compareIndex(
         directory: String, progress: (UInt64, UInt64) -> Void = { _, _ in }
@@ -30,6 +30,8 @@ extension AuditTrail {
                 done += segment.size
                 let name = AuditIndex.fileName(first: segment.name.first)
                 guard names.contains(name) else { continue }
+                // An index of a segment that has another size now, as after a power failure, is never used.
+                if try isStale("\(directory)/\(name)", segment, before: next.name.first) { continue }
                 isAbsent = false
                 switch try rebuilt(segment, before: next.name.first, files) {
                 case nil: continue
@@ -75,6 +77,14 @@ extension AuditTrail {
         }
         guard builder.bytes > 0 else { return nil }
         return .success(builder.encoded(before: end, size: segment.size))
+    }
+
+    /// Returns whether the file has a valid header that states another size or end of the segment.
+    private static func isStale(
+        _ path: String, _ segment: SegmentFiles.ListedSegment, before end: UInt64
+    ) throws(FileFailure) -> Bool {
+        guard let header = SegmentIndex.Header(try read(path, atMost: SegmentIndex.headerBytes)) else { return false }
+        return header.first == segment.name.first && (header.bytes != segment.size || header.end != end)
     }
 
     private static func read(_ path: String, atMost limit: Int) throws(FileFailure) -> [UInt8] {
