@@ -6,7 +6,7 @@ internal import NIOHPACK
 
 /// A serializer for responses: one buffer with head and body for HTTP/1.1, header fields for HTTP/2.
 struct ResponseWriter {
-    /// What the request and the connection require of the serialized response.
+    /// The requirements of the request and the connection on the serialized response.
     struct Framing {
         /// Whether the request was HEAD, so that the response has no body (RFC 9110, section 9.3.2).
         var omitsBody: Bool

@@ -12,7 +12,7 @@ struct JournalEntry: Sendable {
     /// The number of lines.
     let lines: Int
 
-    /// What a `recovered` record reports; the raw value is its `result`.
+    /// The events that a `recovered` record reports; the raw value is its `result`.
     enum Recovery: String, Sendable, CaseIterable {
         /// Bytes after the last complete line were cut off and kept in a file. The count is in bytes.
         case tornTail = "torn-tail"

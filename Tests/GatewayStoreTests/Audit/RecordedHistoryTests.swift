@@ -171,7 +171,7 @@ struct RecordedHistoryTests {
         #expect(try Int(index.unindexedBytes.value) == fixture.directory.bytes(segments[segments.count - 2]).count)
         // No index is written if it would use the space that the journal needs.
         try FileManager.default.removeItem(atPath: fixture.directory(blocked))
-        let short = AuditIndex(SegmentFiles(directory: fixture.directory.path), minimumFree: .max / 4)
+        let short = AuditIndex(SegmentFiles(directory: fixture.directory.path), minimumFree: .max)
         try short.discardAll()
         #expect(throws: AuditIndex.Failure.self) { try short.buildMissing() }
         #expect(try fixture.indexNames().isEmpty)

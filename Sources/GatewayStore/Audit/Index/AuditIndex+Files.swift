@@ -25,7 +25,7 @@ extension AuditIndex {
         }
     }
 
-    /// Closes the files. A later use opens them again.
+    /// Releases the memory of the indexes. A later use reads their files again.
     public func close() {
         state.withLock { $0 = State() }
         followed.withLock { $0 = nil }
@@ -55,7 +55,8 @@ extension AuditIndex {
         if minimumFree > 0 {
             let free = try SystemFileSystem().freeBytes(at: files.directory)
             // The rest of the space is for the journal.
-            guard free >= 2 * minimumFree + UInt64(encoded.bytes.count) else {
+            let size = UInt64(encoded.bytes.count)
+            guard free >= size, (free - size) / 2 >= minimumFree else {
                 throw Failure("too little disk space is left for the index")
             }
         }

@@ -24,6 +24,7 @@ public final class AuditIndex: Sendable {
         var failed: [UInt64: ContinuousClock.Instant] = [:]
     }
 
+    /// The number of free bytes below which the journal rejects calls; 0 if it is not checked.
     let minimumFree: UInt64
     /// The time after which a failed index is tried again.
     private static let retryInterval = Duration.seconds(60)
@@ -80,8 +81,8 @@ public final class AuditIndex: Sendable {
         return try open(segment, before: end)
     }
 
-    /// Builds the indexes that are missing, newest segment first, then that of the segment in use. Blocks for less than
-    /// a second per million new lines, and hardly at all if there are none.
+    /// Builds the indexes that are missing, newest segment first, then that of the segment in use. Blocks for
+    /// about a second per million new lines, and hardly at all if there are none.
     ///
     /// - Parameters:
     ///   - progress: Receives the bytes of closed segments that are indexed and the total, before each segment and at
@@ -147,6 +148,10 @@ public final class AuditIndex: Sendable {
                 == segment.size
         else { return true }
         try store(builder.encoded(before: end, size: segment.size), of: segment, before: end)
+        // Otherwise it would be built again at once, and without end.
+        guard try open(segment, before: end) != nil else {
+            throw Failure("\(Self.fileName(first: segment.name.first)) cannot be used")
+        }
         return true
     }
 
@@ -165,7 +170,8 @@ public final class AuditIndex: Sendable {
             }
             var builder = followed.withLock { builder in builder.take() } ?? SegmentIndexBuilder(first: last.name.first)
             if builder.first != last.name.first {
-                try finish(builder, segments, isWanted)
+                // After a failure, `buildMissing` tries again and reports it.
+                try? finish(builder, segments, isWanted)
                 builder = SegmentIndexBuilder(first: last.name.first)
             } else if try !isPrefix(builder, of: last) {
                 builder = SegmentIndexBuilder(first: last.name.first)

@@ -57,7 +57,7 @@ final class SegmentIndex: Sendable {
         }
     }
 
-    /// What the index states about the segment as a whole.
+    /// The description of the whole segment, and the lengths of the sections.
     struct Header: Sendable {
         /// The number of the segment's first line.
         var first: UInt64 = 0
@@ -184,7 +184,7 @@ final class SegmentIndex: Sendable {
         }
     }
 
-    /// Returns the digest of a page.
+    /// Returns the digest of a page; empty if libcrypto fails.
     static func digest(_ page: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         let digest = page.withUnsafeBytes(SHA256.Digest.init(of:))?.bytes ?? []
         return digest.prefix(digestBytes)

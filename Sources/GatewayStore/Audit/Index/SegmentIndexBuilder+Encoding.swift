@@ -118,7 +118,7 @@ extension SegmentIndexBuilder {
         return start.flatMap { start in rows.lastIndex { shapeList[Int($0.shape)].kind == start } }
     }
 
-    /// What an intent and its outcome have in common.
+    /// The members by which an outcome belongs to its intent.
     private struct MatchKey: Hashable {
         let high: UInt64
         let low: UInt64

@@ -4,7 +4,7 @@ extension SegmentIndex.Header {
     static let digestBytes = 16
     private static let title = Array("NGidx001".utf8)
 
-    /// Returns the digest of a part of the file other than a page.
+    /// Returns the digest of a part of the file other than a page; empty if libcrypto fails.
     static func digest(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
         Array((bytes.withUnsafeBytes(SHA256.Digest.init(of:))?.bytes ?? []).prefix(digestBytes))
     }
@@ -21,7 +21,13 @@ extension SegmentIndex.Header {
         append(UInt8(lastLine.tail.count))
         bytes += lastLine.tail
         bytes += [UInt8](repeating: 0, count: SegmentIndex.headerBytes - Self.digestBytes - bytes.count)
-        return bytes + Self.digest(bytes[...])
+        return bytes + Self.padded(Self.digest(bytes[...])[...], to: Self.digestBytes)
+    }
+
+    /// Returns a digest at its length in the file. A missing one is stored as zeroes, which match no content, so that a
+    /// reader rejects the file.
+    static func padded(_ digest: ArraySlice<UInt8>, to length: Int) -> [UInt8] {
+        digest + [UInt8](repeating: 0, count: length - digest.count)
     }
 
     /// Decodes a header; nil if it is damaged or of another version.
@@ -66,6 +72,7 @@ struct SegmentIndexWriter {
 
     mutating func append(_ number: some FixedWidthInteger & BitwiseCopyable) {
         let width = number.bitWidth / 8
+        // The header counts the elements of the arrays that `SegmentIndexBuilder` appends.
         precondition(offset + width <= bytes.count)
         bytes.withUnsafeMutableBytes {
             $0.storeBytes(of: number.littleEndian, toByteOffset: offset, as: type(of: number))
@@ -74,6 +81,7 @@ struct SegmentIndexWriter {
     }
 
     mutating func append(_ text: ArraySlice<UInt8>) {
+        // As above: the header counts the bytes of all texts.
         precondition(offset + text.count <= bytes.count)
         bytes.withUnsafeMutableBytes { bytes in
             text.withUnsafeBytes { UnsafeMutableRawBufferPointer(rebasing: bytes[offset...]).copyMemory(from: $0) }
@@ -86,14 +94,18 @@ struct SegmentIndexWriter {
     /// Appends the digests of the pages, and returns the whole index.
     consuming func finish() -> SegmentIndex.Encoded {
         let end = SegmentIndex.headerBytes + header.sectionBytes
+        // The builder has appended every element that the header counts, and no other.
         precondition(offset == end)
         // An index that stays in memory is not checked.
         if header.end == 0 { return SegmentIndex.Encoded(header: header, bytes: bytes) }
         let digests = stride(from: SegmentIndex.headerBytes, to: end, by: SegmentIndex.pageBytes).flatMap { start in
-            SegmentIndex.digest(bytes[start..<min(end, start + SegmentIndex.pageBytes)])
+            SegmentIndex.Header.padded(
+                SegmentIndex.digest(bytes[start..<min(end, start + SegmentIndex.pageBytes)]),
+                to: SegmentIndex.digestBytes)
         }
         append(digests[...])
-        append(SegmentIndex.Header.digest(digests[...])[...])
+        let check = SegmentIndex.Header.digest(digests[...])[...]
+        append(SegmentIndex.Header.padded(check, to: SegmentIndex.Header.digestBytes)[...])
         return SegmentIndex.Encoded(header: header, bytes: bytes)
     }
 }

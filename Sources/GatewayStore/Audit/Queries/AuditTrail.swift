@@ -102,7 +102,7 @@ public final class AuditTrail: Sendable {
         try run(byteLimit: byteLimit, isWanted: isWanted) { try $0.received(by: user, since: since, limit: limit) }
     }
 
-    /// Closes the files of the indexes.
+    /// Releases the memory of the indexes.
     public func close() {
         usesIndex.withLock { $0 = false }
         index.close()

@@ -12,7 +12,6 @@ internal import Synchronization
 /// runs the queries. Another one builds the missing indexes of closed segments, which takes seconds after the indexes
 /// of a long journal were lost; queries then read the newest segments themselves, up to a limit.
 public final class RecordedHistory: NotificationHistory {
-    private let files: SegmentFiles
     private let sessions: SessionRegister
     private let logger: Logger
     private let queries = DispatchQueue(label: "notify-gateway.audit", qos: .utility)
@@ -54,7 +53,6 @@ public final class RecordedHistory: NotificationHistory {
         _ files: SegmentFiles, minimumFree: Int = 0, sessions: SessionRegister, logger: Logger,
         scanLimit: UInt64 = RecordedHistory.maximumScanBytes
     ) {
-        self.files = files
         self.sessions = sessions
         self.logger = logger
         self.scanLimit = scanLimit
