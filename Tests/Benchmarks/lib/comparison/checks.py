@@ -1,4 +1,5 @@
 """Checks that a peer does the whole job before it is measured."""
+import base64
 import contextlib
 import dataclasses
 import http.server
@@ -71,23 +72,24 @@ def recording(endpoint):
 
 
 def tampered(authorization):
-    """Returns the credential with another character in its middle of the last part: the tag of a token, or a password."""
+    """Returns the credential with one other character in the tag of a token, or in a password."""
     position = len(authorization) - 12
     other = "A" if authorization[position] != "A" else "B"
     return authorization[:position] + other + authorization[position + 1:]
 
 
-def check(row, backend):
+def check(row, peers):
     """Exits with a message unless the row's proxy sends a good call to the backend in full, and rejects bad ones itself."""
-    sample = row.calls[0]
+    authorization = row.calls[0].authorization
+    user = peers.user_of(authorization)
 
-    def call(to, body=json.dumps(TEXT), authorization=sample.authorization):
+    def call(to, body=json.dumps(TEXT), authorization=authorization):
         return Call("POST", f"/api/notifications?pns=APNS&to_tag={to}", body, authorization)
 
-    with recording(backend) as received, row.start() as proxy:
+    with recording(peers.backend) as received, row.start() as proxy:
         for text, made, expected in [
             ("a send", call("User-7@Example.com"), 200),
-            ("a forged credential", call("bob", authorization=tampered(sample.authorization)), 401),
+            ("a forged credential", call("bob", authorization=tampered(authorization)), 401),
             ("no credential", call("bob", authorization=""), 401),
             ("a tag expression as recipient", call("bob%20%7C%7C%20carol"), 400),
             ("a message that is not a JSON string", call("bob", body='{ "text": 1 }'), 400),
@@ -95,7 +97,7 @@ def check(row, backend):
             status, content = ask(proxy.endpoint, made)
             if status != expected:
                 sys.exit(f"compare: {row.name}: {text} got status {status} instead of {expected}: {content.decode(errors='replace')}")
-    wanted = Received(
-        "POST", "/api/notifications", [("pns", "apns"), ("to_tag", "user-7@example.com")], "Basic YWxpY2U6YWxpY2U=", TEXT, True)
+    credential = "Basic " + base64.b64encode(f"{user}:{user}".encode()).decode()
+    wanted = Received("POST", "/api/notifications", [("pns", "apns"), ("to_tag", "user-7@example.com")], credential, TEXT, True)
     if received != [wanted]:
         sys.exit(f"compare: {row.name}: the backend received {received} instead of {[wanted]}")

@@ -58,9 +58,9 @@ def envoy():
     return str(next(environment.glob("lib/python3*/site-packages/envoy/_bin/envoy")))
 
 
-def shim(directory):
-    """Compiles the library that lets wrk connect to Unix sockets; returns its path."""
+def library(name, directory):
+    """Compiles a library of lib/ that is loaded with LD_PRELOAD; returns its path."""
     install(COMPILER)
-    path = directory / "unix-connect.so"
-    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", path, BENCHMARKS / "lib/unix-connect.c"], check=True)
+    path = directory / f"{name}.so"
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", path, BENCHMARKS / f"lib/{name}.c"], check=True)
     return path

@@ -46,26 +46,32 @@ def send(endpoint, calls, count, connections):
                 read_response(connection)
 
 
-def counted(peers, row, count, connections):
+def counted(peers, row, preloaded, count, connections):
     """Returns the instructions of a proxy's processes from start to end, with so many sends."""
     files = pathlib.Path(peers.directory)
-    peers.wrapper = ["valgrind", "--tool=callgrind", "--quiet", f"--callgrind-out-file={files}/callgrind.%p"]
+    output = f"--callgrind-out-file={files}/callgrind.%p"
+    peers.wrapper = ["env", f"LD_PRELOAD={preloaded}", "valgrind", "--tool=callgrind", "--quiet", output]
     peers.patience = PATIENCE
     with row.start() as proxy:
         send(proxy.endpoint, row.calls, count, connections)
     total = 0
     for path in files.glob("callgrind.*"):
-        total += sum(int(number) for number in re.findall(r"^totals: (\d+)", path.read_text(), re.MULTILINE))
+        totals = re.findall(r"^totals: (\d+)", path.read_text(), re.MULTILINE)
+        total += sum(map(int, totals))
         path.unlink()
     if not total:
-        sys.exit(f"compare: {row.name}: callgrind counted nothing:\n{(files / 'valgrind.out').read_text()}")
+        sys.exit(f"compare: {row.name}: callgrind counted nothing")
     return total
 
 
-def of_one_send(peers, row, count, connections):
-    """Returns the instructions of one send: of twice as many sends less those of `count` sends. So the start does not count."""
-    count -= count % connections
-    return (counted(peers, row, 2 * count, connections) - counted(peers, row, count, connections)) / count
+def of_one_send(peers, row, preloaded, count, connections):
+    """Returns the instructions of one send: those of twice `count` sends less those of `count`, divided by `count`.
+
+    `preloaded` is the library that lets valgrind run programs with libdispatch.
+    """
+    count = max(connections, count - count % connections)
+    once = counted(peers, row, preloaded, count, connections)
+    return (counted(peers, row, preloaded, 2 * count, connections) - once) / count
 
 
 def without_debugging_symbols(program, directory):

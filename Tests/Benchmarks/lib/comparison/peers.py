@@ -137,6 +137,7 @@ authenticators:
   - hmac-token: {{ keys: keys.yaml }}
   - static-users: {{ file: users.yaml }}
 policy: {{ send: [{{ from: "*", to: "*" }}], tags: [{{ user: "*", allow: ["topic:*"] }}] }}
+overload: {{ calls-per-user: 1000 }}
 limits: [{{ name: sends, per: sender, rate: 1000000/s }}]
 journal: {{ directory: {records}/journal, minimum-free: 0, keep-size: {"1024GiB" if self.template else "1GiB"} }}
 ledger: {{ file: {home}/ledger.sqlite, migrated: true }}
@@ -171,10 +172,13 @@ log: {{ level: warning }}
             [self.programs.gateway, "tokens", "issue", "--user", user, *options], text=True, check=True, capture_output=True)
         return "Bearer " + issued.stdout.strip().splitlines()[-1]
 
+    def user_of(self, authorization):
+        return f"user-{self.bearers.index(authorization)}" if authorization in self.bearers else "alice"
+
     def sends(self):
-        """Returns sends to many recipients, the users of the journal's template."""
+        """Returns sends of several users to many recipients, the users of the journal's template."""
         return [
-            Call("POST", f"/api/notifications?pns=apns&to_tag=user-{number}@example.com", MESSAGE, self.bearer)
+            Call("POST", f"/api/notifications?pns=apns&to_tag=user-{number}@example.com", MESSAGE, self.bearers[number % USERS])
             for number in range(RECIPIENTS)]
 
     def devices(self, endpoint):

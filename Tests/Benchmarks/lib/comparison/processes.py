@@ -44,13 +44,16 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def supervised(command):
+    """Returns the command whose process ends when this one ends, even by SIGKILL."""
+    return ["setpriv", "--pdeathsig", "TERM", *map(str, command)]
+
+
 @contextlib.contextmanager
 def running(command, endpoint, log, seconds=20):
     """Runs a program, from the time that it listens until the context ends. `seconds` limits its start and its end."""
-    # Without a parent, for example after SIGKILL, it ends too.
-    supervised = ["setpriv", "--pdeathsig", "TERM", *map(str, command)]
     with open(log, "wb") as output:
-        process = subprocess.Popen(supervised, stdout=output, stderr=output, start_new_session=True)
+        process = subprocess.Popen(supervised(command), stdout=output, stderr=output, start_new_session=True)
     try:
         deadline = time.monotonic() + seconds
         while True:

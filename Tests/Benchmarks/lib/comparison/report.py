@@ -4,7 +4,7 @@ import statistics
 
 COLUMNS = [
     ("requests", "requests/s", 0), ("p50", "p50 ms", 2), ("p99", "p99 ms", 2), ("cpu", "CPU µs per request", 1), ("memory", "MiB", 0)]
-UNINDEXED = ("unindexed", "closed segments without index, MiB", 0)
+SUSTAINED_COLUMNS = [("unindexed", "closed segments without index, MiB", 0), ("failed", "failed calls", 0)]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,5 +53,5 @@ def print_ratios(results, connections, ratios):
             is_good = is_good and is_reached
             word = "reached:" if is_reached else "MISSED: "
             aim = f" (aim: at {'least' if ratio.is_minimum else 'most'} {ratio.aim:.2f})"
-        print(f"{word} {ratio.text}, {ratio.row} / {ratio.base}: {figure(values, 2)}{aim}", flush=True)
+        print(f"{word} {ratio.text}: {ratio.row} / {ratio.base}: {figure(values, 2)}{aim}", flush=True)
     return is_good
