@@ -63,6 +63,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CMalloc"),
+        .systemLibrary(name: "CStatx"),
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
             name: "GatewaySupport", dependencies: ["CLibcrypto", nioPosix, yams], exclude: ["README.md"],
@@ -74,7 +75,8 @@ let package = Package(
             name: "Gateway", dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore], exclude: ["README.md"],
             swiftSettings: strict),
         .target(
-            name: "GatewayStore", dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, grdb],
+            name: "GatewayStore",
+            dependencies: ["CStatx", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, grdb],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayHTTP",

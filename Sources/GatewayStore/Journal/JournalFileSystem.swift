@@ -1,5 +1,4 @@
 internal import GatewaySupport
-internal import Glibc
 
 /// The file-system calls of the journal, one method for each, so that tests can inject failures.
 ///
@@ -46,12 +45,6 @@ struct FileIdentity: Sendable, Hashable {
     let inode: UInt64
     /// The length in bytes.
     let size: UInt64
-
-    init(_ status: stat) {
-        device = UInt64(status.st_dev)
-        inode = UInt64(status.st_ino)
-        size = UInt64(status.st_size)
-    }
 
     /// Creates an identity from its parts.
     init(device: UInt64, inode: UInt64, size: UInt64) {

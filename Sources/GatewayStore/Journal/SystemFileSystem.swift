@@ -1,3 +1,4 @@
+internal import CStatx
 internal import GatewayCore
 internal import GatewaySupport
 internal import Glibc
@@ -30,15 +31,19 @@ struct SystemFileSystem: JournalFileSystem {
     }
 
     func identity(of descriptor: CInt, _ path: String) throws(FileFailure) -> FileIdentity {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
-        return FileIdentity(status)
+        guard let identity = Self.identity(descriptor, "") else { throw FileFailure("statx", path) }
+        return identity
     }
 
     func identity(_ path: String) throws(FileFailure) -> FileIdentity {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { throw FileFailure("stat", path) }
-        return FileIdentity(status)
+        guard let identity = Self.identity(AT_FDCWD, path) else { throw FileFailure("statx", path) }
+        return identity
+    }
+
+    private static func identity(_ descriptor: CInt, _ path: String) -> FileIdentity? {
+        var (device, inode, size): (UInt64, UInt64, UInt64) = (0, 0, 0)
+        guard notify_gateway_file_identity(descriptor, path, &device, &inode, &size) == 0 else { return nil }
+        return FileIdentity(device: device, inode: inode, size: size)
     }
 
     func close(_ descriptor: CInt) { _ = Glibc.close(descriptor) }
