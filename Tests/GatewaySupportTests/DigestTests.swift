@@ -23,6 +23,16 @@ import Testing
                 == hex("cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0"))
     }
 
+    @Test("Threads compute digests at the same time, each also after another text")
+    func sha256OnThreads() {
+        let texts = (0..<64).map { Array("text \($0)".utf8) }
+        let expected = texts.map { SHA256.digest($0) }
+        DispatchQueue.concurrentPerform(iterations: 1000) { number in
+            #expect(SHA256.digest(texts[number % 64]) == expected[number % 64])
+        }
+        #expect(Set(expected).count == 64)
+    }
+
     @Test("A digest is formatted as hexadecimal digits")
     func digits() throws {
         let digest = try #require(([1, 2, 3] as [UInt8]).withUnsafeBytes { SHA256.Digest(of: $0) })

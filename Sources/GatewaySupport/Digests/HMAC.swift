@@ -1,12 +1,6 @@
 internal import CLibcrypto
 internal import Synchronization
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
 /// HMAC (RFC 2104) with SHA-2 by the system's libcrypto. The key is set once and used for many tags.
 ///
 /// The reason for a context that is kept: over the 260 bytes of a token it makes a tag in 0.34 µs. libcrypto's single
@@ -135,8 +129,7 @@ public final class SharedHMAC: Sendable {
     /// - Parameter buffer: A buffer of at least `HMAC.longestTag` bytes.
     func write(tagOver bytes: UnsafeRawBufferPointer, to buffer: UnsafeMutableRawBufferPointer) -> Int? {
         let buffers = UncheckedBuffers(bytes: bytes, buffer: buffer)
-        // A thread's handle is an address in its stack, and stacks are at least one page apart.
-        let first = Int(bitPattern: UInt(pthread_self() >> 12)) & (Self.slotCount - 1)
+        let first = ThreadNumber.current & (Self.slotCount - 1)
         for step in 0..<Self.slotCount {
             let slot = slots[(first + step) & (Self.slotCount - 1)]
             if let tag = slot.hmac.withLockIfAvailable({ $0.write(tagOver: buffers.bytes, to: buffers.buffer) }) {

@@ -1,5 +1,11 @@
 internal import CLibcrypto
 
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
 /// SHA-256 (FIPS 180-4) by the system's libcrypto.
 public enum SHA256 {
     /// The length of a digest in bytes.
@@ -11,6 +17,25 @@ public enum SHA256 {
     /// The pointer is never written again and never freed, so any thread may use it.
     nonisolated(unsafe) private static let algorithm: OpaquePointer? =
         EVP_MD_fetch(nil, "SHA256", nil) ?? EVP_sha256()
+
+    /// The key of each thread's own context; nil if the system has no more keys.
+    private static let contextKey: pthread_key_t? = {
+        var key = pthread_key_t()
+        // The context is freed when its thread ends.
+        let created = pthread_key_create(&key) { EVP_MD_CTX_free(OpaquePointer($0)) }
+        return created == 0 ? key : nil
+    }()
+
+    /// The calling thread's own context, made for its first digest. libcrypto's one-shot call `EVP_Digest` allocates and
+    /// frees two blocks for each digest instead.
+    private static var context: OpaquePointer? {
+        guard let contextKey else { return nil }
+        if let context = pthread_getspecific(contextKey) { return OpaquePointer(context) }
+        guard let context = EVP_MD_CTX_new() else { return nil }
+        if pthread_setspecific(contextKey, UnsafeRawPointer(context)) == 0 { return context }
+        EVP_MD_CTX_free(context)
+        return nil
+    }
 
     /// A digest as a value that needs no heap memory.
     public struct Digest: Sendable, Hashable {
@@ -25,12 +50,13 @@ public enum SHA256 {
 
         /// Creates the digest of the bytes; returns nil if libcrypto fails.
         public init?(of bytes: UnsafeRawBufferPointer) {
+            guard let context, EVP_DigestInit_ex(context, algorithm, nil) == 1,
+                EVP_DigestUpdate(context, bytes.baseAddress, bytes.count) == 1
+            else { return nil }
             var words: Words = (0, 0, 0, 0)
             var written: UInt32 = 0
             let done = withUnsafeMutableBytes(of: &words) { buffer in
-                EVP_Digest(
-                    bytes.baseAddress, bytes.count, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), &written,
-                    algorithm, nil)
+                EVP_DigestFinal_ex(context, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), &written)
             }
             guard done == 1, written == UInt32(byteCount) else { return nil }
             self.words = words
