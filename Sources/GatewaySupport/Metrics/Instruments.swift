@@ -62,6 +62,13 @@ public final class Histogram: Sendable {
         public let counts: [UInt64]
         /// The sum of all values.
         public let sum: UInt64
+
+        /// Returns the contents of two histograms with equal buckets together.
+        package static func + (left: Reading, right: Reading) -> Reading {
+            Reading(
+                buckets: left.buckets, counts: zip(left.counts, right.counts).map { $0 &+ $1 },
+                sum: left.sum &+ right.sum)
+        }
     }
 
     /// The maximum number of bounds.
