@@ -23,28 +23,34 @@ struct Recording: Sendable {
     ///
     /// - Throws: `journal-unavailable` if they are not on disk; the backend must not be called then.
     func record(_ plan: consuming UpstreamPlan) async throws(Rejection) -> RecordedPlan {
-        // One batch, so that all intents of an audience are on disk before the first send.
-        let records = plan.audience?.records(plan.facts) ?? [JournalRecord(.intent, facts: plan.facts)]
-        try await write(records, plan.facts)
+        do throws(JournalUnavailable) {
+            if let audience = plan.audience {
+                // One batch, so that all intents of an audience are on disk before the first send.
+                try await journal.record(audience.records(plan.facts))
+            } else {
+                try await journal.record(JournalRecord(.intent, facts: plan.facts))
+            }
+        } catch {
+            throw rejection(error, plan.facts)
+        }
         return RecordedPlan(plan)
     }
 
     /// Records the intent of a call that changes something. A read-only call is not recorded.
     func record(_ plan: consuming LocalPlan) async throws(Rejection) -> RecordedLocalPlan {
-        if plan.call.isRecorded { try await write([JournalRecord(.intent, facts: plan.facts)], plan.facts) }
+        do throws(JournalUnavailable) {
+            if plan.call.isRecorded { try await journal.record(JournalRecord(.intent, facts: plan.facts)) }
+        } catch {
+            throw rejection(error, plan.facts)
+        }
         return RecordedLocalPlan(plan)
     }
 
-    // Inlined: each additional `async` frame costs an allocation and an executor check.
-    @inline(__always)
-    private func write(_ records: [JournalRecord], _ facts: CallFacts) async throws(Rejection) {
-        do throws(JournalUnavailable) {
-            try await journal.record(records)
-        } catch {
-            throw Rejection(
-                error.isFull ? .overloaded : .journalUnavailable, "journal: \(error.detail)",
-                extra: .retryAfter(seconds: error.isFull ? 1 : 5)
-            ).with(facts)
-        }
+    @inline(never)
+    private func rejection(_ error: JournalUnavailable, _ facts: CallFacts) -> Rejection {
+        Rejection(
+            error.isFull ? .overloaded : .journalUnavailable, "journal: \(error.detail)",
+            extra: .retryAfter(seconds: error.isFull ? 1 : 5)
+        ).with(facts)
     }
 }

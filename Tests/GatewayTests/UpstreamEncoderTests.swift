@@ -34,6 +34,14 @@ import Testing
         UpstreamRegistration(owner: alice, handle: handle, tags: tags.compactMap(Tag.init))
     }
 
+    @Test("A text is encoded as a JSON string, however many escapes it needs", arguments: [0, 1, 63, 64, 65, 4096])
+    func escapes(count: Int) {
+        let send = UpstreamSend(
+            sender: alice, recipient: alice, service: .apns, text: Array(repeating: UInt8(ascii: "\""), count: count))
+        let body = "\"" + String(repeating: "\\\"", count: count) + "\""
+        #expect(text(.send(send))?.hasSuffix("Content-Length: \(2 * count + 2)\r\n\r\n\(body)") == true)
+    }
+
     @Test("A reservation is encoded with its handle, or without one") func reserve() {
         #expect(text(.reserve(handle: nil)) == head("POST /api/register") + "Content-Length: 0\r\n\r\n")
         #expect(

@@ -13,8 +13,10 @@ public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
 
     /// Returns the text of the message. Throws if the body is not in the form that the rule requires.
     func text(of body: ByteBuffer) throws(Rejection) -> String {
+        // The usual body is read without a copy.
+        if self == .auto, let text = try Self.jsonText(body.readableBytesUInt8Span) { return text }
         let bytes = Self.trimmed(BodyText.utf8(body))
-        if self == .auto, let text = try Self.jsonText(bytes) { return text }
+        if self == .auto, let text = try Self.jsonText(bytes.span) { return text }
         guard bytes.count >= 2, bytes.first == UInt8(ascii: "\""), bytes.last == UInt8(ascii: "\"") else {
             throw Rejection(
                 .malformedMessage, "the body is not text in quotation marks",
@@ -25,10 +27,10 @@ public enum MessageExtraction: String, Sendable, Hashable, CaseIterable {
     }
 
     /// Returns the text of a strict JSON string; nil if the body is not JSON and therefore may be unescaped text.
-    private static func jsonText(_ bytes: [UInt8]) throws(Rejection) -> String? {
+    private static func jsonText(_ bytes: borrowing Span<UInt8>) throws(Rejection) -> String? {
         let value: JSONValue
         do throws(JSONParser.Fault) {
-            value = try JSONParser().parse(bytes.span)
+            value = try JSONParser().parse(bytes)
         } catch .loneSurrogate {
             throw Rejection(.malformedMessage, "the message contains a lone surrogate")
         } catch {

@@ -50,14 +50,29 @@ final class UpstreamEncoder: Sendable {
             return request("DELETE", as: owner, body: nil, origin) { write(pathOf: id.text, to: &$0) }
         case .send(let send):
             guard let word = backend.pnsNames[send.service] else { return nil }
-            let body = [UInt8](expecting: send.text.count + 16) { JSONWriter.write(stringOfUTF8: send.text, to: &$0) }
-            return request("POST", as: send.sender, body: body, origin) { target in
-                target.append(text: backend.notificationsPath)
-                target.append("?pns=")
-                target.append(text: word.text)
-                target.append("&to_tag=")
-                Self.percentEncode(send.recipient.text, to: &target)
+            return Self.withJSONString(of: send.text) { body in
+                request("POST", as: send.sender, body: body, origin) { target in
+                    target.append(text: backend.notificationsPath)
+                    target.append("?pns=")
+                    target.append(text: word.text)
+                    target.append("&to_tag=")
+                    Self.percentEncode(send.recipient.text, to: &target)
+                }
             }
+        }
+    }
+
+    /// Calls the closure with the text as a JSON string, on the stack if it is short. The buffer is valid only during
+    /// the call.
+    private static func withJSONString(
+        of text: [UInt8], _ body: (UnsafeBufferPointer<UInt8>) -> ByteBuffer
+    ) -> ByteBuffer {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count + 64) { room in
+            var string = ByteWriter(room)
+            JSONWriter.write(stringOfUTF8: text, to: &string)
+            if string.isComplete { return body(UnsafeBufferPointer(rebasing: room[..<string.count])) }
+            return [UInt8](expecting: string.count) { JSONWriter.write(stringOfUTF8: text, to: &$0) }
+                .withUnsafeBufferPointer(body)
         }
     }
 
@@ -69,7 +84,9 @@ final class UpstreamEncoder: Sendable {
                 .init("Handle", .string(registration.handle.text)),
                 .init("Tags", .array(registration.tags.map { .string($0.text) })),
             ]))
-        return request("PUT", as: registration.owner, body: body, origin) { write(pathOf: id, to: &$0) }
+        return body.withUnsafeBufferPointer { body in
+            request("PUT", as: registration.owner, body: body, origin) { write(pathOf: id, to: &$0) }
+        }
     }
 
     private func write(pathOf id: String, to target: inout ByteWriter) {
@@ -82,7 +99,7 @@ final class UpstreamEncoder: Sendable {
     }
 
     private func request(
-        _ method: StaticString, as user: UserName, body: [UInt8]?, _ origin: Origin,
+        _ method: StaticString, as user: UserName, body: UnsafeBufferPointer<UInt8>?, _ origin: Origin,
         target: (inout ByteWriter) -> Void
     ) -> ByteBuffer {
         ByteBuffer(expecting: Self.usualHeadBytes + (body?.count ?? 0)) { bytes in

@@ -7,8 +7,16 @@ public protocol Journal: Sendable {
     /// Called on an event loop; resumes on the same. Throws if the records are not on disk and will not be written.
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable)
 
+    /// Appends one record and returns when it is on disk, as the function for several does.
+    func record(_ record: JournalRecord) async throws(JournalUnavailable)
+
     /// Queues a record in order with all others and returns without waiting for the disk. Never blocks.
     func append(_ record: JournalRecord)
+}
+
+extension Journal {
+    /// Appends one record and returns when it is on disk, as the function for several does.
+    public func record(_ record: JournalRecord) async throws(JournalUnavailable) { try await self.record([record]) }
 }
 
 /// The error that the journal cannot be written.

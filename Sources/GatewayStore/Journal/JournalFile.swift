@@ -67,6 +67,11 @@ public final class JournalFile: Journal {
         try await withCheckedContinuation { queue.add(records, JournalWaiter($0)) }.get()
     }
 
+    /// Queues the record and returns once it is on disk. Throws as the function for several records does.
+    public func record(_ record: JournalRecord) async throws(JournalUnavailable) {
+        try await withCheckedContinuation { queue.add(record, JournalWaiter($0)) }.get()
+    }
+
     /// Queues a record without waiting. The outcome of an admitted intent always has room. Once the queue is half full,
     /// other records are dropped, and the journal records how many.
     public func append(_ record: JournalRecord) { queue.append(record) }

@@ -37,12 +37,12 @@ final class JournalQueue: Sendable {
             self.waiter = waiter
         }
 
-        init(_ note: JournalRecord) {
-            entry = JournalEntry(note)
-            intents = note.kind == .intent ? 1 : 0
-            outcomes = note.kind == .outcome ? 1 : 0
-            completesOnly = note.kind != .intent && note.kind != .rejection
-            waiter = nil
+        init(_ record: JournalRecord, _ waiter: JournalWaiter? = nil) {
+            entry = JournalEntry(record)
+            intents = record.kind == .intent ? 1 : 0
+            outcomes = record.kind == .outcome ? 1 : 0
+            completesOnly = record.kind != .intent && record.kind != .rejection
+            self.waiter = waiter
         }
     }
 
@@ -120,8 +120,12 @@ final class JournalQueue: Sendable {
     func recordLoss(_ loss: String) { state.withLock { $0.loss = loss } }
 
     /// Adds records for a waiting caller. A rejection resumes the caller at once and adds nothing.
-    func add(_ records: [JournalRecord], _ waiter: JournalWaiter) {
-        let item = Item(records, waiter)
+    func add(_ records: [JournalRecord], _ waiter: JournalWaiter) { add(Item(records, waiter), waiter) }
+
+    /// Adds one record for a waiting caller, as the function for several does.
+    func add(_ record: JournalRecord, _ waiter: JournalWaiter) { add(Item(record, waiter), waiter) }
+
+    private func add(_ item: Item, _ waiter: JournalWaiter) {
         let (intents, outcomes) = (item.intents, item.outcomes)
         let (rejection, mustWake) = state.withLock { state -> (JournalUnavailable?, Bool) in
             if state.isClosing { return (Outage.closed.reason, false) }

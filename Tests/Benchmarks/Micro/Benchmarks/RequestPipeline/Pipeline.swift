@@ -83,6 +83,7 @@ private final class Pipeline {
 
 private struct DiscardingJournal: Journal {
     func record(_ records: [JournalRecord]) async throws(JournalUnavailable) {}
+    func record(_ record: JournalRecord) async throws(JournalUnavailable) {}
     func append(_ record: JournalRecord) {}
 }
 
