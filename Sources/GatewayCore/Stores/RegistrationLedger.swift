@@ -46,6 +46,7 @@ public protocol RegistrationLedger: Sendable {
     func pendingDeletion(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID]
 
     /// Durably writes the result of a claim and releases it. A claim that is dropped without this call changes nothing.
+    /// The time at which an unchanged registration was last seen may be written later.
     ///
     /// - Returns: For a create and an update: whether the registration stays. If not, the caller was revoked
     ///   meanwhile, and everything bound by the call is marked for deletion. For a deletion: whether it is complete. If
@@ -183,6 +184,21 @@ public struct RegistrationAttempt: Sendable, Hashable {
 
 /// A claim of one call on a handle and a registration. Dropping it releases it without a change.
 public struct LedgerClaim: ~Copyable, Sendable {
+    /// A registration that has everything that a request states.
+    public struct Renewable: Sendable, Hashable {
+        /// Its id.
+        public let id: RegistrationID
+        /// The version of the ledger in which it was found. While the ledger has this version, the registration is the
+        /// same.
+        public let version: UInt64
+
+        /// Creates it from its parts. Called by ledgers.
+        public init(id: RegistrationID, version: UInt64) {
+            self.id = id
+            self.version = version
+        }
+    }
+
     /// The ledger's number of the claim.
     public let number: UInt64
     /// The request.
@@ -191,6 +207,8 @@ public struct LedgerClaim: ~Copyable, Sendable {
     public let decision: LedgerDecision
     /// The caller's registration of the request's handle if its state is certain. No `prepare` is needed for it.
     public let registered: RegistrationID?
+    /// The caller's registration if confirming it changes only the time at which it was last seen.
+    public let renewable: Renewable?
     /// Whether this sweep precedes a call that holds the registration and whose caller is revoked. The registration
     /// must be deleted once more after that call.
     public let precedesCall: Bool
@@ -201,13 +219,15 @@ public struct LedgerClaim: ~Copyable, Sendable {
     /// Creates a claim. `release` is called once with its number, on any thread, when the claim is dropped.
     public init(
         number: UInt64, request: LedgerRequest, decision: LedgerDecision, registered: RegistrationID? = nil,
-        precedesCall: Bool = false, isRevoked: @escaping @Sendable () -> Bool = { false },
+        renewable: Renewable? = nil, precedesCall: Bool = false,
+        isRevoked: @escaping @Sendable () -> Bool = { false },
         release: @escaping @Sendable (UInt64) -> Void
     ) {
         self.number = number
         self.request = request
         self.decision = decision
         self.registered = registered
+        self.renewable = renewable
         self.precedesCall = precedesCall
         self.isRevoked = isRevoked
         self.release = release

@@ -13,6 +13,9 @@ struct LedgerLookup: Sendable, Hashable {
     /// Whether the caller already owns the registration for the request's handle, and no update of it has an unknown
     /// outcome.
     var isRegistered = false
+    /// Whether the registration has everything that the request states, so that confirming it changes only the time at
+    /// which it was last seen.
+    var isRenewal = false
 }
 
 extension LedgerTables {
@@ -26,10 +29,13 @@ extension LedgerTables {
             guard let handle else { return LedgerLookup(decision: .queryWithoutHandle) }
             let bound = try registration(boundTo: handle)
             if let bound, bound.owner != user { return LedgerLookup(decision: .queryWithoutHandle) }
-            return LedgerLookup(decision: .queryWithHandle, registration: bound?.id, touchesHandle: true)
-        case .update(let user, let label, _, _):
+            var lookup = LedgerLookup(decision: .queryWithHandle, registration: bound?.id, touchesHandle: true)
+            if let bound { lookup.isRenewal = try !hasLabel(bound.id, of: user) }
+            return lookup
+        case .update(let user, let label, _, let account):
             guard let handle else { throw LedgerUnavailable("an update needs a handle") }
-            return try lookUp(updateBy: user, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
+            return try lookUp(
+                updateBy: user, account, label: label, handle: handle, handOverLimit: handOverLimit, now: now)
         case .delete(let user, let label):
             // A reservation does not count as owned. Any user can reserve an id by naming an unbound handle, and the
             // backend may have had a registration with that id before the gateway existed.
@@ -54,7 +60,8 @@ extension LedgerTables {
     }
 
     private func lookUp(
-        updateBy user: UserName, label: RegistrationID, handle: HandleKey, handOverLimit: Int, now: WallTime
+        updateBy user: UserName, _ account: Account?, label: RegistrationID, handle: HandleKey, handOverLimit: Int,
+        now: WallTime
     ) throws -> LedgerLookup {
         func found(_ decision: LedgerDecision, _ id: RegistrationID?) -> LedgerLookup {
             LedgerLookup(decision: decision, registration: id, touchesHandle: true)
@@ -63,6 +70,9 @@ extension LedgerTables {
             if bound.owner == user {
                 var lookup = found(.own(bound.id), bound.id)
                 lookup.isRegistered = bound.isLive && !bound.isInDoubt
+                lookup.isRenewal =
+                    try lookup.isRegistered && bound.id == label && bound.account == account
+                    && bound.importUnconfirmed == nil && !hasLabel(label, of: user)
                 return lookup
             }
             let day = now.adding(-SQLiteLedger.ownershipTransferPeriod)

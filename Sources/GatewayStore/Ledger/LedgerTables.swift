@@ -118,8 +118,8 @@ struct LedgerTables {
         try removeLabel(row.id, of: row.owner)
     }
 
-    /// Updates a registration whose device registered again with unchanged data, in one statement. This is by far the
-    /// most frequent change.
+    /// Updates a registration whose device registered again with unchanged data, in one statement. `RenewalBuffer` takes
+    /// most of these renewals; this is for those during another change of the ledger.
     ///
     /// - Returns: Whether the row matched and is live. False for an unconfirmed one, which the caller writes again and
     ///   thereby confirms.
@@ -140,6 +140,14 @@ struct LedgerTables {
         guard database.changesCount > 0 else { return false }
         try removeLabel(id, of: owner)
         return true
+    }
+
+    /// Returns whether the label is stored for the user. It then stands for the stored registration even if a
+    /// registration has it as its id.
+    func hasLabel(_ label: RegistrationID, of user: UserName) throws -> Bool {
+        try count(
+            sql: "SELECT EXISTS (SELECT 1 FROM label WHERE user = ? AND label = ?)",
+            arguments: [user.text, label.text]) > 0
     }
 
     /// Removes the owner's label that equals the id of the registration, because the id now stands for the

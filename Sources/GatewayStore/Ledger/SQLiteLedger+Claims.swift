@@ -16,11 +16,16 @@ extension SQLiteLedger: RegistrationLedger {
         do throws(LedgerUnavailable) {
             if let handle { try await claims.acquire(.handle(handle), for: number) }
             try await adoptFormerKeys(of: request, as: handle)
-            let lookup = try await decide(request, handle: handle, now: now, for: number)
+            let (lookup, version) = try await decide(request, handle: handle, now: now, for: number)
+            var renewable: LedgerClaim.Renewable?
+            if lookup.isRenewal, let id = lookup.registration, let version {
+                renewable = LedgerClaim.Renewable(id: id, version: version)
+            }
             if let handle, !lookup.touchesHandle { claims.release(.handle(handle), of: number) }
             return LedgerClaim(
                 number: number, request: request, decision: lookup.decision,
-                registered: lookup.isRegistered ? lookup.registration : nil, isRevoked: isRevoked
+                registered: lookup.isRegistered ? lookup.registration : nil,
+                renewable: renewable, isRevoked: isRevoked
             ) { [claims] number in
                 claims.releaseAll(number)
             }
@@ -99,13 +104,18 @@ extension SQLiteLedger: RegistrationLedger {
         try await readAtLength { try $0.pendingDeletion(limit: limit) }
     }
 
-    /// Writes the change durably in one transaction, then releases the claim's locks.
+    /// Writes the change durably in one transaction, then releases the claim's locks. A renewal is written within a
+    /// second; see `RenewalBuffer`.
     ///
     /// Throws if the change does not fit the claim, and then writes nothing.
     @discardableResult
     public func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
     ) async throws(LedgerUnavailable) -> Bool {
+        if let id = renewed(by: change, claim), let user = claim.request.user {
+            renewals.add(RenewalBuffer.Renewal(owner: user, time: now), of: id, limit: limits.registrations)
+            return true
+        }
         let outcome: Result<Bool, LedgerUnavailable>
         do throws(LedgerUnavailable) {
             let task = LedgerTask(
@@ -121,6 +131,20 @@ extension SQLiteLedger: RegistrationLedger {
         return try outcome.get()
     }
 
+    /// Returns the registration that the change renews; nil if the change has to be written at once. A revocation after
+    /// this check finds the registration, which is in the ledger already.
+    private func renewed(by change: LedgerChange, _ claim: borrowing LedgerClaim) -> RegistrationID? {
+        guard let renewable = claim.renewable, commits.version == renewable.version, !claim.isRevoked() else {
+            return nil
+        }
+        let id = renewable.id
+        return switch (change, claim.request) {
+        case (.registered(id, nil), .update): id
+        case (.reserved(id, let handle?), .create(_, let asked)) where handle == asked: id
+        default: nil
+        }
+    }
+
     /// Changes a registration that an earlier version bound under another spelling of the handle to the current key.
     /// Applies only when the device registers, because the backend then receives the current spelling for the same id.
     private func adoptFormerKeys(
@@ -134,20 +158,24 @@ extension SQLiteLedger: RegistrationLedger {
 
     /// Looks up the decision, locks the registration that it affects, and repeats both until the decision affects the
     /// locked registration. While a call waits for a lock, the holder of the lock may change the decision.
+    ///
+    /// - Returns: The decision, and the version of the ledger that it was made of; nil if the version changed meanwhile.
     private func decide(
         _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
-    ) async throws(LedgerUnavailable) -> LedgerLookup {
+    ) async throws(LedgerUnavailable) -> (LedgerLookup, version: UInt64?) {
         let limit = limits.ownershipTransfers
         var held: RegistrationID?
         for _ in 0..<Self.maximumAttempts {
+            let version = commits.version
             let lookup = try await read { tables in
                 try tables.lookUp(request, handle: handle, handOverLimit: limit, now: now)
             }
-            if lookup.registration == held { return lookup }
+            if lookup.registration == held { return (lookup, version) }
             if let held { claims.release(.registration(held), of: claim) }
             held = lookup.registration
-            guard let wanted = held else { return lookup }
+            guard let wanted = held else { return (lookup, version) }
             try await claims.acquire(.registration(wanted), for: claim)
+            if let version, commits.version == version { return (lookup, version) }
         }
         throw LedgerUnavailable("the registration changed too often while it was being claimed")
     }

@@ -6,6 +6,7 @@ extension SQLiteLedger {
     /// Returns the user's registrations without reservations, most recently seen first.
     public func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration] {
         let day = Self.aDayAgo
+        await writeRenewals()
         return try await readAtLength { tables in
             let rows = try Row.fetchAll(
                 tables.database,
@@ -42,6 +43,7 @@ extension SQLiteLedger {
         after: RegistrationID? = nil, limit: Int = 1000
     ) async throws(LedgerUnavailable) -> [OwnedRegistration] {
         let day = Self.aDayAgo
+        await writeRenewals()
         return try await readAtLength { tables in
             let rows = try Row.fetchAll(
                 tables.database, sql: "\(LedgerTables.selectRegistration) WHERE id > ? ORDER BY id LIMIT ?",

@@ -39,6 +39,7 @@ public final class SQLiteLedger: Sendable {
     let database: DatabasePool
     let reads: BatchedRead
     let commits: GroupCommit
+    let renewals: RenewalBuffer
     let digester: HandleDigester
     let claims: KeyLocks
     let health: LedgerHealth
@@ -87,14 +88,16 @@ public final class SQLiteLedger: Sendable {
         health = LedgerHealth(proofLifetime: proofLifetime)
         reads = BatchedRead(database, health: health)
         commits = GroupCommit(database, health: health)
+        renewals = RenewalBuffer(commits)
         claims = KeyLocks(maximumWaitersPerKey: limits.maximumWaitersPerKey, maximumWaiters: limits.maximumWaiters)
         present = Mutex(limits)
         self.file = file
     }
 
-    /// Waits for running operations, closes the database and releases the lock. Later operations on the ledger throw.
+    /// Writes what is buffered, waits for running operations, closes the database and releases the lock. Later operations on the ledger throw.
     /// Blocks.
     public func close() throws(LedgerUnavailable) {
+        renewals.write()
         // If this fails, the ledger counts as not closed and the next start checks it.
         let state = health.fault == nil ? try? Self.markClosed(database, file) : nil
         do { try database.close() } catch { throw LedgerUnavailable(describing: error) }

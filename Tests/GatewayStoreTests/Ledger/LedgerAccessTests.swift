@@ -162,20 +162,6 @@ struct LedgerAccessTests {
         }
     }
 
-    @Test("A device that registers again costs one page, whatever the row's indexes contain")
-    func renewal() async throws {
-        let fixture = try LedgerFixture()
-        let handle = try Fixture.handle(1)
-        try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
-        try fixture.emptyLog()
-        try await fixture.update(alice, Fixture.id(1), handle, at: Fixture.noon.adding(7))
-        // The header of the log, and one frame with its own header.
-        #expect(try fixture.directory.bytes("ledger.sqlite-wal").count == 32 + 24 + 4096)
-        let seen = try await fixture.ledger.registrations(of: alice)
-        #expect(seen.map(\.lastSeen) == [Fixture.noon.adding(7)])
-        #expect(seen.map(\.created) == [Fixture.noon])
-    }
-
     @Test("A marked registration that registers again is live and no longer marked")
     func renewalOfDoomed() async throws {
         let fixture = try LedgerFixture()
@@ -199,33 +185,6 @@ struct LedgerAccessTests {
             try await fixture.look(.sweep(Fixture.id(1)))
                 == .pendingDeletion(Fixture.id(1), owner: alice, because: .revoked))
         #expect(try await fixture.ledger.registrations(of: alice).map(\.lastSeen) == [Fixture.noon.adding(7)])
-    }
-
-    @Test("A device that registers again under its own id gets its own registration")
-    func renewalOfLabel() async throws {
-        let fixture = try LedgerFixture()
-        try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))
-        try await fixture.update(alice, Fixture.id(2), try Fixture.handle(2), fresh: Fixture.id(2))
-        // The first device registers under the second one's id.
-        try await fixture.update(alice, Fixture.id(2), try Fixture.handle(1))
-        #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(2))) == .owned(Fixture.id(1)))
-        try await fixture.update(alice, Fixture.id(2), try Fixture.handle(2))
-        #expect(try await fixture.look(.delete(user: alice, label: Fixture.id(2))) == .owned(Fixture.id(2)))
-    }
-
-    @Test("After the limit of registrations was lowered, the next registration marks the surplus")
-    func lowered() async throws {
-        let fixture = try LedgerFixture()
-        for number in 1...4 {
-            try await fixture.update(
-                alice, Fixture.id(number), try Fixture.handle(number), fresh: Fixture.id(number),
-                at: Fixture.noon.adding(Int64(number)))
-        }
-        fixture.ledger.limits.registrations = 2
-        try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1), at: Fixture.noon.adding(5))
-        #expect(
-            try await fixture.content()
-                == ["1-1-1 alice live", "2-2-1 alice deleting", "3-3-1 alice deleting", "4-4-1 alice live"])
     }
 }
 

@@ -8,7 +8,7 @@ internal import Synchronization
 /// Each change is still atomic. If one change of a group fails, the transaction is rolled back and the others are tried
 /// again without it.
 final class GroupCommit: Sendable {
-    private typealias Acknowledgement = @Sendable () -> Void
+    typealias Acknowledgement = @Sendable () -> Void
 
     private struct Change: Sendable {
         /// Whether the change only tests that the ledger can be written.
@@ -39,6 +39,8 @@ final class GroupCommit: Sendable {
     private let database: DatabasePool
     private let health: LedgerHealth
     private let waiting = Mutex<[Change]>([])
+    private let groupsBegun = Atomic<UInt64>(0)
+    private let groupsEnded = Atomic<UInt64>(0)
 
     init(_ database: DatabasePool, health: LedgerHealth) {
         self.database = database
@@ -47,6 +49,20 @@ final class GroupCommit: Sendable {
 
     /// The number of waiting changes. For tests.
     var count: Int { waiting.withLock(\.count) }
+
+    /// The version of the ledger's content. It is nil during a commit and different after it, so whatever was read at a
+    /// version still holds at the same version.
+    var version: UInt64? {
+        let ended = groupsEnded.load(ordering: .acquiring)
+        return groupsBegun.load(ordering: .acquiring) == ended ? ended : nil
+    }
+
+    /// Adds a change that nobody waits for.
+    ///
+    /// - Parameter apply: Writes the change. Returns what to do once it is on disk. May run again after a rollback.
+    func add(_ apply: @escaping @Sendable (LedgerTables) throws -> Acknowledgement) {
+        add(Change(isTest: false, apply: apply) { _ in })
+    }
 
     /// Writes a change durably. Resumes once it is on disk or has failed.
     func write<Value: Sendable>(
@@ -59,21 +75,27 @@ final class GroupCommit: Sendable {
             } fail: {
                 continuation.resume(returning: .failure($0))
             }
-            waiting.withLock { $0.append(change) }
-            // Each change schedules its own write, so that it precedes a later close of the database. Usually an
-            // earlier write has already included it.
-            database.asyncWriteWithoutTransaction { [self] database in
-                let changes = waiting.withLock { waiting in
-                    defer { waiting = [] }
-                    return waiting
-                }
-                commit(changes, to: database)
+            add(change)
+        }
+    }
+
+    private func add(_ change: Change) {
+        waiting.withLock { $0.append(change) }
+        // Each change schedules its own write, so that it precedes a later close of the database. Usually an earlier
+        // write has already included it.
+        database.asyncWriteWithoutTransaction { [self] database in
+            let changes = waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
             }
+            if !changes.isEmpty { commit(changes, to: database) }
         }
     }
 
     /// Commits the changes in groups that are as large as possible.
     private func commit(_ changes: [Change], to database: Database) {
+        groupsBegun.add(1, ordering: .sequentiallyConsistent)
+        defer { groupsEnded.add(1, ordering: .sequentiallyConsistent) }
         var rest = changes[...]
         var groupSize = rest.count
         while !rest.isEmpty {

@@ -33,6 +33,12 @@ extension SQLiteLedger {
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
-        await commits.write(body)
+        renewals.write()
+        return await commits.write(body)
+    }
+
+    /// Writes the renewals before a listing. Without space on the disk, the listing has earlier times.
+    func writeRenewals() async {
+        if !renewals.isEmpty { _ = await write { _ in } }
     }
 }
