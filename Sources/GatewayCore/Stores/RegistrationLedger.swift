@@ -182,60 +182,6 @@ public struct RegistrationAttempt: Sendable, Hashable {
     }
 }
 
-/// A claim of one call on a handle and a registration. Dropping it releases it without a change.
-public struct LedgerClaim: ~Copyable, Sendable {
-    /// A registration that has everything that a request states.
-    public struct Renewable: Sendable, Hashable {
-        /// Its id.
-        public let id: RegistrationID
-        /// The version of the ledger in which it was found. While the ledger has this version, the registration is the
-        /// same.
-        public let version: UInt64
-
-        /// Creates it from its parts. Called by ledgers.
-        public init(id: RegistrationID, version: UInt64) {
-            self.id = id
-            self.version = version
-        }
-    }
-
-    /// The ledger's number of the claim.
-    public let number: UInt64
-    /// The request.
-    public let request: LedgerRequest
-    /// The decision.
-    public let decision: LedgerDecision
-    /// The caller's registration of the request's handle if its state is certain. No `prepare` is needed for it.
-    public let registered: RegistrationID?
-    /// The caller's registration if confirming it changes only the time at which it was last seen.
-    public let renewable: Renewable?
-    /// Whether this sweep precedes a call that holds the registration and whose caller is revoked. The registration
-    /// must be deleted once more after that call.
-    public let precedesCall: Bool
-    /// Returns whether the caller was revoked.
-    public let isRevoked: @Sendable () -> Bool
-    private let release: @Sendable (UInt64) -> Void
-
-    /// Creates a claim. `release` is called once with its number, on any thread, when the claim is dropped.
-    public init(
-        number: UInt64, request: LedgerRequest, decision: LedgerDecision, registered: RegistrationID? = nil,
-        renewable: Renewable? = nil, precedesCall: Bool = false,
-        isRevoked: @escaping @Sendable () -> Bool = { false },
-        release: @escaping @Sendable (UInt64) -> Void
-    ) {
-        self.number = number
-        self.request = request
-        self.decision = decision
-        self.registered = registered
-        self.renewable = renewable
-        self.precedesCall = precedesCall
-        self.isRevoked = isRevoked
-        self.release = release
-    }
-
-    deinit { release(number) }
-}
-
 /// The result of a claim at the backend.
 public enum LedgerChange: Sendable, Hashable {
     /// `create`: the backend assigned an id, with or without the handle. The id becomes a label of the caller. If the
