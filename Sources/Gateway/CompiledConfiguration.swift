@@ -30,6 +30,8 @@ public struct CompiledConfiguration: Sendable {
     public var callsInFlight: CallerConcurrencyLimit.Bounds
     /// The credential that identifies the user to the backend.
     public var credential: UpstreamCredential
+    /// The notification hub if that is the backend; nil for a notify-users backend.
+    public var hub: HubSettings?
     /// The value of the `Host` field of requests to the backend.
     public var backendHost: String
     /// The time limit for all backend requests of one call.
@@ -42,7 +44,7 @@ public struct CompiledConfiguration: Sendable {
         authentication: AuthenticationRules = AuthenticationRules(), policy: Policy, limiter: Limiter,
         throttle: LoginThrottle? = nil, passwordCache: PasswordCache? = nil, sends: IdempotencyStore? = nil,
         callsInFlight: CallerConcurrencyLimit.Bounds = CallerConcurrencyLimit.Bounds(),
-        credential: UpstreamCredential = .mirror,
+        credential: UpstreamCredential = .mirror, hub: HubSettings? = nil,
         backendHost: String, backendDeadline: TimeAmount = .seconds(65)
     ) {
         self.names = names
@@ -58,6 +60,7 @@ public struct CompiledConfiguration: Sendable {
         self.sends = sends
         self.callsInFlight = callsInFlight
         self.credential = credential
+        self.hub = hub
         self.backendHost = backendHost
         self.backendDeadline = backendDeadline
     }
@@ -85,15 +88,10 @@ extension Authorization {
     }
 }
 
-extension Rewriting {
-    init(_ rules: CompiledConfiguration, digester: KeyedDigester, randomness: @escaping @Sendable () -> UInt64) {
-        self.init(
-            payloadFrames: rules.profile.backend.allPayloadFrames(), digester: digester, randomness: randomness)
-    }
-}
-
-extension UpstreamEncoder {
-    convenience init(_ rules: CompiledConfiguration) {
-        self.init(backend: rules.profile.backend, host: rules.backendHost, credential: rules.credential)
+extension CompiledConfiguration {
+    /// Returns the codec of the backend's protocol.
+    func makeCodec(clocks: Clocks) -> any StepCodec {
+        if let hub { return HubCodec(hub, clocks: clocks) }
+        return NotifyUsersCodec(backend: profile.backend, host: backendHost, credential: credential)
     }
 }

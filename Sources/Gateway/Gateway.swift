@@ -56,16 +56,15 @@ public struct Gateway: RequestResponder {
             digester: dependencies.digester, limiter: rules.limiter,
             journal: dependencies.journal)
         limiting = Limiting(limiter: rules.limiter)
-        rewriting = Rewriting(rules, digester: dependencies.digester, randomness: dependencies.randomness)
+        let codec = rules.makeCodec(clocks: dependencies.clocks)
+        rewriting = Rewriting(codec: codec, digester: dependencies.digester, randomness: dependencies.randomness)
         recording = Recording(journal: dependencies.journal)
         forwarding = Forwarding(
-            backend: dependencies.backend,
-            encoder: UpstreamEncoder(rules),
-            profile: rules.profile.backend, ledger: dependencies.ledger, clocks: dependencies.clocks,
+            backend: dependencies.backend, codec: codec, ledger: dependencies.ledger, clocks: dependencies.clocks,
             deadline: rules.backendDeadline)
         let challenges = ProblemDocument.challenges(for: rules.authenticators.credentialKinds)
         completion = Completion(
-            profile: rules.profile, journal: dependencies.journal, ledger: dependencies.ledger,
+            client: rules.profile.client, codec: codec, journal: dependencies.journal, ledger: dependencies.ledger,
             clocks: dependencies.clocks,
             challenges: challenges, logger: dependencies.logger)
         localEndpoints = LocalEndpoints(

@@ -27,7 +27,11 @@ struct ExampleTests {
                 StaticUsersPlugin.self, HMACTokenPlugin.self, PAMPlugin.self, ExternalProcessPlugin.self,
                 ForwardAuthPlugin.self,
             ]),
-            environment: ["BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example"]
+            environment: [
+                "BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example",
+                "HUB_CONNECTION_STRING":
+                    "Endpoint=sb://example.servicebus.windows.net/;SharedAccessKeyName=Send;SharedAccessKey=0123456789abcdef",
+            ]
         ).problems.filter { $0.severity == .error }
     }
 

@@ -5,7 +5,8 @@ internal import Logging
 /// The complete phase, the last one: records exactly one outcome for each intent, and creates the response to the
 /// client.
 struct Completion: Sendable {
-    let profile: BackendProfile
+    let client: BackendProfile.ClientSide
+    let codec: any StepCodec
     let journal: any Journal
     let ledger: any RegistrationLedger
     let clocks: Clocks
@@ -106,7 +107,7 @@ struct Completion: Sendable {
             "Backend call failed",
             metadata: ["call": "\(call)", "code": "\(rejection.rawValue)", "detail": "\(outcome.detail)"])
         return ProblemDocument.response(
-            Rejection(rejection, outcome.detail, extra: completed.result.extra), challenges: challenges)
+            Rejection(rejection, outcome.detail, extra: outcome.extra(for: completed.result)), challenges: challenges)
     }
 
     private struct Completed {
@@ -141,7 +142,7 @@ struct Completion: Sendable {
         _ outcome: ForwardResult, label: RegistrationID, _ handle: DeviceHandle, _ claim: consuming LedgerClaim,
         _ facts: inout CallFacts
     ) async -> Completed {
-        let response = Response.empty(profile.client.updateStatus(of: handle.service))
+        let response = Response.empty(client.updateStatus(of: handle.service))
         guard outcome.result == .accepted else {
             if let attempt = outcome.attempt, outcome.isInDoubt || attempt.undo != .nothing {
                 facts.registration = attempt.id
@@ -174,7 +175,7 @@ struct Completion: Sendable {
         }
         // If `usedAlternative`, the gateway had the registration overwritten, because the backend would not delete it.
         // If a successful response does not prove the overwriting (see `confirmsUpdates`), the deletion is repeated.
-        let isUnconfirmed = outcome.usedAlternative && !profile.backend.confirmsUpdates
+        let isUnconfirmed = outcome.usedAlternative && !codec.confirmsUpdates
         let written = await write(isUnconfirmed ? .unconfirmed(id) : .deleted(id), claim, call)
         guard let isComplete = written else { return Completed(.ledgerFailed, .empty(200)) }
         if isUnconfirmed {

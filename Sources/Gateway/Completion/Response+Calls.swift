@@ -33,6 +33,14 @@ extension Response.Field {
     static let noStore = Response.Field("Cache-Control", "no-store")
 }
 
+extension ForwardResult {
+    /// Returns the additional content of the error response for the call's result: when to retry.
+    func extra(for result: CallResult) -> Rejection.Extra? {
+        if result == .overloaded, let retryAfter { return .retryAfter(seconds: retryAfter) }
+        return result.extra
+    }
+}
+
 extension CallResult {
     /// The code of the error response to the client; nil if the call was carried out.
     var rejection: RejectionCode? {

@@ -10,7 +10,7 @@ public struct DryRun: Sendable {
     private let authorization: Authorization
     private let limiting: Limiting
     private let rewriting: Rewriting
-    private let encoder: UpstreamEncoder
+    private let codec: any StepCodec
     private let rules: CompiledConfiguration
     private let sessions: any SessionStore
 
@@ -27,8 +27,8 @@ public struct DryRun: Sendable {
             rules, ledger: ledger, sessions: sessions, history: UnusedHistory(),
             historyLimiter: Limiter([], clocks: clocks), clocks: clocks)
         limiting = Limiting(limiter: rules.limiter)
-        rewriting = Rewriting(rules, digester: digester, randomness: randomness)
-        encoder = UpstreamEncoder(rules)
+        codec = rules.makeCodec(clocks: clocks)
+        rewriting = Rewriting(codec: codec, digester: digester, randomness: randomness)
         self.rules = rules
         self.sessions = sessions
     }
@@ -89,11 +89,11 @@ public struct DryRun: Sendable {
             if case .reserve(.some) = planned.step { steps.append((.reserve(handle: nil), .ifIDIsTaken)) }
             steps += planned.ifGone.map { ($0, .ifGone) }
             return steps.compactMap { step, condition in
-                encoder.request(
+                codec.request(
                     for: step, caller: caller, reserved: "{id}",
-                    UpstreamEncoder.Origin(call: call, trace: nil, span: 0)
+                    RequestOrigin(call: call, trace: nil, span: 0)
                 ).map {
-                    ExplainedRequest(condition, $0, credential: rules.credential)
+                    ExplainedRequest(condition, $0, hiding: codec.credentialField)
                 }
             }
         }

@@ -90,15 +90,9 @@ public struct ExplainedRequest: Sendable, Hashable {
     /// of the request, and `(hidden)` for a credential.
     public let text: String
 
-    init(_ condition: Condition, _ bytes: ByteBuffer, credential: UpstreamCredential) {
+    init(_ condition: Condition, _ bytes: ByteBuffer, hiding credentialField: String) {
         self.condition = condition
-        let text = String(buffer: bytes)
-        let secret =
-            switch credential {
-            case .mirror, .sharedPassword: "Authorization"
-            case .header(_, let secretField, _): secretField
-            }
-        self.text = Self.hiding(secret, in: text)
+        text = Self.hiding(credentialField, in: String(buffer: bytes))
     }
 
     /// Replaces the value of the header field. The encoder writes the field once, in the head.

@@ -37,6 +37,10 @@ struct ForwardResult: Sendable {
     var attempt: RegistrationAttempt?
     /// Whether the backend may have carried out that update without confirming it.
     var isInDoubt = false
+    /// The backend's id of the notification that it accepted.
+    var notification: String?
+    /// The seconds after which the backend accepts such requests again; nil if it did not state a time.
+    var retryAfter: Int?
     /// The detail for the log.
     var detail = ""
 }
@@ -44,8 +48,7 @@ struct ForwardResult: Sendable {
 /// The forward phase: performs the plan's steps at the backend in order. Never throws and is never cancelled.
 struct Forwarding: Sendable {
     let backend: any Backend
-    let encoder: UpstreamEncoder
-    let profile: BackendProfile.BackendSide
+    let codec: any StepCodec
     let ledger: any RegistrationLedger
     let clocks: Clocks
     /// The time limit for all backend requests of one call.
@@ -55,9 +58,14 @@ struct Forwarding: Sendable {
     /// immediate.
     func checkCapacity(for parsed: borrowing ParsedCall) throws(Rejection) {
         if case .local = parsed.call { return }
-        guard backend.isFull else { return }
-        throw Rejection(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
-            .with(parsed.facts)
+        if backend.isFull {
+            throw Rejection(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
+                .with(parsed.facts)
+        }
+        if let seconds = codec.pause(of: parsed.call.kind) {
+            throw Rejection(.overloaded, "the backend accepts no such calls now", extra: .retryAfter(seconds: seconds))
+                .with(parsed.facts)
+        }
     }
 
     /// Performs the steps in order until one fails, and returns the result of the plan.
@@ -88,7 +96,7 @@ struct Forwarding: Sendable {
             switch await perform(planned.step, purpose, &run) {
             case .done:
                 continue
-            case .failed:
+            case .failed, .unassigned:
                 return
             case .gone:
                 if planned.ifGone.isEmpty { return }
@@ -108,10 +116,46 @@ struct Forwarding: Sendable {
     ) async -> StepResult {
         if case .upsert(let target, _) = step, await !prepare(target, purpose, &run) { return .failed }
         let stepResult = await exchange(step, &run)
-        guard case .done = stepResult, case .reserve(let handle?) = step, let id = run.outcome.reserved else {
-            return stepResult
+        guard case .reserve(let handle?) = step else { return stepResult }
+        return await completeReservation(for: handle, deletesOthers: purpose.isUpdate, stepResult, &run)
+    }
+
+    /// Performs what a reservation with a handle needs beside its request.
+    ///
+    /// - Parameter deletesOthers: Whether further registrations of the handle are deleted. A caller that only asks for
+    ///   an id has not shown that the device is its own.
+    @inline(never)
+    private func completeReservation(
+        for handle: DeviceHandle, deletesOthers: Bool, _ stepResult: StepResult, _ run: inout PlanExecution
+    ) async -> StepResult {
+        switch stepResult {
+        case .unassigned: return await exchange(.reserve(handle: nil), &run)
+        case .done:
+            guard let id = run.outcome.reserved else { return .done }
+            let surplus = run.takeSurplus()
+            let reserved = await reserveAgain(id, unlessFor: handle, .done, &run)
+            guard deletesOthers, case .done = reserved else { return reserved }
+            return await delete(surplus, unlessForAnotherThan: handle, &run)
+        case .gone, .failed: return stepResult
         }
-        return await reserveAgain(id, unlessFor: handle, stepResult, &run)
+    }
+
+    /// Deletes further registrations of a handle. The ledger allows one for each handle.
+    @inline(never)
+    private func delete(
+        _ surplus: [RegistrationID], unlessForAnotherThan handle: DeviceHandle, _ run: inout PlanExecution
+    ) async -> StepResult {
+        for id in surplus where id != run.outcome.reserved {
+            do throws(LedgerUnavailable) {
+                if try await ledger.isHeld(id, forAnotherThan: handle) { continue }
+            } catch {
+                run.outcome.result = .backendFailed
+                run.outcome.detail = "ledger: \(error.detail)"
+                return .failed
+            }
+            guard case .done = await exchange(.delete(id, owner: run.caller), &run) else { return .failed }
+        }
+        return .done
     }
 
     /// Records an update in the ledger before it is sent to the backend.
@@ -168,10 +212,11 @@ struct Forwarding: Sendable {
     /// Sends the request of one step to the backend and adds its result to `run`.
     @inline(__always)
     func exchange(_ step: UpstreamStep, _ run: inout PlanExecution) async -> StepResult {
+        if let seconds = codec.pause(of: step.kind) { return run.postpone(seconds) }
         guard
-            let bytes = encoder.request(
+            let bytes = codec.request(
                 for: step, caller: run.caller, reserved: run.outcome.reserved?.text,
-                UpstreamEncoder.Origin(call: run.call, trace: run.trace, span: TraceContext.nextSpan()))
+                RequestOrigin(call: run.call, trace: run.trace, span: TraceContext.nextSpan()))
         else {
             run.outcome.detail = "the backend does not support the push service"
             return .failed
@@ -179,27 +224,6 @@ struct Forwarding: Sendable {
         let request = RecordedRequest(
             id: run.call, bytes: bytes, isRetryable: step.isRetryable, deadline: run.deadline)
         let result = await backend.exchange(request)
-        return run.apply(result, of: step, by: profile)
-    }
-}
-
-/// The result of one step.
-enum StepResult: Sendable, Hashable {
-    /// The backend carried out the step.
-    case done
-    /// The registration no longer exists at the backend.
-    case gone
-    /// The step failed, or its result is unknown.
-    case failed
-}
-
-extension UpstreamStep {
-    /// Whether the step may be sent again after the connection closed. A repeated send would notify twice, and a
-    /// repeated reservation would leave unused ids behind.
-    var isRetryable: Bool {
-        switch self {
-        case .upsert, .delete: true
-        case .reserve, .send: false
-        }
+        return run.apply(result, of: step, by: codec)
     }
 }

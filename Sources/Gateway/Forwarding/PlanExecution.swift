@@ -9,6 +9,7 @@ struct PlanExecution {
     let deadline: NIODeadline
     let trace: TraceContext
     var outcome = ForwardResult(result: .backendFailed)
+    private var surplus: [RegistrationID] = []
 
     /// - Parameter trace: The trace of a trusted peer; nil if the call starts its own.
     init(call: CallID, caller: UserName, deadline: NIODeadline, trace: TraceContext?) {
@@ -20,14 +21,12 @@ struct PlanExecution {
 
     /// Updates the state with the backend's result of a step.
     @inline(never)
-    mutating func apply(
-        _ result: BackendResult, of step: UpstreamStep, by profile: BackendProfile.BackendSide
-    ) -> StepResult {
-        if case .upsert = step { outcome.isInDoubt = result.leavesInDoubt(by: profile) }
+    mutating func apply(_ result: BackendResult, of step: UpstreamStep, by codec: any StepCodec) -> StepResult {
+        let decoded = result.response.map { codec.decode($0, to: step) }
+        if case .upsert = step { outcome.isInDoubt = result.leavesInDoubt(isDone: decoded?.result == .done) }
+        if let decoded, let status = result.response?.status { return apply(decoded, status) }
         switch result {
-        case .responded(let response):
-            outcome.status = response.status
-            return apply(response, of: step, by: profile)
+        case .responded: break
         case .unreachable(let detail):
             // An earlier step may have reached the backend.
             outcome.result = outcome.status == nil ? .backendUnreachable : .backendFailed
@@ -51,39 +50,48 @@ struct PlanExecution {
         return .failed
     }
 
-    private mutating func apply(
-        _ response: BackendResponse, of step: UpstreamStep, by profile: BackendProfile.BackendSide
-    ) -> StepResult {
-        let succeeded = profile.successStatuses.contains(response.status)
-        outcome.result = .backendFailed
-        switch step {
-        case .reserve:
-            outcome.reserved = succeeded ? ReservedIDParser.read(response.body, as: profile.idFormat) : nil
-            outcome.detail = succeeded ? "the backend responded with an invalid id" : "status \(response.status)"
-            return outcome.reserved == nil ? .failed : .done
-        case .upsert:
-            outcome.detail = "status \(response.status)"
-            return succeeded ? .done : profile.goneStatuses.contains(response.status) ? .gone : .failed
-        case .delete:
-            outcome.detail = "status \(response.status)"
-            // A missing registration counts as deleted. Other statuses, such as a plain 500, are ambiguous.
-            if succeeded || response.status == 404 || response.status == 410 { return .done }
-            return profile.goneStatuses.contains(response.status) ? .gone : .failed
-        case .send:
-            outcome.detail = "status \(response.status)"
-            return succeeded ? .done : .failed
-        }
+    private mutating func apply(_ decoded: DecodedResponse, _ status: Int) -> StepResult {
+        let isFirst = outcome.status == nil
+        outcome.status = status
+        outcome.detail = decoded.detail
+        outcome.retryAfter = decoded.retryAfter
+        outcome.result = isFirst && decoded.retryAfter != nil ? .overloaded : .backendFailed
+        if let id = decoded.reserved { outcome.reserved = id }
+        surplus = decoded.surplus
+        outcome.notification = decoded.notification
+        return decoded.result
+    }
+
+    /// Updates the state for a step that is not requested, because the backend has asked for a pause.
+    @inline(never)
+    mutating func postpone(_ seconds: Int) -> StepResult {
+        outcome.result = outcome.status == nil ? .overloaded : .backendFailed
+        outcome.retryAfter = seconds
+        outcome.detail = "the backend accepts no such requests for \(seconds) s"
+        return .failed
+    }
+
+    /// Returns the other registrations of the handle that the last reservation found, and forgets them.
+    mutating func takeSurplus() -> [RegistrationID] {
+        defer { surplus = [] }
+        return surplus
     }
 }
 
 extension BackendResult {
+    /// The response; nil if there is none.
+    fileprivate var response: BackendResponse? {
+        if case .responded(let response) = self { response } else { nil }
+    }
+
     /// Returns whether the backend may have carried out the request, or may carry it out later, although this result
     /// does not confirm it.
-    func leavesInDoubt(by profile: BackendProfile.BackendSide) -> Bool {
+    ///
+    /// - Parameter isDone: Whether the response, if there is one, confirms it.
+    fileprivate func leavesInDoubt(isDone: Bool) -> Bool {
         switch self {
         // A 4xx proves that the backend did not act; after a 5xx the push service may have acted.
-        case .responded(let response):
-            !profile.successStatuses.contains(response.status) && !(400..<500).contains(response.status)
+        case .responded(let response): !isDone && !(400..<500).contains(response.status)
         case .broken, .timedOut, .gatewayStopped: true
         case .unreachable, .circuitOpen, .overloaded: false
         }

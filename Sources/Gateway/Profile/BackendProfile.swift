@@ -129,6 +129,14 @@ extension BackendProfile {
     }
 }
 
+extension BackendProfile.BackendSide {
+    /// The push services that a notification hub supports. Everything else of its protocol is fixed; see `HubCodec`.
+    public static let hub = BackendProfile.BackendSide(
+        registerPath: "", notificationsPath: "", idLocation: .path,
+        platformNames: PlatformIdentifiers([.apns, .wns, .mpns, .fcmv1]),
+        pnsNames: PlatformIdentifiers([.apns, .wns, .fcmv1]), goneStatuses: [])
+}
+
 extension Platform {
     /// The size of the payload without user and message, as the known backends build it for this name
     /// (docs/contract.md: payloads).

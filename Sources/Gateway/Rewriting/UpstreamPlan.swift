@@ -16,6 +16,16 @@ struct UpstreamPlan: ~Copyable {
     enum Purpose: ~Copyable {
         case registration(RegistrationChange)
         case send
+
+        /// Whether a device registers.
+        var isUpdate: Bool {
+            switch self {
+            case .registration(.update): true
+            case .registration(.create): false
+            case .registration(.delete): false
+            case .send: false
+            }
+        }
     }
 
     /// A change of a registration, which is written to the ledger when the plan completes.
@@ -67,8 +77,7 @@ struct LocalPlan: ~Copyable {
 
 /// The rewrite phase: plans the gateway's own requests for a call. Pure and synchronous.
 struct Rewriting: Sendable {
-    /// The size of the backend's payload without user and message, indexed by `PushService.index`.
-    let payloadFrames: [Int]
+    let codec: any StepCodec
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
 
@@ -96,9 +105,10 @@ struct Rewriting: Sendable {
         case .send(let send):
             let step: UpstreamStep
             do throws(Rejection) {
-                let text = try payloadText(send.text, send.service, from: caller.user)
+                let content = try codec.content(of: send.text, for: send.service, from: caller.user)
                 step = .send(
-                    UpstreamSend(sender: caller.user, recipient: send.recipient, service: send.service, text: text))
+                    UpstreamSend(
+                        sender: caller.user, recipient: send.recipient, service: send.service, content: content))
             } catch {
                 throw error.with(facts)
             }
@@ -108,16 +118,16 @@ struct Rewriting: Sendable {
                     claim: sendClaim))
         case .sendToAudience(let send, _):
             let audience = AudiencePlan(members)
-            let text: [UInt8]
+            let content: [UInt8]
             do throws(Rejection) {
-                text = try payloadText(send.text, send.service, from: caller.user)
+                content = try codec.content(of: send.text, for: send.service, from: caller.user)
             } catch {
                 throw error.with(facts)
             }
             let steps = audience.members.map { member in
                 PlannedStep(
                     step: .send(
-                        UpstreamSend(sender: caller.user, recipient: member, service: send.service, text: text)))
+                        UpstreamSend(sender: caller.user, recipient: member, service: send.service, content: content)))
             }
             return .upstream(
                 UpstreamPlan(
@@ -178,20 +188,6 @@ struct Rewriting: Sendable {
             throw Rejection(.internalError, "the message digest could not be computed: libcrypto failed")
         }
         return digest
-    }
-
-    /// Returns the escaped text, or rejects a payload that is too long for the service.
-    private func payloadText(
-        _ text: String, _ service: PushService, from sender: UserName
-    ) throws(Rejection) -> [UInt8] {
-        let text = try PayloadText(text, for: service)
-        let length = text.payloadLength(from: sender, frameLength: payloadFrames[service.index])
-        guard length <= service.payloadLimit else {
-            throw Rejection(
-                .payloadTooLarge, "the payload would have \(length) bytes",
-                hint: "The message is longer than the push service accepts.")
-        }
-        return text.escaped
     }
 
     /// Returns a registration that delivers to nobody: a name that no user has, and a handle that no device has.

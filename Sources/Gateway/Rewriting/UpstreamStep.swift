@@ -13,6 +13,31 @@ enum UpstreamStep: Sendable {
     case send(UpstreamSend)
 }
 
+extension UpstreamStep {
+    /// The kind of a request, as far as backends treat kinds differently.
+    enum Kind: Int, Sendable, CaseIterable {
+        case registration
+        case send
+    }
+
+    /// The kind of the step.
+    var kind: Kind {
+        switch self {
+        case .reserve, .upsert, .delete: .registration
+        case .send: .send
+        }
+    }
+
+    /// Whether the step may be sent again after the connection closed. A repeated send would notify twice, and a
+    /// repeated reservation would leave unused ids behind.
+    var isRetryable: Bool {
+        switch self {
+        case .upsert, .delete: true
+        case .reserve, .send: false
+        }
+    }
+}
+
 /// The registration id of an upsert.
 enum RegistrationTarget: Sendable, Hashable {
     /// An id from the ledger.
@@ -34,8 +59,8 @@ struct UpstreamSend: Sendable, Hashable {
     var sender: UserName
     var recipient: UserName
     var service: PushService
-    /// The text, escaped for the payload.
-    var text: [UInt8]
+    /// The content that `StepCodec.content(of:for:from:)` returned.
+    var content: [UInt8]
 }
 
 /// A step, and the alternative steps if the backend responds that the registration no longer exists.

@@ -11,17 +11,22 @@ extension ServerConfiguration {
             return nil
         }
         defer { reader.finish() }
-        let (address, others) = readAddresses(reader)
+        // A notification hub in place of a notify-users backend.
+        let hub = readHub(reader)
+        let (address, others) =
+            reader.has("hub")
+            ? (hub.map { .remote($0.connection.address(isSecure: reader.has("tls"))) }, []) : readAddresses(reader)
         // The verification of an https backend, and the client certificate of the gateway.
         let tls = readBackendTLS(reader, isSecure: address?.isSecure)
-        let check = readCheck(reader.mapping("health"))
+        let check = reader.has("hub") ? nil : readCheck(reader.mapping("health"))
         // The time after which a connection takes no further request, so that a changed DNS record has effect; default:
         // 10min.
         let age = reader.duration("connection-age", in: .seconds(1) ... .seconds(86_400)) ?? .seconds(600)
         // The protocol profile of clients and backend; default: classic.
-        let profile = readProfile(reader)
+        var profile = readProfile(reader)
+        if reader.has("hub") { readHubProfile(&profile, reader) }
         // The credential that identifies the user to the backend; default: mirror.
-        let credential = readCredential(reader)
+        let credential = reader.has("hub") ? .mirror : readCredential(reader)
         // The method of extracting the text of a message: auto or literal; default: auto.
         let messages = reader.word("messages", of: MessageExtraction.self) ?? .auto
         // The time limit of the backend for one call; default: 65s.
@@ -32,7 +37,7 @@ extension ServerConfiguration {
         // 2048.
         let waiting = reader.integer("waiting", in: 0...1_000_000) ?? 2048
         // The port of the embedded backend on 127.0.0.1; default: 0, which the system assigns.
-        let embeddedPort = reader.integer("port", in: 0...65535)
+        let embeddedPort = reader.has("hub") ? nil : reader.integer("port", in: 0...65535)
         if embeddedPort != nil, let address, address != .embedded {
             reader.report("port", "applies only to the embedded backend; for others, set the port in url")
         }
@@ -44,7 +49,7 @@ extension ServerConfiguration {
         return BackendSection(
             address: address, tls: tls, otherAddresses: others, check: check, connectionAge: age,
             profile: profile.profile,
-            profileName: profile.name, credential: credential,
+            profileName: profile.name, hub: hub, credential: credential,
             messages: messages, handles: handles, timeout: timeout, connections: connections, waiting: waiting,
             embeddedPort: embeddedPort ?? 0)
     }

@@ -164,7 +164,7 @@ extension ServerConfiguration {
             names: names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
             authenticators: chain, authentication: authentication, policy: policy, limiter: limiter,
             throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsPerCaller,
-            credential: backend.credential,
+            credential: backend.credential, hub: backend.hub,
             backendHost: backend.address.hostField,
             backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
     }

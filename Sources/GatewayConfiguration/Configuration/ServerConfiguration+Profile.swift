@@ -33,6 +33,12 @@ extension ServerConfiguration {
         return read
     }
 
+    /// Replaces the backend side by that of a notification hub, which the configuration cannot change.
+    static func readHubProfile(_ profile: inout ReadProfile, _ backend: ConfigurationReader) {
+        if profile.changesBackend { backend.report("profile", "cannot set \"backend\" for a hub; only \"client\"") }
+        profile.profile.backend = .hub
+    }
+
     private static func readClient(_ reader: ConfigurationReader, _ client: inout BackendProfile.ClientSide) {
         defer { reader.finish() }
         // The paths of registrations and sends.

@@ -71,6 +71,8 @@ public struct ServerConfiguration: Sendable {
         public var profile: BackendProfile
         /// The profile's name, for the embedded backend.
         public var profileName: BackendProfile.BuiltIn
+        /// The notification hub that is used without a notify-users backend; nil for such a backend.
+        public var hub: HubSettings?
         /// The credential that identifies the user to the backend.
         public var credential: UpstreamCredential
         /// The method of extracting the text of a message.

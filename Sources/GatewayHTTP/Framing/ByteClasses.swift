@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 // The character classes of RFC 9110, section 5, as bit sets: one shift and one mask for each byte, without a table.
 
 extension UInt8 {
@@ -27,14 +29,6 @@ extension UInt8 {
     /// Whether the byte is a control character that is not allowed in a field value (RFC 9110, section 5.5). Tab is
     /// allowed.
     var isForbiddenInValue: Bool { self < 0x20 ? self != .tab : self == 0x7F }
-
-    /// Whether the byte is an ASCII letter or digit.
-    var isAlphanumeric: Bool {
-        switch self | 0x20 {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): true
-        default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
-        }
-    }
 }
 
 extension Span<UInt8> {

@@ -137,6 +137,8 @@ package struct ResponseFramer {
         }
         try head.check(bodyLimit: bodyLimit)
         response.status = head.status
+        response.location = head.location
+        response.retryAfter = head.retryAfter
         self.buffer.moveReaderIndex(forwardBy: fields.index)
         if head.status < 200 {
             // Interim responses (RFC 9110, section 15.2) are skipped.

@@ -7,6 +7,10 @@ struct ResponseHead {
     var status = 0
     /// Whether the version is HTTP/1.1; otherwise it is HTTP/1.0.
     var isVersion11 = true
+    /// The value of `Location`; nil without one.
+    var location: String?
+    /// The value of `Retry-After` in seconds (RFC 9110, section 10.2.3); nil without one, and for a date.
+    var retryAfter: Int?
     private var contentLength: Int?
     private var isChunked = false
     private var hasCloseOption = false
@@ -67,7 +71,21 @@ struct ResponseHead {
                 // Every other value closes the connection, which is always safe.
                 hasCloseOption = true
             }
+        } else if bytes.equalsIgnoringCase("location", in: line.name) {
+            location = Self.text(line.value, in: bytes)
+        } else if bytes.equalsIgnoringCase("retry-after", in: line.name) {
+            retryAfter = Self.text(line.value, in: bytes).flatMap { UInt16($0) }.map(Int.init)
         }
+    }
+
+    private static func text(_ value: Range<Int>, in bytes: Span<UInt8>) -> String? {
+        guard (1...1024).contains(value.count) else { return nil }
+        var text: [UInt8] = []
+        for place in value {
+            guard (0x21...0x7E).contains(bytes[place]) else { return nil }
+            text.append(bytes[place])
+        }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Checks the conditions that depend on more than one field.

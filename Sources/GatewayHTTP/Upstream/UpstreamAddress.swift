@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// The address of the backend: `http://host[:port]`, `https://host[:port]` or `unix:/path`.
 public enum UpstreamAddress: Sendable, Hashable, CustomStringConvertible {
     /// A host name, or an IP address without brackets, and a port.

@@ -16,6 +16,12 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     /// Whole seconds since the epoch, rounded down.
     public var seconds: Int64 { Self.floorDivision(microseconds, 1_000_000) }
 
+    /// Returns this time plus the number of microseconds, which may be negative. Saturates at the limits of the type.
+    package func adding(_ microseconds: Int64) -> WallTime {
+        let (sum, overflow) = self.microseconds.addingReportingOverflow(microseconds)
+        return WallTime(microseconds: overflow ? (microseconds < 0 ? .min : .max) : sum)
+    }
+
     /// Returns whether the left time is earlier.
     public static func < (left: WallTime, right: WallTime) -> Bool { left.microseconds < right.microseconds }
 

@@ -11,6 +11,15 @@ extension UInt8 {
     @inlinable
     package var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 
+    /// Whether the byte is one of `A–Z a–z 0–9`.
+    @inlinable
+    package var isAlphanumeric: Bool {
+        switch self | 0x20 {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): true
+        default: isASCIIDigit
+        }
+    }
+
     /// The value of a hexadecimal digit in either case, or nil.
     @inlinable
     package var hexDigitValue: UInt8? {

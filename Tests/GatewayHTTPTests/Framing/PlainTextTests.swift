@@ -1,3 +1,4 @@
+import GatewaySupport
 import Testing
 
 @testable import GatewayHTTP

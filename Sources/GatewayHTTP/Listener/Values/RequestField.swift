@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// The request fields that the gateway uses. It ignores all other fields.
 enum RequestField {

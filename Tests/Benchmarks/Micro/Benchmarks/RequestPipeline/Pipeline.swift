@@ -40,7 +40,7 @@ private final class Pipeline {
             rules, ledger: ledger, sessions: sessions, history: ScriptedHistory(),
             historyLimiter: rules.limiter.adding([.history]), clocks: clocks)
         limiting = Limiting(limiter: rules.limiter)
-        rewriting = Rewriting(rules, digester: digester, randomness: { 7 })
+        rewriting = Rewriting(codec: rules.makeCodec(clocks: clocks), digester: digester, randomness: { 7 })
         gateway = Gateway(
             rules: rules,
             dependencies: GatewayDependencies(

@@ -8,7 +8,7 @@ import NIOCore
 
 /// The backend request of a call, and its response.
 private struct Exchange {
-    let encoder = UpstreamEncoder(TestGateway.rules(clock: ManualClock()))
+    let encoder = NotifyUsersCodec(TestGateway.rules(clock: ManualClock()))
     let call = CallID(process: 0x1234_5678_9ABC_DEF0, number: 42)
     let response = ByteBuffer(
         string: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nServer: Kestrel\r\nDate: Sat, 21 Nov 2026 07:00:00 GMT\r\n\r\n"
@@ -17,7 +17,7 @@ private struct Exchange {
     func encode(_ step: UpstreamStep) -> Bool {
         let request = encoder.request(
             for: step, caller: Sample.user, reserved: nil,
-            UpstreamEncoder.Origin(call: call, trace: TraceContext(of: call), span: TraceContext.nextSpan()))
+            RequestOrigin(call: call, trace: TraceContext(of: call), span: TraceContext.nextSpan()))
         return (request?.readableBytes ?? 0) > 200
     }
 
@@ -31,7 +31,7 @@ private struct Exchange {
 func measureUpstream() {
     let send = UpstreamStep.send(
         UpstreamSend(
-            sender: Sample.user, recipient: Sample.user, service: .apns, text: Array(Sample.message.utf8)))
+            sender: Sample.user, recipient: Sample.user, service: .apns, content: Array(Sample.message.utf8)))
     measure("encode-a-send-for-backend") {
         Exchange()
     } _: {

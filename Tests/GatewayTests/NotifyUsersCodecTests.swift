@@ -6,7 +6,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite struct UpstreamEncoderTests {
+@Suite struct NotifyUsersCodecTests {
     private let call = CallID(process: 0xFEED, number: 1)
     private let alice = UserName(canonical: "alice")!
     private static let trace = "0123456789abcdef0123456789abcdef"
@@ -15,12 +15,12 @@ import Testing
         _ step: UpstreamStep, _ profile: BackendProfile.BuiltIn = .classic, reserved: RegistrationID? = nil,
         credential: UpstreamCredential = .mirror, tracestate: TraceState? = nil
     ) -> String? {
-        let encoder = UpstreamEncoder(
+        let codec = NotifyUsersCodec(
             backend: BackendProfile(profile).backend, host: "backend.test:5000", credential: credential)
         let trace = TraceContext(traceparent: "00-\(Self.trace)-00000000000000aa-01".utf8, state: tracestate)
-        return encoder.request(
+        return codec.request(
             for: step, caller: alice, reserved: reserved?.text,
-            UpstreamEncoder.Origin(call: call, trace: trace, span: 0xAB)
+            RequestOrigin(call: call, trace: trace, span: 0xAB)
         ).map { String(buffer: $0) }
     }
 
@@ -37,7 +37,7 @@ import Testing
     @Test("A text is encoded as a JSON string, however many escapes it needs", arguments: [0, 1, 63, 64, 65, 4096])
     func escapes(count: Int) {
         let send = UpstreamSend(
-            sender: alice, recipient: alice, service: .apns, text: Array(repeating: UInt8(ascii: "\""), count: count))
+            sender: alice, recipient: alice, service: .apns, content: Array(repeating: UInt8(ascii: "\""), count: count))
         let body = "\"" + String(repeating: "\\\"", count: count) + "\""
         #expect(text(.send(send))?.hasSuffix("Content-Length: \(2 * count + 2)\r\n\r\n\(body)") == true)
     }
@@ -81,7 +81,7 @@ import Testing
     func send(_ profile: BackendProfile.BuiltIn, _ word: String) {
         let send = UpstreamSend(
             sender: alice, recipient: UserName(canonical: "b_o.b-1@x")!, service: .fcm,
-            text: Array("say \\\"hi\\\" é".utf8))
+            content: Array("say \\\"hi\\\" é".utf8))
         let body = "\"say \\\\\\\"hi\\\\\\\" é\""
         #expect(
             text(.send(send), profile)
@@ -94,7 +94,7 @@ import Testing
         let handle = Sample.handle("http://sn1.notify.live.net/x", .mpns)
         #expect(text(.upsert(.known(Sample.other), registration(handle)), .net6) == nil)
         #expect(
-            text(.send(UpstreamSend(sender: alice, recipient: alice, service: .mpns, text: []))) == nil)
+            text(.send(UpstreamSend(sender: alice, recipient: alice, service: .mpns, content: []))) == nil)
     }
 
     @Test("Other credential modes replace the mirrored password") func otherCredentials() throws {
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test("Sends and reservations must not be repeated, deletions and upserts may be") func whichStepsMayBeRepeated() {
-        let send = UpstreamSend(sender: alice, recipient: alice, service: .apns, text: [])
+        let send = UpstreamSend(sender: alice, recipient: alice, service: .apns, content: [])
         #expect(!UpstreamStep.send(send).isRetryable)
         #expect(!UpstreamStep.reserve(handle: nil).isRetryable)
         #expect(UpstreamStep.delete(Sample.other, owner: alice).isRetryable)

@@ -18,7 +18,7 @@ struct PastedPayload {
     ]
 }
 
-@Suite struct PayloadTextTests {
+@Suite struct EscapedTextTests {
     @Test("Any text arrives unchanged in a payload that parses")
     func anyTextArrivesUnchangedInAPayloadThatParses() throws {
         var random = SplitMix(seed: 8)
@@ -26,8 +26,8 @@ struct PastedPayload {
         for _ in 0..<2500 {
             let typed = random.text(upTo: 30)
             for (service, before, after) in PastedPayload.frames {
-                let payload: PayloadText
-                do throws(Rejection) { payload = try PayloadText(typed, for: service) } catch {
+                let payload: [UInt8]
+                do throws(Rejection) { payload = try EscapedText.bytes(of: typed, for: service) } catch {
                     // Only XML has characters that it cannot represent.
                     #expect(service == .wns && error.code == .malformedMessage)
                     #expect(
@@ -37,7 +37,7 @@ struct PastedPayload {
                     refused += 1
                     continue
                 }
-                let pasted = before + "From alice: " + String(decoding: payload.escaped, as: UTF8.self) + after
+                let pasted = before + "From alice: " + String(decoding: payload, as: UTF8.self) + after
                 let read = DevicePayload.text(in: pasted)
                 #expect(
                     read.map(Self.scalars) == Self.scalars("From alice: \(typed)"),
@@ -62,8 +62,8 @@ struct PastedPayload {
         ])
     func injectedMarkupArrivesAsText(_ typed: String) throws {
         for (service, before, after) in PastedPayload.frames {
-            let payload = try PayloadText(typed, for: service)
-            let pasted = before + String(decoding: payload.escaped, as: UTF8.self) + after
+            let payload = try EscapedText.bytes(of: typed, for: service)
+            let pasted = before + String(decoding: payload, as: UTF8.self) + after
             #expect(DevicePayload.text(in: pasted).map { Array($0.utf8) } == Array(typed.utf8))
         }
     }
@@ -75,10 +75,15 @@ struct PastedPayload {
         for (frame, profile) in zip(
             PastedPayload.frames, [.classic, .core, .net6, .classic] as [BackendProfile.BuiltIn])
         {
-            let frames = BackendProfile(profile).backend.allPayloadFrames()
-            let payload = try PayloadText("a\"é<", for: frame.service)
-            let pasted = frame.before + "From alice: " + String(decoding: payload.escaped, as: UTF8.self) + frame.after
-            #expect(pasted.utf8.count == payload.payloadLength(from: sender, frameLength: frames[frame.service.index]))
+            let codec = NotifyUsersCodec(
+                backend: BackendProfile(profile).backend, host: "backend.test", credential: .mirror)
+            let short = try codec.content(of: "a\"é<", for: frame.service, from: sender)
+            let pasted = frame.before + "From alice: " + String(decoding: short, as: UTF8.self) + frame.after
+            let rest = String(repeating: "x", count: frame.service.payloadLimit - pasted.utf8.count)
+            #expect(throws: Never.self) { try codec.content(of: "a\"é<" + rest, for: frame.service, from: sender) }
+            #expect(throws: Rejection.self) {
+                try codec.content(of: "a\"é<x" + rest, for: frame.service, from: sender)
+            }
         }
     }
 

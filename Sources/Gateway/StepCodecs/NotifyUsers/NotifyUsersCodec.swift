@@ -2,45 +2,57 @@ internal import GatewayCore
 public import GatewaySupport
 package import NIOCore
 
-/// A serializer of the gateway's own HTTP/1.1 requests from typed steps. It writes an allow-list of header fields and
-/// no byte of the client's head.
+/// The protocol of notify-users backends (docs/contract.md), in the variant that a profile describes.
 ///
-/// A class, so that passing it on copies one reference.
-final class UpstreamEncoder: Sendable {
+/// A request has an allow-list of header fields and no byte of the client's head.
+final class NotifyUsersCodec: StepCodec {
     private let backend: BackendProfile.BackendSide
     private let host: String
     private let credential: UpstreamCredential
+    /// The size of the backend's payload without user and message, indexed by `PushService.index`.
+    private let payloadFrames: [Int]
 
-    /// Creates an encoder for one backend. `host` is the value of `Host` (RFC 9112, section 3.2).
+    /// Creates a codec for one backend. `host` is the value of `Host` (RFC 9112, section 3.2).
     init(backend: BackendProfile.BackendSide, host: String, credential: UpstreamCredential) {
         self.backend = backend
         self.host = host
         self.credential = credential
+        payloadFrames = backend.allPayloadFrames()
     }
 
-    /// The ids that correlate a request with the logs of backend and gateway.
-    struct Origin {
-        /// The call that causes the request.
-        let call: CallID
-        /// The trace of the call; nil for a request that is only displayed.
-        let trace: TraceContext?
-        /// The request's own id in the trace.
-        let span: UInt64
+    var credentialField: String {
+        switch credential {
+        case .mirror, .sharedPassword: "Authorization"
+        case .header(_, let secretField, _): secretField
+        }
     }
 
-    /// Returns the request of a step, or nil if the backend does not support the service, which is an error in the
-    /// plan.
+    var confirmsUpdates: Bool { backend.confirmsUpdates }
+
+    /// These backends never ask for a pause.
+    func pause(of kind: UpstreamStep.Kind) -> Int? { nil }
+
+    /// Returns the escaped text, which the backend pastes into its payload after `From `, the sender's name and `: `.
     ///
-    /// - Parameter reserved: The id that the backend assigned in an earlier step, or a placeholder.
+    /// The backend decodes one JSON string and pastes the result without escaping. The gateway sends
+    /// `JSON(escape(text))`, so that the payload is valid and the text arrives unchanged.
+    func content(
+        of text: String, for service: PushService, from sender: UserName
+    ) throws(Rejection) -> [UInt8] {
+        let escaped = try EscapedText.bytes(of: text, for: service)
+        try service.checkPayload(length: payloadFrames[service.index] + sender.text.utf8.count + escaped.count)
+        return escaped
+    }
+
     @inline(never)
-    func request(for step: UpstreamStep, caller: UserName, reserved: String?, _ origin: Origin) -> ByteBuffer? {
+    func request(for step: UpstreamStep, caller: UserName, reserved: String?, _ origin: RequestOrigin) -> ByteBuffer? {
         switch step {
         case .reserve(let handle):
             return request("POST", as: caller, body: nil, origin) { target in
                 target.append(text: backend.registerPath)
                 guard let handle else { return }
                 target.append("?handle=")
-                Self.percentEncode(handle.text, to: &target)
+                target.append(percentEncoding: handle.text)
             }
         case .upsert(.known(let id), let registration):
             return upsert(id.text, registration, origin)
@@ -50,13 +62,13 @@ final class UpstreamEncoder: Sendable {
             return request("DELETE", as: owner, body: nil, origin) { write(pathOf: id.text, to: &$0) }
         case .send(let send):
             guard let word = backend.pnsNames[send.service] else { return nil }
-            return Self.withJSONString(of: send.text) { body in
+            return Self.withJSONString(of: send.content) { body in
                 request("POST", as: send.sender, body: body, origin) { target in
                     target.append(text: backend.notificationsPath)
                     target.append("?pns=")
                     target.append(text: word.text)
                     target.append("&to_tag=")
-                    Self.percentEncode(send.recipient.text, to: &target)
+                    target.append(percentEncoding: send.recipient.text)
                 }
             }
         }
@@ -76,7 +88,31 @@ final class UpstreamEncoder: Sendable {
         }
     }
 
-    private func upsert(_ id: String, _ registration: UpstreamRegistration, _ origin: Origin) -> ByteBuffer? {
+    func decode(_ response: BackendResponse, to step: UpstreamStep) -> DecodedResponse {
+        let succeeded = backend.successStatuses.contains(response.status)
+        var decoded = DecodedResponse(succeeded ? .done : .failed, "status \(response.status)")
+        switch step {
+        case .reserve:
+            guard succeeded else { break }
+            decoded.reserved = ReservedIDParser.read(response.body, as: backend.idFormat)
+            if decoded.reserved == nil {
+                decoded = DecodedResponse(.failed, "the backend responded with an invalid id")
+            }
+        case .upsert:
+            if !succeeded, backend.goneStatuses.contains(response.status) { decoded.result = .gone }
+        case .delete:
+            // A missing registration counts as deleted. Other statuses, such as a plain 500, are ambiguous.
+            if response.status == 404 || response.status == 410 {
+                decoded.result = .done
+            } else if !succeeded, backend.goneStatuses.contains(response.status) {
+                decoded.result = .gone
+            }
+        case .send: break
+        }
+        return decoded
+    }
+
+    private func upsert(_ id: String, _ registration: UpstreamRegistration, _ origin: RequestOrigin) -> ByteBuffer? {
         guard let word = backend.platformNames[registration.handle.service] else { return nil }
         let body = JSONWriter.bytes(
             of: .object([
@@ -99,7 +135,7 @@ final class UpstreamEncoder: Sendable {
     }
 
     private func request(
-        _ method: StaticString, as user: UserName, body: UnsafeBufferPointer<UInt8>?, _ origin: Origin,
+        _ method: StaticString, as user: UserName, body: UnsafeBufferPointer<UInt8>?, _ origin: RequestOrigin,
         target: (inout ByteWriter) -> Void
     ) -> ByteBuffer {
         ByteBuffer(expecting: Self.usualHeadBytes + (body?.count ?? 0)) { bytes in
@@ -161,23 +197,6 @@ final class UpstreamEncoder: Sendable {
 
     /// The expected length of a head. A longer head is written twice (see `ByteBuffer.init(expecting:)`).
     private static let usualHeadBytes = 480
-
-    /// Encodes every character except the unreserved ones (RFC 3986, section 2.3).
-    private static func percentEncode(_ text: String, to bytes: inout ByteWriter) {
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
-                bytes.append(byte)
-            default:
-                let (high, low) = byte.hexDigits
-                bytes.append("%")
-                bytes.append(high)
-                bytes.append(low)
-            }
-        }
-    }
 }
 
 /// The credential that identifies the user to the backend. The gateway has authenticated the user, and the backend
@@ -189,25 +208,4 @@ public enum UpstreamCredential: Sendable {
     case sharedPassword(Secret)
     /// The user name in one header field, and a secret that gateway and backend share in another.
     case header(userField: String, secretField: String, secret: Secret)
-}
-
-extension ByteBuffer {
-    /// Creates a buffer from the bytes that `write` appends. `write` runs a second time if there are more than
-    /// expected.
-    ///
-    /// - Parameter length: The expected maximum number of bytes.
-    package init(
-        expecting length: Int, from allocator: ByteBufferAllocator = ByteBufferAllocator(),
-        _ write: (inout ByteWriter) -> Void
-    ) {
-        self = allocator.buffer(capacity: length)
-        var needed = 0
-        writeWithUnsafeMutableBytes(minimumWritableBytes: length) { buffer in
-            var writer = ByteWriter(buffer.bindMemory(to: UInt8.self))
-            write(&writer)
-            needed = writer.count
-            return writer.isComplete ? needed : 0
-        }
-        if readableBytes < needed { self.init(expecting: needed, from: allocator, write) }
-    }
 }

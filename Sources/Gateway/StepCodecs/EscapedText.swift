@@ -1,33 +1,23 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// A message, escaped in advance for the payload into which the backend pastes it without escaping (docs/contract.md:
-/// payloads).
-///
-/// The backend decodes one JSON string and pastes the result. The gateway sends `JSON(escape(text))`, so that the
-/// payload is valid and the text arrives unchanged. The escaping also prevents injection into the payload.
-struct PayloadText {
-    /// The text, escaped for the syntax of the payload.
-    let escaped: [UInt8]
-
-    init(_ text: String, for service: PushService) throws(Rejection) {
+/// Escapes text for the syntax of a push service's payload, so that it arrives unchanged and cannot change the payload.
+enum EscapedText {
+    /// Returns the text as the inside of a JSON string, or as character data of XML for Windows.
+    ///
+    /// Throws if XML cannot represent a character.
+    static func bytes(of text: String, for service: PushService) throws(Rejection) -> [UInt8] {
         switch service {
-        case .apns, .fcm:
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(text.utf8.count + 8)
-            JSONWriter.escape(text, to: &bytes)
-            escaped = bytes
-        case .wns, .mpns:
-            escaped = try Self.xml(text)
+        case .apns, .fcm: json(text)
+        case .wns, .mpns: try xml(text)
         }
     }
 
-    /// Returns the length in bytes of the payload that the backend builds.
-    ///
-    /// - Parameter frameLength: The bytes that the backend adds around the sender's name and the message, including
-    ///   `From ` and `: `.
-    func payloadLength(from sender: UserName, frameLength: Int) -> Int {
-        frameLength + sender.text.utf8.count + escaped.count
+    private static func json(_ text: String) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count + 8)
+        JSONWriter.escape(text, to: &bytes)
+        return bytes
     }
 
     /// Escapes text as character data of XML 1.0 (sections 2.2 and 2.4). A carriage return becomes a character
@@ -52,5 +42,15 @@ struct PayloadText {
             }
         }
         return bytes
+    }
+}
+
+extension PushService {
+    /// Throws if a payload of this number of bytes is longer than the service accepts.
+    func checkPayload(length: Int) throws(Rejection) {
+        guard length > payloadLimit else { return }
+        throw Rejection(
+            .payloadTooLarge, "the payload would have \(length) bytes",
+            hint: "The message is longer than the push service accepts.")
     }
 }
