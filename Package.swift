@@ -88,7 +88,7 @@ let package = Package(
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "NotifyBackend",
-            dependencies: [logging, nioCore, lifecycle, hummingbird, hummingbirdCore],
+            dependencies: ["GatewaySupport", logging, nioCore, lifecycle, hummingbird, hummingbirdCore],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayConfiguration",
@@ -200,7 +200,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "NotifyBackendTests", dependencies: ["NotifyBackend", logging, lifecycle, nioCore, nioPosix],
+            name: "NotifyBackendTests",
+            dependencies: ["GatewaySupport", "NotifyBackend", logging, lifecycle, nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayConfigurationTests",

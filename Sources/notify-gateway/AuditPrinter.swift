@@ -28,7 +28,7 @@ struct AuditPrinter {
     private static let columns = [
         "seq", "at", "kind", "call", "action", "user", "attempted", "authenticator", "peer", "recipient", "audience",
         "pns", "platform", "registration", "tags", "session", "rule", "limit", "would-limit", "bytes", "digest",
-        "idempotency", "result", "reason", "status", "ms", "count", "operator", "target",
+        "idempotency", "result", "reason", "status", "ms", "notification", "count", "operator", "target",
     ]
 
     init(_ format: Format) { self.format = format }

@@ -10,14 +10,14 @@ struct DemoDirectory {
 
     var configurationPath: String { "\(path)/gateway.yaml" }
 
-    init(listen: String, profile: String) throws {
+    init(listen: String, profile: String, upstream: DemoUpstream) throws {
         path = NSTemporaryDirectory() + "notify-gateway-demo-" + UUID().uuidString.prefix(8)
         let manager = FileManager.default
         try manager.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         // In a temporary directory with a very long name, the path of a socket exceeds the system's limit.
         let hasControl = "\(path)/control.sock".utf8.count <= 107
-        try Self.configuration(listen: listen, profile: profile, hasControl: hasControl).write(
+        try Self.configuration(listen: listen, profile: profile, upstream: upstream, hasControl: hasControl).write(
             toFile: configurationPath, atomically: false, encoding: .utf8)
         var users = try UsersFile.load("\(path)/users.yaml", names: NameRules())
         for name in ["alice", "bob"] {
@@ -32,14 +32,16 @@ struct DemoDirectory {
     /// Removes the directory with its files.
     func remove() { try? FileManager.default.removeItem(atPath: path) }
 
-    private static func configuration(listen: String, profile: String, hasControl: Bool) -> String {
+    private static func configuration(
+        listen: String, profile: String, upstream: DemoUpstream, hasControl: Bool
+    ) -> String {
         """
         listen:
           - address: "\(listen)"
         admin: { address: "127.0.0.1:0" }
         \(hasControl ? "control: control.sock" : "")
         backend:
-          url: embedded
+          \(upstream == .hub ? "hub" : "url"): embedded
           profile: \(profile)
         authenticators:
           - static-users: { file: users.yaml }

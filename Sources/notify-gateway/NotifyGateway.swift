@@ -30,8 +30,9 @@ struct NotifyGateway: AsyncParsableCommand {
             """,
         version: Version.text,
         subcommands: [
-            ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, UsersCommand.self,
-            TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self, LimitsCommand.self,
+            ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, HubCommand.self,
+            UsersCommand.self, TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self,
+            LimitsCommand.self,
             ExplainCommand.self, ProbeCommand.self, ReloadCommand.self, AuditCommand.self, LedgerCommand.self,
             PluginCommand.self,
             VersionCommand.self,

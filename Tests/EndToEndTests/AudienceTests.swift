@@ -15,9 +15,9 @@ struct AudienceTests {
 
     @Test(
         "A send to an audience reaches each device of each member once and reports one outcome per member",
-        arguments: BackendFlavor.allCases)
-    func delivery(flavor: BackendFlavor) async throws {
-        try await GatewayUnderTest.run(flavor, policy: Self.policy) { gateway in
+        arguments: TestUpstream.allCases)
+    func delivery(upstream: TestUpstream) async throws {
+        try await GatewayUnderTest.run(upstream, policy: Self.policy) { gateway in
             let client = gateway.client
             for user in ["alice", "bob", "carol", "eve"] {
                 #expect(try await client.register(user, "apns", Self.handle(user)).status == 200)

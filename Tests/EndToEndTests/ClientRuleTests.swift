@@ -10,8 +10,8 @@ import Testing
 
     @Test(
         "The gateway forwards a send once, whatever the backend responds, and follows no redirect", .shows(.rule7),
-        arguments: BackendFlavor.allCases)
-    func onceOnly(flavor: BackendFlavor) async throws {
+        arguments: TestUpstream.allCases)
+    func onceOnly(upstream: TestUpstream) async throws {
         let scripts: [[ScriptedServer.Step]] = [
             [.close], [.write("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nx"), .close],
             [.write(ScriptedServer.response("307 Temporary Redirect", "Location: /elsewhere\r\n"))],
@@ -21,28 +21,26 @@ import Testing
             let seen = try await ScriptedServer.run { _ in
                 script
             } _: { backend in
-                try await GatewayUnderTest.run(backend: "http://127.0.0.1:\(backend.port)", profile: flavor.rawValue) {
-                    gateway in
+                try await GatewayUnderTest.run(upstream, at: backend.port) { gateway in
                     let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
                     #expect(answer.status == 502 && answer.problem == "backend-failed", "\(script)")
                 }
                 return backend.seen
             }
             #expect(seen.count == 1, "\(script)")
-            #expect(seen.allSatisfy { $0.line.hasPrefix("POST \(Self.send) ") })
+            let target = upstream == .hub ? "/demo/messages?api-version=2020-06" : Self.send
+            #expect(seen.allSatisfy { $0.line.hasPrefix("POST \(target) ") })
         }
     }
 
     @Test(
         "A backend timeout is a 504 response, and the journal records it", .shows(.rule9),
-        arguments: BackendFlavor.allCases)
-    func deadline(flavor: BackendFlavor) async throws {
+        arguments: TestUpstream.allCases)
+    func deadline(upstream: TestUpstream) async throws {
         try await ScriptedServer.run { _ in
             []
         } _: { backend in
-            try await GatewayUnderTest.run(
-                backend: "http://127.0.0.1:\(backend.port)", profile: flavor.rawValue, timeout: "200ms"
-            ) { gateway in
+            try await GatewayUnderTest.run(upstream, at: backend.port, timeout: "200ms") { gateway in
                 let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
                 #expect(answer.status == 504 && answer.problem == "backend-timed-out")
                 try await gateway.record { $0["result"] as? String == "backend-timed-out" }
@@ -52,9 +50,9 @@ import Testing
 
     @Test(
         "The gateway reads only JSON in a known charset and without a content coding", .shows(.rule8, .v25),
-        arguments: BackendFlavor.allCases)
-    func mediaTypes(flavor: BackendFlavor) async throws {
-        try await GatewayUnderTest.run(flavor) { gateway async throws in
+        arguments: TestUpstream.allCases)
+    func mediaTypes(upstream: TestUpstream) async throws {
+        try await GatewayUnderTest.run(upstream) { gateway async throws in
             let handle = String(repeating: "B0", count: 32)
             #expect(try await gateway.client.register("bob", "apns", handle).status == 200)
             let credential = Data("alice:alice".utf8).base64EncodedString()
@@ -90,10 +88,10 @@ import Testing
 
     @Test(
         "Rate limits bound the sends of a user and the requests to the hub", .shows(.v20, .v21),
-        arguments: BackendFlavor.allCases)
-    func limits(flavor: BackendFlavor) async throws {
+        arguments: TestUpstream.allCases)
+    func limits(upstream: TestUpstream) async throws {
         let limits = "limits: [{ name: sends, per: sender, rate: 3/d }, { name: calls, per: user, rate: 6/d }]"
-        try await GatewayUnderTest.run(flavor, more: limits) { gateway in
+        try await GatewayUnderTest.run(upstream, more: limits) { gateway in
             let handle = String(repeating: "B0", count: 32)
             #expect(try await gateway.client.register("bob", "apns", handle).status == 200)
             var statuses: [Int] = []
@@ -116,10 +114,10 @@ import Testing
 
     @Test(
         "The gateway rejects credentials over a plaintext connection without verifying them", .shows(.v22),
-        arguments: BackendFlavor.allCases)
-    func plaintext(flavor: BackendFlavor) async throws {
+        arguments: TestUpstream.allCases)
+    func plaintext(upstream: TestUpstream) async throws {
         // The wildcard address makes the listener reachable from other hosts.
-        try await GatewayUnderTest.run(flavor, listen: "0.0.0.0:0") { gateway in
+        try await GatewayUnderTest.run(upstream, listen: "0.0.0.0:0") { gateway in
             for user in ["alice", "nobody"] {
                 let answer = try await gateway.client.call("POST", Self.send, as: user, body: #""x""#)
                 #expect(answer.status == 403 && answer.problem == "insecure-transport")

@@ -8,19 +8,19 @@ import Testing
 struct ClientSequenceTests {
     @Test(
         "A client obtains an id, registers, and its message arrives unchanged",
-        .shows(.rule1, .rule2, .rule5), arguments: BackendFlavor.allCases, ClientRequests.Kind.allCases)
-    func sequence(flavor: BackendFlavor, kind: ClientRequests.Kind) async throws {
+        .shows(.rule1, .rule2, .rule5), arguments: TestUpstream.allCases, ClientRequests.Kind.allCases)
+    func sequence(upstream: TestUpstream, kind: ClientRequests.Kind) async throws {
         let fixture = try #require(ClientFixtures.own.first { $0.requests.kind == kind })
         let files = fixture.files.map { ClientFixtures.folder.appending(path: $0.name) }
         try await check(
-            flavor, fixture.requests, try files.map { try [UInt8](Data(contentsOf: $0)) }, id: ClientFixtures.id)
+            upstream, fixture.requests, try files.map { try [UInt8](Data(contentsOf: $0)) }, id: ClientFixtures.id)
     }
 
     @Test(
         "The recorded requests of a client obtain an id, register and deliver a message",
         .enabled(if: TestData.recordedClients != nil, "no recorded requests on this machine"),
-        arguments: BackendFlavor.allCases, ClientRequests.Kind.allCases)
-    func recordedSequence(flavor: BackendFlavor, kind: ClientRequests.Kind) async throws {
+        arguments: TestUpstream.allCases, ClientRequests.Kind.allCases)
+    func recordedSequence(upstream: TestUpstream, kind: ClientRequests.Kind) async throws {
         let folder = try #require(TestData.recordedClients)
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path()).sorted()
             .filter { $0.hasPrefix(kind.rawValue) }
@@ -30,13 +30,13 @@ struct ClientSequenceTests {
         let client = ClientRequests(
             kind: kind, host: "gateway.example", user: "alice", handle: "", recipient: "bob",
             message: try #require(message[kind.rawValue]))
-        try await check(flavor, client, requests, id: "2372532420827572008-85883004107185159-4")
+        try await check(upstream, client, requests, id: "2372532420827572008-85883004107185159-4")
     }
 
     private func check(
-        _ flavor: BackendFlavor, _ client: ClientRequests, _ requests: [[UInt8]], id placeholder: String
+        _ upstream: TestUpstream, _ client: ClientRequests, _ requests: [[UInt8]], id placeholder: String
     ) async throws {
-        try await GatewayUnderTest.run(flavor) { gateway in
+        try await GatewayUnderTest.run(upstream) { gateway in
             // The device of the recipient has the same platform.
             let platform = ["ios": "apns", "windows": "wns", "android": "gcm"][client.kind.rawValue] ?? ""
             let bobs = Self.handles[platform] ?? ""

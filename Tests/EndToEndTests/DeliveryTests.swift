@@ -10,9 +10,9 @@ struct DeliveryTests {
     private static let eves = String(repeating: "EE", count: 32)
 
     @Test(
-        "A send reaches the devices of the recipient and no others", .shows(.rule6), arguments: BackendFlavor.allCases)
-    func reachesRecipientOnly(flavor: BackendFlavor) async throws {
-        try await GatewayUnderTest.run(flavor) { gateway in
+        "A send reaches the devices of the recipient and no others", .shows(.rule6), arguments: TestUpstream.allCases)
+    func reachesRecipientOnly(upstream: TestUpstream) async throws {
+        try await GatewayUnderTest.run(upstream) { gateway in
             let client = gateway.client
             #expect(try await client.register("alice", "apns", Self.alices).status == 200)
             #expect(try await client.register("bob", "apns", Self.bobs).status == 200)
@@ -32,10 +32,10 @@ struct DeliveryTests {
 
     @Test(
         "The gateway rejects a tag that would subscribe to the notifications of another user",
-        arguments: BackendFlavor.allCases,
+        arguments: TestUpstream.allCases,
         ["from:alice", "username:bob", "x,username:bob", "$UserId:{bob}", "FROM:alice", "Username:Bob"])
-    func hostileTags(flavor: BackendFlavor, tag: String) async throws {
-        try await GatewayUnderTest.run(flavor) { gateway in
+    func hostileTags(upstream: TestUpstream, tag: String) async throws {
+        try await GatewayUnderTest.run(upstream) { gateway in
             let client = gateway.client
             let refused = try await client.register("eve", "apns", Self.eves, tags: [tag])
             #expect(refused.status == 403)
@@ -89,9 +89,9 @@ struct DeliveryTests {
         }
     }
 
-    @Test("The gateway recreates a registration that the backend has lost", arguments: BackendFlavor.allCases)
-    func healing(flavor: BackendFlavor) async throws {
-        try await GatewayUnderTest.run(flavor) { gateway in
+    @Test("The gateway recreates a registration that the backend has lost", arguments: TestUpstream.allCases)
+    func healing(upstream: TestUpstream) async throws {
+        try await GatewayUnderTest.run(upstream) { gateway in
             let client = gateway.client
             #expect(try await client.register("bob", "apns", Self.bobs).status == 200)
             let lost = try #require(gateway.hub.registrations().first)
@@ -101,7 +101,7 @@ struct DeliveryTests {
                 body: #"{"Platform":"apns","Handle":"\#(Self.bobs)","Tags":[]}"#)
             #expect(again.status == 200)
             // The net6 backend returns 200 for each registration, so the gateway cannot detect the loss.
-            if flavor != .net6 {
+            if upstream != .net6 {
                 #expect(gateway.hub.registrations().map(\.handle) == [Self.bobs])
                 try await gateway.record { $0["result"] as? String == "healed" }
             }

@@ -5,11 +5,13 @@ import Testing
 struct DemoTests {
     @Test(
         "The three printed commands of the demo work in a shell, and the demo deletes its files at exit",
-        arguments: ["classic", "core", "net6"])
-    func pastedLines(profile: String) async throws {
+        arguments: [
+            ["--profile", "classic"], ["--profile", "core"], ["--profile", "net6"], ["--upstream", "hub"],
+        ])
+    func pastedLines(options: [String]) async throws {
         let process = Process()
         process.executableURL = URL(filePath: Program.path)
-        process.arguments = ["demo", "--listen", "localhost:0", "--profile", profile]
+        process.arguments = ["demo", "--listen", "localhost:0"] + options
         let output = Pipe()
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice

@@ -108,7 +108,7 @@ import Testing
         "The gateway mitigates each vulnerability that the probe tests",
         arguments: BackendFlavor.allCases)
     func closed(flavor: BackendFlavor) async throws {
-        try await GatewayUnderTest.run(flavor) { gateway in
+        try await GatewayUnderTest.run(TestUpstream(flavor)) { gateway in
             let foreign = String(repeating: "B0", count: 32)
             #expect(try await gateway.client.register("bob", "apns", foreign).status == 200)
             var profile = Self.profile(flavor).backend

@@ -11,7 +11,9 @@ import Testing
 struct HubConfigurationTests {
     private static let key = "c2VjcmV0LWtleS1vZi0zMi1ieXRlcy1sb25nLi4uLi4="
 
-    private static func connection(_ endpoint: String = "sb://contoso.servicebus.windows.net/", name: String = "Send")
+    private static func connection(
+        _ endpoint: String = "sb://contoso.servicebus.windows.net/", name: String = "Send"
+    )
         -> String
     {
         "Endpoint=\(endpoint);SharedAccessKeyName=\(name);SharedAccessKey=\(key)"
@@ -68,7 +70,10 @@ struct HubConfigurationTests {
         let cases: [(String, String)] = [
             ("{ hub: {} }", "connection-string"),
             ("{ hub: { connection-string: x, name: news } }", "connection-string"),
-            ("{ hub: { connection-string: \"\(Self.connection("sb://evil.example"))\", name: n } }", "outside of Azure"),
+            (
+                "{ hub: { connection-string: \"\(Self.connection("sb://evil.example"))\", name: n } }",
+                "outside of Azure"
+            ),
             (
                 "{ hub: { connection-string: \"\(Self.connection("sb://servicebus.windows.net"))\", name: n } }",
                 "outside of Azure"

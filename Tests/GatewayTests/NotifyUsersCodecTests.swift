@@ -37,7 +37,8 @@ import Testing
     @Test("A text is encoded as a JSON string, however many escapes it needs", arguments: [0, 1, 63, 64, 65, 4096])
     func escapes(count: Int) {
         let send = UpstreamSend(
-            sender: alice, recipient: alice, service: .apns, content: Array(repeating: UInt8(ascii: "\""), count: count))
+            sender: alice, recipient: alice, service: .apns, content: Array(repeating: UInt8(ascii: "\""), count: count)
+        )
         let body = "\"" + String(repeating: "\\\"", count: count) + "\""
         #expect(text(.send(send))?.hasSuffix("Content-Length: \(2 * count + 2)\r\n\r\n\(body)") == true)
     }

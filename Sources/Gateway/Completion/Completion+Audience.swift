@@ -11,7 +11,8 @@ extension Completion {
             journal.append(
                 JournalRecord(
                     .outcome, facts: facts.with(recipient: member), result: sent.outcome.result.rawValue,
-                    status: sent.outcome.status, milliseconds: sent.milliseconds))
+                    status: sent.outcome.status, milliseconds: sent.milliseconds,
+                    notification: sent.outcome.notification))
             if sent.outcome.result == .accepted {
                 counts.accepted += 1
             } else {

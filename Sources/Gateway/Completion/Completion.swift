@@ -95,7 +95,7 @@ struct Completion: Sendable {
         journal.append(
             JournalRecord(
                 .outcome, facts: facts, result: completed.result.rawValue, status: outcome.status,
-                milliseconds: milliseconds))
+                milliseconds: milliseconds, notification: outcome.notification))
         let response = response(completed, outcome, facts.call)
         claim?.complete(IdempotentResult(completed.result, response))
         return response

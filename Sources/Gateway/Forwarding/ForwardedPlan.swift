@@ -62,7 +62,7 @@ struct Forwarding: Sendable {
             throw Rejection(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
                 .with(parsed.facts)
         }
-        if let seconds = codec.pause(of: parsed.call.kind) {
+        if let seconds = codec.pause(of: parsed.call.isSend ? .send : .registration) {
             throw Rejection(.overloaded, "the backend accepts no such calls now", extra: .retryAfter(seconds: seconds))
                 .with(parsed.facts)
         }

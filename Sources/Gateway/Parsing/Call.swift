@@ -13,9 +13,6 @@ enum Call: Sendable {
     /// A call to one of the gateway's own endpoints.
     case local(LocalCall)
 
-    /// The kind of the backend requests that the call may need.
-    var kind: UpstreamStep.Kind { isSend ? .send : .registration }
-
     /// Whether the call is a send.
     var isSend: Bool {
         switch self {

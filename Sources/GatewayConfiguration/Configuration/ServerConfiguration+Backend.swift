@@ -13,9 +13,7 @@ extension ServerConfiguration {
         defer { reader.finish() }
         // A notification hub in place of a notify-users backend.
         let hub = readHub(reader)
-        let (address, others) =
-            reader.has("hub")
-            ? (hub.map { .remote($0.connection.address(isSecure: reader.has("tls"))) }, []) : readAddresses(reader)
+        let (address, others) = reader.has("hub") ? (hubAddress(hub, reader), []) : readAddresses(reader)
         // The verification of an https backend, and the client certificate of the gateway.
         let tls = readBackendTLS(reader, isSecure: address?.isSecure)
         let check = reader.has("hub") ? nil : readCheck(reader.mapping("health"))
@@ -37,7 +35,7 @@ extension ServerConfiguration {
         // 2048.
         let waiting = reader.integer("waiting", in: 0...1_000_000) ?? 2048
         // The port of the embedded backend on 127.0.0.1; default: 0, which the system assigns.
-        let embeddedPort = reader.has("hub") ? nil : reader.integer("port", in: 0...65535)
+        let embeddedPort = reader.integer("port", in: 0...65535)
         if embeddedPort != nil, let address, address != .embedded {
             reader.report("port", "applies only to the embedded backend; for others, set the port in url")
         }

@@ -11,17 +11,18 @@ extension ServerConfiguration {
 
     /// Reads `hub` of the backend: the notification hub that is used without a notify-users backend; nil without one.
     static func readHub(_ backend: ConfigurationReader) -> HubSettings? {
-        guard let reader = backend.mapping("hub") else { return nil }
-        defer { reader.finish() }
-        for name in ["url", "credential", "port", "health"] where backend.has(name) {
+        for name in ["url", "credential", "health"] where backend.has("hub") && backend.has(name) {
             _ = backend.node(name)
             backend.report(name, "applies only to a notify-users backend; remove it or \"hub\"")
         }
+        if isEmbeddedHub(backend) { return .embedded }
+        guard let reader = backend.mapping("hub") else { return nil }
+        defer { reader.finish() }
         // Secret. The connection string of an access policy with the rights Listen and Send.
         let connection = reader.required("connection-string").flatMap { readConnectionString($0, reader) }
         // The name of the hub in its namespace.
         let name = reader.required("name")
-        if let name, !isHubName(name) {
+        if let name, !HubSettings.isName(name) {
             reader.report("name", "\"\(name)\" is not the name of a hub; use letters, digits, . _ and -")
         }
         // The version of the REST interface; default: 2020-06.
@@ -37,6 +38,17 @@ extension ServerConfiguration {
         let apns = readAPNsFields(reader.mapping("apns"))
         guard let connection, let name else { return nil }
         return HubSettings(connection: connection, name: name, apiVersion: version, payloads: payloads, apns: apns)
+    }
+
+    /// Returns the address of the hub.
+    static func hubAddress(_ hub: HubSettings?, _ backend: ConfigurationReader) -> BackendAddress? {
+        if isEmbeddedHub(backend) { return .embedded }
+        return hub.map { .remote($0.connection.address(isSecure: backend.has("tls"))) }
+    }
+
+    /// Returns whether `hub` is the word `embedded`: the hub in this program, for development.
+    static func isEmbeddedHub(_ backend: ConfigurationReader) -> Bool {
+        if case .scalar("embedded", _)? = backend.node("hub")?.shape { true } else { false }
     }
 
     private static func readConnectionString(_ text: String, _ reader: ConfigurationReader) -> HubConnectionString? {
@@ -59,16 +71,6 @@ extension ServerConfiguration {
                 severity: .warning)
         }
         return connection
-    }
-
-    private static func isHubName(_ name: String) -> Bool {
-        name.utf8.count <= 260
-            && name.utf8.allSatisfy { byte in
-                switch byte | 0x20 {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"): true
-                default: (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "._-".utf8.contains(byte)
-                }
-            } && name != "." && name != ".."
     }
 
     private static func readPayloads(_ reader: ConfigurationReader?) -> HubPayloads {
@@ -98,7 +100,8 @@ extension ServerConfiguration {
         }
         // Later notifications with the same id replace earlier ones on the device; default: none.
         fields.collapseID = reader.string("collapse-id")
-        if let id = fields.collapseID, !(1...64).contains(id.utf8.count) || !id.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        if let id = fields.collapseID,
+            !(1...64).contains(id.utf8.count) || !id.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         {
             reader.report("collapse-id", "must be 1 to 64 visible ASCII characters")
         }

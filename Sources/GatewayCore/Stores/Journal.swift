@@ -74,6 +74,8 @@ public struct JournalRecord: Sendable, Hashable {
     public var status: Int?
     /// The duration of the backend's response in milliseconds.
     public var milliseconds: Int?
+    /// The notification hub's id of the notification; nil for other outcomes.
+    public var notification: String?
     /// The number of similar events that the record stands for; nil for one.
     public var count: Int?
     /// The uid of the operator who made the change over the control socket.
@@ -84,13 +86,14 @@ public struct JournalRecord: Sendable, Hashable {
     /// Creates a record.
     public init(
         _ kind: Kind, facts: CallFacts? = nil, result: String? = nil, status: Int? = nil, milliseconds: Int? = nil,
-        count: Int? = nil, operatorID: UInt32? = nil, target: String? = nil, reason: String? = nil
+        notification: String? = nil, count: Int? = nil, operatorID: UInt32? = nil, target: String? = nil, reason: String? = nil
     ) {
         self.kind = kind
         self.facts = facts
         self.result = result
         self.status = status
         self.milliseconds = milliseconds
+        self.notification = notification
         self.count = count
         self.operatorID = operatorID
         self.target = target

@@ -41,6 +41,9 @@ public struct BackendProbe: Sendable {
 
     /// Runs the probe, which makes about forty calls to the backend.
     public func run() async throws -> Report {
+        guard configuration.backend.hub == nil else {
+            throw Unavailable(reason: "the gateway uses a notification hub; only notify-users backends can be probed")
+        }
         do {
             switch configuration.backend.address {
             case .embedded: return try await probeEmbedded()

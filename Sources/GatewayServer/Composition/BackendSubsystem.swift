@@ -17,6 +17,14 @@ struct BackendSubsystem: Sendable {
             backend = nil
             return
         }
+        if let hub = section.hub {
+            let policy = HubAccess.Policy(
+                name: hub.connection.keyName, key: hub.connection.key, rights: [.listen, .send])
+            backend = EmbeddedBackend(
+                access: HubAccess(hub: hub.name, policies: [policy]), port: section.embeddedPort,
+                logger: context.logger, onListening: { port.yield($0) })
+            return
+        }
         let flavor: BackendFlavor =
             switch section.profileName {
             case .classic: .classic

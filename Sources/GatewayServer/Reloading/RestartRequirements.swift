@@ -26,6 +26,7 @@ struct RestartRequirements {
         need("backend.url", isEmbedded.0 != isEmbedded.1)
         if isEmbedded == (true, true) {
             need("backend.port", old.backend.embeddedPort != new.backend.embeddedPort)
+            need("backend.hub", (old.backend.hub == nil) != (new.backend.hub == nil))
             need("backend.profile", old.backend.profileName != new.backend.profileName)
         }
         need("event-loops", old.eventLoops != new.eventLoops)

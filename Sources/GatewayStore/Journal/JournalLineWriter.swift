@@ -77,6 +77,7 @@ struct JournalLineWriter {
         member(#","reason":"#, text: record.reason)
         member(#","status":"#, number: record.status)
         member(#","ms":"#, number: record.milliseconds)
+        if let notification = record.notification { member(#","notification":"#, word: notification) }
         member(#","count":"#, number: record.count)
         member(#","operator":"#, number: record.operatorID.map(Int.init))
         member(#","target":"#, text: record.target)

@@ -11,6 +11,8 @@ struct BackendRequest: Sendable {
     var contentType: String?
     var accept: String?
     var body: [UInt8] = []
+    /// All header fields by their names in lower case, the first of each name.
+    var fields: [String: String] = [:]
 }
 
 /// The route of a request: `api/<controller>[/<id>]`, matched without case.

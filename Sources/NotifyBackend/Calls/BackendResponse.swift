@@ -7,6 +7,8 @@ struct BackendResponse: Sendable, Equatable {
     /// The methods of the path, for 405.
     var allow: String?
     var body: String
+    /// Further header fields.
+    var fields: [String: String] = [:]
 
     init(_ status: Int, contentType: String? = nil, allow: String? = nil, body: String = "") {
         self.status = status

@@ -2,14 +2,37 @@ import Hummingbird
 import Logging
 import NIOCore
 
-/// The adapter between Hummingbird's requests and the API's values. It also routes inspections.
+/// What the embedded server serves: the calls of a notify-users backend, or the REST interface of a hub.
+enum BackendInterface: Sendable {
+    case notifyUsers(NotifyUsersAPI)
+    case hub(HubAPI)
+
+    /// Returns the response to a request.
+    func response(to request: BackendRequest) -> BackendResponse {
+        switch self {
+        case .notifyUsers(let api): api.response(to: request)
+        case .hub(let api): api.response(to: request)
+        }
+    }
+
+    /// Returns the user name in the request's credential, not verified; nil if there is none.
+    func user(in authorization: String?) -> String? {
+        switch self {
+        case .notifyUsers(let api):
+            (try? BasicCredential(authorization: authorization, flavor: api.flavor))?.user
+        case .hub: nil
+        }
+    }
+}
+
+/// The adapter between Hummingbird's requests and the interface's values. It also routes inspections.
 struct BackendResponder: HTTPResponder {
     typealias Context = BasicRequestContext
 
     /// The maximum size of a body in bytes.
     static let maximumBody = 64 << 10
 
-    let api: NotifyUsersAPI
+    let interface: BackendInterface
     let inspection: InspectionEndpoints
     let onRequest: (@Sendable (RequestSummary) -> Void)?
 
@@ -20,12 +43,13 @@ struct BackendResponder: HTTPResponder {
             return response
         }
         let authorization = request.headers[values: .authorization].first
-        let credential = try? BasicCredential(authorization: authorization, flavor: api.flavor)
-        onRequest?(RequestSummary(method: request.method.rawValue, target: target, user: credential?.user))
+        onRequest?(
+            RequestSummary(
+                method: request.method.rawValue, target: target, user: interface.user(in: authorization)))
         guard let body = try await collect(request.body) else {
             return Response(BackendResponse(413))
         }
-        let answer = api.response(
+        let answer = interface.response(
             to: BackendRequest(
                 method: request.method.rawValue,
                 target: target,
@@ -33,7 +57,8 @@ struct BackendResponder: HTTPResponder {
                 authorization: authorization,
                 contentType: request.headers[.contentType],
                 accept: accept,
-                body: body
+                body: body,
+                fields: Dictionary(request.headers.map { ($0.name.canonicalName, $0.value) }) { first, _ in first }
             )
         )
         context.logger.debug(
@@ -63,6 +88,9 @@ extension Response {
         var headers: HTTPFields = [.contentLength: String(body.readableBytes)]
         headers[.contentType] = answer.contentType
         headers[.allow] = answer.allow
+        for (name, value) in answer.fields {
+            if let name = HTTPFields.Element.Name(name) { headers[name] = value }
+        }
         self.init(status: .init(code: answer.status), headers: headers, body: .init(byteBuffer: body))
     }
 }

@@ -10,8 +10,8 @@ public import ServiceLifecycle
 /// It checks as little as the tutorials' backends and therefore listens only on a loopback address or a Unix socket.
 /// One value must not run twice at the same time.
 public struct EmbeddedBackend: Service {
-    let flavor: BackendFlavor
     let hub: NotificationHub
+    private let interface: BackendInterface
     private let place: Address
     private let logger: Logger
     private let onListening: @Sendable (Int) async -> Void
@@ -44,7 +44,7 @@ public struct EmbeddedBackend: Service {
         onListening: @escaping @Sendable (Int) async -> Void = { _ in },
         onRequest: (@Sendable (RequestSummary) -> Void)? = nil
     ) {
-        self.flavor = flavor
+        interface = .notifyUsers(NotifyUsersAPI(flavor: flavor, hub: hub))
         self.hub = hub
         place = .address(host: host == "localhost" ? "127.0.0.1" : host, port: port)
         self.logger = logger
@@ -64,9 +64,30 @@ public struct EmbeddedBackend: Service {
         onListening: @escaping @Sendable (Int) async -> Void = { _ in },
         onRequest: (@Sendable (RequestSummary) -> Void)? = nil
     ) {
-        self.flavor = flavor
+        interface = .notifyUsers(NotifyUsersAPI(flavor: flavor, hub: hub))
         self.hub = hub
         place = .socket(path: path)
+        self.logger = logger
+        self.onListening = onListening
+        self.onRequest = onRequest
+    }
+
+    /// Creates the REST interface of a hub on a TCP port of 127.0.0.1, without a notify-users backend.
+    ///
+    /// The other parameters are those of the first initializer.
+    ///
+    /// - Parameter access: The name of the hub, and the keys that may be used.
+    public init(
+        access: HubAccess,
+        hub: NotificationHub = NotificationHub(),
+        port: Int = 0,
+        logger: Logger,
+        onListening: @escaping @Sendable (Int) async -> Void = { _ in },
+        onRequest: (@Sendable (RequestSummary) -> Void)? = nil
+    ) {
+        interface = .hub(HubAPI(access: access, hub: hub))
+        self.hub = hub
+        place = .address(host: "127.0.0.1", port: port)
         self.logger = logger
         self.onListening = onListening
         self.onRequest = onRequest
@@ -78,7 +99,7 @@ public struct EmbeddedBackend: Service {
     public func run() async throws {
         let application = Application(
             responder: BackendResponder(
-                api: NotifyUsersAPI(flavor: flavor, hub: hub),
+                interface: interface,
                 inspection: InspectionEndpoints(hub: hub),
                 onRequest: onRequest
             ),

@@ -41,7 +41,7 @@ enum InspectionJSON {
 
     private struct NotificationRecord: Encodable {
         enum CodingKeys: String, CodingKey {
-            case sequence, at, pns, registration, payload
+            case sequence, at, pns, registration, payload, fields
             case tagsMatched = "tags-matched"
         }
 
@@ -51,6 +51,7 @@ enum InspectionJSON {
         let registration: String
         let tagsMatched: [String]
         let payload: String
+        let fields: [String: String]?
 
         init(_ notification: DeliveredNotification) {
             sequence = notification.sequence
@@ -59,6 +60,7 @@ enum InspectionJSON {
             registration = notification.registration
             tagsMatched = notification.tagsMatched
             payload = notification.payload
+            fields = notification.fields.isEmpty ? nil : notification.fields
         }
     }
 }

@@ -113,6 +113,13 @@ struct FilterWords {
         return nil
     }
 
+    /// Skips a byte. Returns whether it was at this position.
+    mutating func skip(_ expected: Unicode.Scalar) -> Bool {
+        guard position < bytes.count, bytes[position] == UInt8(ascii: expected) else { return false }
+        position += 1
+        return true
+    }
+
     private mutating func skipSpaces() {
         while position < bytes.count, bytes[position] == UInt8(ascii: " ") { position += 1 }
     }

@@ -16,6 +16,7 @@ extension HubState {
         pns: String,
         service: PushService,
         to expression: TagExpression,
+        fields: [String: String],
         at: Date
     ) -> (count: Int, overrun: [Stream]) {
         var count = 0
@@ -30,7 +31,8 @@ extension HubState {
                 pns: pns,
                 registration: stored.registration.id,
                 tagsMatched: stored.registration.tags.filter { named.contains($0.lowercased()) },
-                payload: payload
+                payload: payload,
+                fields: fields
             )
             let key = Self.inboxKey(stored.registration.handle)
             keep(notification, in: key)
@@ -123,4 +125,7 @@ public struct DeliveredNotification: Sendable, Equatable {
     public let tagsMatched: [String]
     /// The payload, exactly as the backend built it.
     public let payload: String
+    /// The header fields for the push service that came with the send over the hub's REST interface, by their names in
+    /// lower case.
+    public let fields: [String: String]
 }

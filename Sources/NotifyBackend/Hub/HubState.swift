@@ -40,8 +40,15 @@ struct HubState {
     }
 
     /// Stores a registration, replaces one with the same id, and updates the indexes.
-    mutating func store(_ registration: Registration) {
-        if let former = registrations[registration.id] { unindex(former) }
+    ///
+    /// Returns the registration with its version.
+    @discardableResult
+    mutating func store(_ registration: Registration) -> Registration {
+        var registration = registration
+        if let former = registrations[registration.id] {
+            registration.version = former.registration.version + 1
+            unindex(former)
+        }
         let stored = Stored(
             registration: registration,
             service: PushService(word: registration.platform),
@@ -50,6 +57,7 @@ struct HubState {
         if let dropped = registrations.set(stored, for: registration.id) { unindex(dropped.value) }
         for tag in stored.tagKeys { idsByTag[tag, default: []].insert(registration.id) }
         idsByHandle[registration.handle, default: []].insert(registration.id)
+        return registration
     }
 
     /// Removes a registration. Returns false if there is none with this id.
@@ -73,9 +81,14 @@ struct HubState {
         return true
     }
 
+    /// Returns the registrations with exactly this handle, oldest first.
+    func registrations(ofHandle handle: String) -> [Registration] {
+        inOrder(idsByHandle[handle] ?? []).map(\.registration)
+    }
+
     /// Returns the registrations that match a filter, oldest first.
     func registrations(matching filter: ChannelFilter) -> [Registration] {
-        if let handle = filter.onlyHandle { return inOrder(idsByHandle[handle] ?? []).map(\.registration) }
+        if let handle = filter.onlyHandle { return registrations(ofHandle: handle) }
         return registrations.elements.map(\.value.registration).filter { filter.matches($0.handle) }
     }
 

@@ -69,8 +69,20 @@ public final class NotificationHub: Sendable {
         return state.withLock { Array($0.registrations(matching: filter).prefix(limit)) }
     }
 
+    /// Returns the registrations with exactly this handle, oldest first.
+    func registrations(ofHandle handle: String) throws(HubFailure) -> [Registration] {
+        guard !consumeFault(.lookUpFails) else { throw .failed }
+        return state.withLock { $0.registrations(ofHandle: handle) }
+    }
+
     /// Registers a device under an id and replaces an existing registration. The id need not come from the hub.
-    func upsert(id: String, platform: String, handle: String, tags: [String]) throws(HubFailure) {
+    ///
+    /// - Parameter version: The version that is replaced; nil for any, or none. Throws ``HubFailure/changed`` otherwise.
+    /// - Returns: The stored registration.
+    @discardableResult
+    func upsert(
+        id: String, platform: String, handle: String, tags: [String], replacing version: Int? = nil
+    ) throws(HubFailure) -> Registration {
         if consumeFault(.upsertBusy) { throw .busy }
         if consumeFault(.upsertGone) { throw .gone }
         if consumeFault(.upsertFails) { throw .failed }
@@ -84,12 +96,11 @@ public final class NotificationHub: Sendable {
             handle: platform == "apns" ? handle.uppercased() : handle,
             tags: stored
         )
-        let isGone = state.withLock { state in
-            if state.gone[id] != nil { return true }
-            state.store(registration)
-            return false
+        return try state.withLock { state throws(HubFailure) in
+            if state.gone[id] != nil { throw .gone }
+            if let version, state.registrations[id]?.registration.version != version { throw .changed }
+            return state.store(registration)
         }
-        if isGone { throw .gone }
     }
 
     /// Deletes the resource that an id addresses: a registration, or with `..` the contents of the hub.
@@ -111,14 +122,17 @@ public final class NotificationHub: Sendable {
     ///
     /// A payload over the service's limit is accepted and reaches nobody; the result is 0.
     @discardableResult
-    func send(_ payload: String, pns: String, to expression: String) throws(HubFailure) -> Int {
+    func send(
+        _ payload: String, pns: String, to expression: String, fields: [String: String] = [:]
+    ) throws(HubFailure) -> Int {
+        if consumeFault(.sendBusy) { throw .busy }
         if consumeFault(.sendFails) { throw .failed }
         guard let service = PushService(word: pns), payload.utf8.count <= 64 << 10 else { throw .badRequest }
         let expression = try TagExpression(parsing: expression)
         guard payload.utf8.count <= service.payloadLimit else { return 0 }
         let at = now()
         let (count, overrun) = state.withLock { state in
-            state.deliver(payload, pns: pns, service: service, to: expression, at: at)
+            state.deliver(payload, pns: pns, service: service, to: expression, fields: fields, at: at)
         }
         // Finishing a stream calls back into the hub, so it must not happen under the lock.
         for stream in overrun { stream.finish() }
@@ -167,6 +181,8 @@ enum HubFailure: Error, Equatable {
     case notFound
     /// The registration existed and is lost: the hub's 410.
     case gone
+    /// The registration has another version than the request names: the hub's 412.
+    case changed
     /// The hub is throttling or restarting; a retry may succeed.
     case busy
     /// Any other permanent failure.
@@ -192,4 +208,6 @@ public enum HubFault: String, CaseIterable, Sendable {
     case deleteFails = "delete-fails"
     /// The next send fails and delivers nothing: 500.
     case sendFails = "send-fails"
+    /// The next send fails because the hub is busy, and delivers nothing: 500; from the REST interface 429.
+    case sendBusy = "send-busy"
 }

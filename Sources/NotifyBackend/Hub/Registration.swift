@@ -8,6 +8,8 @@ public struct Registration: Sendable, Equatable {
     public let handle: String
     /// The tags after the comma-separated list was split. Sends match them without case.
     public let tags: [String]
+    /// The number of times that the registration was written, from 1. The hub's REST interface states it as entity tag.
+    public internal(set) var version = 1
 }
 
 /// The push service behind a platform or `pns` name. Google's service has three names: a device registered with one of

@@ -25,6 +25,10 @@ struct DemoCommand: AsyncParsableCommand {
     @Option(help: "The backend to imitate: classic, core or net6.")
     var profile: BackendFlavor = .classic
 
+    @Option(
+        help: "What is behind the gateway: a notify-users backend, or a notification hub without a backend.")
+    var upstream = DemoUpstream.backend
+
     func validate() throws {
         guard let address = Self.address(listen), address.isLocal else {
             throw ValidationError(
@@ -42,7 +46,7 @@ struct DemoCommand: AsyncParsableCommand {
         let address = Self.address(listen)?.description ?? listen
         let directory: DemoDirectory
         do {
-            directory = try DemoDirectory(listen: address, profile: profile.rawValue)
+            directory = try DemoDirectory(listen: address, profile: profile.rawValue, upstream: upstream)
         } catch {
             throw CommandFailure.refused("The demo cannot create its files: \(OperatorMessage.of(error))")
         }
@@ -51,18 +55,32 @@ struct DemoCommand: AsyncParsableCommand {
         guard let configuration else { throw ValidationError(problems.map(\.description).joined(separator: "\n")) }
         let server = GatewayServer(configuration: configuration, logger: .server(configuration.log)) { started in
             // The gateway keeps running even if the guide cannot be printed.
-            try? Console.printResult(DemoGuide(started: started, directory: directory.path).text)
+            try? Console.printResult(DemoGuide(started: started, directory: directory.path, upstream: upstream).text)
         }
         try await server.runReportingProblems()
     }
+}
+
+/// What is behind the gateway of a demo.
+enum DemoUpstream: String, ExpressibleByArgument, CaseIterable {
+    case backend
+    case hub
 }
 
 /// The text that a demo prints: commands to try, and the location of its files.
 struct DemoGuide {
     let started: StartedGateway
     let directory: String
+    let upstream: DemoUpstream
 
-    private static let handle = "0DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE3"
+    /// The name of the platform and the handle of bob's phone. Behind a hub it is one with Android, which backends of the
+    /// tutorial do not reach any more.
+    private var phone: (platform: String, handle: String) {
+        switch upstream {
+        case .backend: ("apns", "0DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE3")
+        case .hub: ("gcm", "demo-fcm-token_of-bobs-phone:APA91b0DE3")
+        }
+    }
 
     var text: String {
         let gateway: String
@@ -75,20 +93,21 @@ struct DemoGuide {
             curl = "curl -sS"
             gateway = "http://\(started.listeners.first.map(\.description) ?? "")"
         }
-        let inbox = "http://127.0.0.1:\(started.embeddedBackendPort ?? 0)/inbox/\(Self.handle)"
+        let (platform, handle) = phone
+        let inbox = "http://127.0.0.1:\(started.embeddedBackendPort ?? 0)/inbox/\(handle)"
         return """
-            The gateway listens on \(gateway), the embedded backend behind it on 127.0.0.1:\(started.embeddedBackendPort ?? 0).
+            The gateway listens on \(gateway), the embedded \(upstream.rawValue) behind it on 127.0.0.1:\(started.embeddedBackendPort ?? 0).
             Users: alice and bob; each one's password is the name. Everything is in \(directory) until you stop this with Ctrl-C.
 
             Try, in another terminal:
 
             1. bob's phone registers:
-            id=$(\(curl) -u bob:bob -X POST '\(gateway)/api/register?handle=\(Self.handle)' | tr -d '"') && \
+            id=$(\(curl) -u bob:bob -X POST '\(gateway)/api/register?handle=\(handle)' | tr -d '"') && \
             \(curl) -u bob:bob -X PUT "\(gateway)/api/register/$id" -H 'Content-Type: application/json' \
-            -d '{"Platform":"apns","Handle":"\(Self.handle)","Tags":[]}' -w 'registered: %{http_code}\\n'
+            -d '{"Platform":"\(platform)","Handle":"\(handle)","Tags":[]}' -w 'registered: %{http_code}\\n'
 
             2. alice notifies bob:
-            \(curl) -u alice:alice -X POST '\(gateway)/api/notifications?pns=apns&to_tag=bob' \
+            \(curl) -u alice:alice -X POST '\(gateway)/api/notifications?pns=\(platform)&to_tag=bob' \
             -H 'Content-Type: application/json' -d '"He said "hi" & left"' -w 'sent: %{http_code}\\n'
 
             3. what bob's phone received:

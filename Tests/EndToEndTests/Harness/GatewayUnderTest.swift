@@ -56,18 +56,33 @@ struct GatewayUnderTest {
 
         """
 
-    /// Runs the body with a gateway in front of an embedded backend of the flavor.
+    /// Runs the body with a gateway in front of an upstream.
     static func run<Result: Sendable>(
-        _ flavor: BackendFlavor = .classic, policy: String = policy, more: String = "", keys: String = keys,
+        _ upstream: TestUpstream = .classic, policy: String = policy, more: String = "", keys: String = keys,
         listen: String = "127.0.0.1:0",
         _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
         let hub = NotificationHub()
         let seen = SeenRequests()
-        return try await runBackend(flavor, hub: hub, seen: seen) { port in
+        return try await runUpstream(upstream, hub: hub, seen: seen) { port in
             try await run(
-                backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, policy: policy, more: more, keys: keys,
-                listen: listen, hub: hub, seen: seen, body)
+                upstream, at: port, policy: policy, more: more, keys: keys, listen: listen, hub: hub, seen: seen, body)
+        }
+    }
+
+    /// Runs the body with an upstream and without a gateway. The body receives the upstream's port.
+    private static func runUpstream<Result: Sendable>(
+        _ upstream: TestUpstream, hub: NotificationHub, seen: SeenRequests, _ body: (Int) async throws -> Result
+    ) async throws -> Result {
+        guard upstream == .hub else { return try await runBackend(upstream.flavor, hub: hub, seen: seen, body) }
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        return try await ServiceRunner.run { started in
+            let backend = EmbeddedBackend(
+                access: TestUpstream.access, hub: hub, logger: logger, onListening: { started($0) },
+                onRequest: { seen.add($0) })
+            try await backend.run()
+        } whileRunning: {
+            try await body($0)
         }
     }
 
@@ -86,18 +101,25 @@ struct GatewayUnderTest {
         }
     }
 
-    /// Runs the body with a gateway in front of an embedded backend, and with a client that bypasses the gateway.
+    /// Runs the body with a gateway in front of an upstream, and with a client that bypasses the gateway.
     static func run<Result: Sendable>(
-        _ flavor: BackendFlavor, hub: NotificationHub, policy: String = policy, more: String = "",
+        _ upstream: TestUpstream, hub: NotificationHub, policy: String = policy, more: String = "",
         _ body: (GatewayUnderTest, RawClient) async throws -> Result
     ) async throws -> Result {
         let seen = SeenRequests()
-        return try await runBackend(flavor, hub: hub, seen: seen) { port in
-            let direct = try RawClient(port: port)
-            return try await run(
-                backend: "http://127.0.0.1:\(port)", profile: flavor.rawValue, policy: policy, more: more, hub: hub,
-                seen: seen
-            ) { try await body($0, direct) }
+        return try await runUpstream(upstream, hub: hub, seen: seen) { port in
+            guard upstream == .hub else {
+                let direct = try RawClient(port: port)
+                return try await run(upstream, at: port, policy: policy, more: more, hub: hub, seen: seen) {
+                    try await body($0, direct)
+                }
+            }
+            return try await runBackend(upstream.flavor, hub: hub, seen: seen) { directPort in
+                let direct = try RawClient(port: directPort)
+                return try await run(upstream, at: port, policy: policy, more: more, hub: hub, seen: seen) {
+                    try await body($0, direct)
+                }
+            }
         }
     }
 
@@ -105,6 +127,17 @@ struct GatewayUnderTest {
     @discardableResult
     func record(where fits: ([String: Any]) -> Bool) async throws -> [String: Any] {
         try await JournalChanges(in: directory).first { try journal().first(where: fits) }
+    }
+
+    /// Runs the body with a gateway in front of an upstream that is already running at a port of 127.0.0.1.
+    static func run<Result: Sendable>(
+        _ upstream: TestUpstream, at port: Int, policy: String = policy, more: String = "", keys: String = keys,
+        timeout: String = "65s", listen: String = "127.0.0.1:0", hub: NotificationHub = NotificationHub(),
+        seen: SeenRequests = SeenRequests(), _ body: (GatewayUnderTest) async throws -> Result
+    ) async throws -> Result {
+        try await run(
+            backendSettings: "\(upstream.settings(port: port)), timeout: \(timeout)", policy: policy, more: more,
+            keys: keys, listen: listen, hub: hub, seen: seen, body)
     }
 
     /// Runs the body with a gateway in front of a backend that is already running.
@@ -116,6 +149,16 @@ struct GatewayUnderTest {
         seen: SeenRequests = SeenRequests(),
         _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
+        try await run(
+            backendSettings:
+                "url: \"\(url)\", profile: \(profile), credential: \(credential), timeout: \(timeout)\(backendKeys)",
+            policy: policy, more: more, keys: keys, listen: listen, socket: socket, hub: hub, seen: seen, body)
+    }
+
+    private static func run<Result: Sendable>(
+        backendSettings: String, policy: String, more: String, keys: String, listen: String, socket: String? = nil,
+        hub: NotificationHub, seen: SeenRequests, _ body: (GatewayUnderTest) async throws -> Result
+    ) async throws -> Result {
         let directory = try TestFiles()
         try directory.write(users, to: "users.yaml")
         try directory.write(keys, to: "token-keys.yaml")
@@ -123,7 +166,7 @@ struct GatewayUnderTest {
             listen: [{ address: "\(socket.map { "unix:\($0)" } ?? listen)" }]
             admin: { address: "127.0.0.1:0" }
             control: control.sock
-            backend: { url: "\(url)", profile: \(profile), credential: \(credential), timeout: \(timeout)\(backendKeys) }
+            backend: { \(backendSettings) }
             authenticators:
               - static-users: { file: users.yaml }
               - hmac-token: { keys: token-keys.yaml, issuer: notify-gateway, audience: notify, lifetime: 1h }

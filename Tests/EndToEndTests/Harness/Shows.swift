@@ -8,8 +8,8 @@ enum Claim: String, CaseIterable, Sendable {
     case rule1, rule2, rule3, rule4, rule5, rule6, rule7, rule8, rule9
 }
 
-/// A trait that lists the claims of a test. The test must run with all three profiles: `arguments:
-/// BackendFlavor.allCases` first. `ShownClaimsTests` reads the traits from the sources and compares them with
+/// A trait that lists the claims of a test. The test must run with all upstreams: `arguments:
+/// TestUpstream.allCases` first. `ShownClaimsTests` reads the traits from the sources and compares them with
 /// `Tests/CLAIMS.md`.
 struct Shows: TestTrait {
     let claims: [Claim]

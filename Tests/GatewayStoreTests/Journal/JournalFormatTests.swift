@@ -30,7 +30,8 @@ struct JournalFormatTests {
         facts.bytes = 5
         facts.digest = KeyedDigest([UInt8](repeating: 0xC5, count: 16))
         try await journal.record([
-            JournalRecord(.outcome, facts: facts, result: "accepted", status: 200, milliseconds: 12)
+            JournalRecord(
+                .outcome, facts: facts, result: "accepted", status: 200, milliseconds: 12, notification: "73622a22-18")
         ])
         await journal.close()
         let lines = try fixture.lines()
@@ -49,6 +50,7 @@ struct JournalFormatTests {
                     + #""registration":"7260-42-1","tags":["b","Region:x"],"rule":"send[0]","#
                     + #""limit":"sends","would-limit":["inbox","a \"b"],"bytes":5,"#
                     + #""digest":"c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5","result":"accepted","status":200,"ms":12,"#
+                    + #""notification":"73622a22-18","#
                     + #""prev":"\#(prev)","hash":""#))
     }
 

@@ -152,6 +152,7 @@ struct HubCallTests {
         #expect(request.values("X-WNS-Type") == (pns == "wns" ? ["wns/toast"] : []))
         #expect(String(decoding: request.body, as: UTF8.self) == payload)
         #expect(gateway.backend.retryable == [false])
+        #expect(gateway.journal.records(.outcome).first?.notification == "73622a22-18")
     }
 
     @Test("The configured fields of Apple devices are sent")
@@ -223,7 +224,8 @@ struct HubCallTests {
         #expect(gateway.ledger.changes.isEmpty)
     }
 
-    @Test("An id of the hub outside of the grammar is a failure", arguments: [nil, "x", "https://h/registrationids/.."])
+    @Test(
+        "An id of the hub outside of the grammar is a failure", arguments: [nil, "x", "https://h/registrationids/.."])
     func invalidID(_ location: String?) async {
         let gateway = gateway()
         gateway.backend.queue(

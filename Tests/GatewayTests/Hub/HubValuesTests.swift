@@ -26,7 +26,8 @@ enum HubSample {
                 + "<AppleRegistrationDescription xmlns=\"urn:x\"><RegistrationId>\(id)</RegistrationId><Tags>t</Tags>"
                 + "</AppleRegistrationDescription></content></entry>"
         }
-        return "<feed xmlns=\"http://www.w3.org/2005/Atom\"><title type=\"text\">Registrations</title>\(entries.joined())</feed>"
+        return
+            "<feed xmlns=\"http://www.w3.org/2005/Atom\"><title type=\"text\">Registrations</title>\(entries.joined())</feed>"
     }
 }
 

@@ -45,9 +45,7 @@ final class HubCodec: StepCodec {
         case .reserve(nil):
             return request("POST", path: "/registrationids", body: []) { _ in }
         case .reserve(let handle?):
-            return request("GET", path: "/registrations", query: { Self.appendFilter(handle, to: &$0) }, body: nil) {
-                _ in
-            }
+            return request("GET", path: "/registrations", lookUp: handle, body: nil) { _ in }
         case .upsert(.known(let id), let registration): return upsert(id.text, registration)
         case .upsert(.reserved, let registration): return reserved.flatMap { upsert($0, registration) }
         case .delete(let id, _):
@@ -112,7 +110,7 @@ final class HubCodec: StepCodec {
     }
 
     private func request(
-        _ method: StaticString, path: StaticString, id: String? = nil, query: (inout ByteWriter) -> Void = { _ in },
+        _ method: StaticString, path: StaticString, id: String? = nil, lookUp handle: DeviceHandle? = nil,
         body: [UInt8]?, fields: (inout ByteWriter) -> Void
     ) -> ByteBuffer {
         ByteBuffer(expecting: 768 + (body?.count ?? 0)) { bytes in
@@ -123,7 +121,7 @@ final class HubCodec: StepCodec {
             if let id { bytes.append(text: id) }
             bytes.append("?api-version=")
             bytes.append(text: settings.apiVersion)
-            query(&bytes)
+            if let handle { Self.appendFilter(handle, to: &bytes) }
             bytes.append(" HTTP/1.1\r\nHost: ")
             bytes.append(text: settings.connection.hostField)
             bytes.append("\r\nAuthorization: ")

@@ -5,7 +5,7 @@ public import GatewaySupport
 public struct HubSettings: Sendable {
     /// The namespace and the key.
     public var connection: HubConnectionString
-    /// The name of the hub: 1–260 bytes of `A–Z a–z 0–9 . _ -`.
+    /// The name of the hub, which fulfils `isName`.
     public var name: String
     /// The version of the REST interface.
     public var apiVersion: String
@@ -45,6 +45,19 @@ public struct HubSettings: Sendable {
         self.payloads = payloads
         self.apns = apns
     }
+
+    /// Returns whether the text can be the name of a hub: 1–260 bytes of `A–Z a–z 0–9 . _ -`, but not `.` or `..`.
+    public static func isName(_ text: String) -> Bool {
+        (1...260).contains(text.utf8.count) && text != "." && text != ".."
+            && text.utf8.allSatisfy { $0.isAlphanumeric || "._-".utf8.contains($0) }
+    }
+
+    /// The hub in this process, with a key that is new at each start of the process.
+    public static let embedded: HubSettings? = {
+        let key = String(hexEncoding: (0..<32).map { _ in UInt8.random(in: .min ... .max) })
+        let text = "Endpoint=sb://localhost/;SharedAccessKeyName=ListenSend;SharedAccessKey=\(key)"
+        return (try? HubConnectionString(text)).map { HubSettings(connection: $0, name: "demo") }
+    }()
 
     /// The URI that signatures are valid for, without a scheme: host, port and hub in lower case.
     var resource: String { "\(connection.hostField)/\(name)".lowercased() }
