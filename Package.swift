@@ -201,7 +201,7 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "NotifyBackendTests",
-            dependencies: ["GatewaySupport", "NotifyBackend", logging, lifecycle, nioCore, nioPosix],
+            dependencies: ["GatewaySupport", "GatewayTesting", "NotifyBackend", logging, lifecycle, nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayConfigurationTests",

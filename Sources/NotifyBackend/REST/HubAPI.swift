@@ -20,9 +20,10 @@ struct HubAPI: Sendable {
         let path: [String]
         let query: FormFields
 
-        /// The URI of a resource of the hub, with the version of the request.
+        /// The URI of a resource of the hub, with the query of the request.
         func uri(_ hub: String, _ path: String) -> String {
-            "http://\(request.host)/\(hub)/\(path)?api-version=\(query.first("api-version") ?? "")"
+            let query = request.target.firstIndex(of: "?").map { request.target[$0...] } ?? ""
+            return "http://\(request.host)/\(hub)/\(path)\(query)"
         }
     }
 
@@ -59,6 +60,7 @@ struct HubAPI: Sendable {
     private enum Route {
         case description
         case newID
+        case create
         case put(id: String)
         case read(id: String)
         case delete(id: String)
@@ -68,7 +70,7 @@ struct HubAPI: Sendable {
 
         var right: HubAccess.Right {
             switch self {
-            case .newID, .put, .read, .delete, .find: .listen
+            case .newID, .create, .put, .read, .delete, .find: .listen
             case .message: .send
             case .description, .list: .manage
             }
@@ -83,6 +85,7 @@ struct HubAPI: Sendable {
         switch (method, call.path.first?.lowercased(), call.path.count) {
         case ("GET", nil, 0): .description
         case ("POST", "registrationids", 1): .newID
+        case ("POST", "registrations", 1): .create
         case ("PUT", "registrations", 2): .put(id: call.path[1])
         case ("GET", "registrations", 2): .read(id: call.path[1])
         case ("DELETE", "registrations", 2): .delete(id: call.path[1])
@@ -101,6 +104,7 @@ struct HubAPI: Sendable {
             var response = BackendResponse(201)
             response.fields["Location"] = call.uri(access.hub, "registrationids/\(try hub.reserveID())")
             return response
+        case .create: return try put(try hub.reserveID(), call)
         case .put(let id): return try put(id, call)
         case .read(let id): return entry(of: try registration(id), call)
         case .delete(let id): return try delete(id, call)
