@@ -82,8 +82,9 @@ extension Authorization {
         history: any NotificationHistory, historyLimiter: Limiter, clocks: Clocks
     ) {
         self.init(
-            policy: rules.policy, sendRules: SendRules(rules.policy.send), ledger: ledger, limiter: rules.limiter,
-            sessions: sessions, chain: rules.authenticators, history: history, historyLimiter: historyLimiter,
+            policy: rules.policy, sendRules: SendRules(rules.policy.send, fences: rules.policy.fences), ledger: ledger,
+            limiter: rules.limiter, sessions: sessions, chain: rules.authenticators, history: history,
+            historyLimiter: historyLimiter,
             clocks: clocks)
     }
 }

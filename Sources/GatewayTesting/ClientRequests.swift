@@ -78,9 +78,16 @@ public struct ClientRequests: Sendable {
     }
 
     /// The request `POST /api/notifications`: the message between quotation marks, without escaping.
-    public var send: [UInt8] {
+    public var send: [UInt8] { send(position: "") }
+
+    /// Returns the request `POST /api/notifications` of a client with geofencing, which adds its position.
+    public func send(latitude: String, longitude: String) -> [UInt8] {
+        send(position: "&latitude=\(latitude)&longitude=\(longitude)")
+    }
+
+    private func send(position: String) -> [UInt8] {
         let quoted = "\"\(message)\""
-        func line(_ pns: String) -> String { "POST /api/notifications?pns=\(pns)&to_tag=\(recipient)" }
+        func line(_ pns: String) -> String { "POST /api/notifications?pns=\(pns)&to_tag=\(recipient)\(position)" }
         switch kind {
         case .ios:
             let body = Array(quoted.utf8)

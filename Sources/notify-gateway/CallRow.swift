@@ -14,7 +14,7 @@ struct CallRow {
     /// The members with the same value in all records of a call that contain them.
     private static let common = [
         "call", "action", "user", "attempted", "authenticator", "peer", "audience", "pns", "platform", "registration",
-        "tags", "session", "rule", "operator", "target",
+        "tags", "session", "rule", "fence", "operator", "target",
     ]
 
     /// Creates the row of the lines; nil if none of them is a record.

@@ -15,7 +15,7 @@ struct ExplanationText {
         if case .object(let parameters)? = item["call"] {
             lines += parameters.map { ($0.name, Self.word($0.value)) }
         }
-        for name in ["registration", "rule"] {
+        for name in ["registration", "rule", "fence"] {
             if let value = item[name]?.string { lines.append((name, value)) }
         }
         lines.append(("end", Self.endText(item)))

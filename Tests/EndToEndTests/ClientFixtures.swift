@@ -37,6 +37,7 @@ struct ClientFixtures {
             ("\(name)-1-reserve.http", requests.reservation),
             ("\(name)-2-register.http", requests.registration(id: Self.id)),
             ("\(name)-3-send.http", requests.send),
+            ("\(name)-4-send-with-position.http", requests.send(latitude: "47.6", longitude: "-122.3")),
         ]
     }
 

@@ -61,6 +61,13 @@ struct ClientSequenceTests {
             #expect(delivered.count == 1)
             let payload = try #require(delivered.first?.payload)
             #expect(DevicePayload.text(in: payload) == "From alice: \(client.message)")
+
+            // A client with geofencing adds its position, which the gateway ignores without fences.
+            for request in requests.dropFirst(3) {
+                #expect(try await gateway.client.send(request).status == 200)
+                #expect(gateway.hub.inbox(ofHandle: bobs).count == 2)
+            }
+            #expect(gateway.seen.all.allSatisfy { !"\($0)".contains("122.3") })
         }
     }
 

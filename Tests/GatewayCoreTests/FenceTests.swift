@@ -96,7 +96,9 @@ struct FenceTests {
         }
     }
 
-    @Test("A ring along the border of the map contains the pole, with and without a hole around it") func borders() throws {
+    @Test("A ring along the border of the map contains the pole, with and without a hole around it") func borders()
+        throws
+    {
         // The notation of maps: down the antimeridian, along the pole, and up the antimeridian.
         let points = [
             (-180.0, -80.0), (-90, -70), (0, -75), (90, -65), (180, -80), (180, -90), (-180, -90), (-180, -80),
@@ -152,7 +154,9 @@ struct FenceTests {
     func outlines(count: Int) throws {
         var random = SplitMix(seed: UInt64(count))
         var points = (0..<count).map { index in
-            let (angle, radius) = (2 * Double.pi * Double(index) / Double(count), Double.random(in: 10...20, using: &random))
+            let (angle, radius) = (
+                2 * Double.pi * Double(index) / Double(count), Double.random(in: 10...20, using: &random)
+            )
             return LinearRing.Point(
                 longitude: 20 + radius * 2 * Self.cosine(angle), latitude: 30 + radius * Self.cosine(angle - .pi / 2))
         }
@@ -181,7 +185,8 @@ struct FenceTests {
         var random = SplitMix(seed: 3)
         for _ in 0..<500 {
             let position = try #require(
-                Position(latitude: .random(in: -1...51, using: &random), longitude: .random(in: -2...51, using: &random)))
+                Position(
+                    latitude: .random(in: -1...51, using: &random), longitude: .random(in: -2...51, using: &random)))
             #expect(fence.contains(position) == isInside(points, position))
         }
     }
@@ -202,7 +207,8 @@ struct FenceTests {
         #expect(try fence == Fence([[try Self.box(0, 0, 1, 1)]]) && fence != Fence([[try Self.box(0, 0, 1, 2)]]))
     }
 
-    @Test("A position is within the ranges of latitude and longitude and has no printable form") func position() throws {
+    @Test("A position is within the ranges of latitude and longitude and has no printable form") func position() throws
+    {
         let position = try #require(Position(latitude: 47.61234, longitude: -122.34567))
         #expect(Position(latitude: 90.1, longitude: 0) == nil && Position(latitude: 0, longitude: -180.1) == nil)
         #expect(Position(latitude: .nan, longitude: 0) == nil && Position(latitude: 0, longitude: .infinity) == nil)

@@ -8,7 +8,22 @@ import Testing
     private static let users = ["alice", "bob", "carol", "dave"].map { UserName(canonical: $0)! }
     private static let groups = ["a", "b", "c"].map { GroupName($0)! }
 
-    private static func rule(_ random: inout SplitMix) -> Policy.SendRule {
+    /// A western and an eastern half of the Earth, which share their borders.
+    private static let fences = [
+        FenceName("west")!: fence(-180, 0), FenceName("east")!: fence(0, 180),
+    ]
+    private static let positions = [
+        nil, Position(latitude: 10, longitude: -90), Position(latitude: 10, longitude: 90),
+        Position(latitude: 10, longitude: 0),
+    ]
+
+    private static func fence(_ west: Double, _ east: Double) -> Fence {
+        let corners = [(west, -90.0), (east, -90), (east, 90), (west, 90), (west, -90)]
+        // The ring is closed and within the ranges.
+        return Fence([[try! LinearRing(corners.map { .init(longitude: $0.0, latitude: $0.1) })]])
+    }
+
+    private static func rule(_ random: inout SplitMix, fenced: Bool = false) -> Policy.SendRule {
         let from: Policy.Subject =
             switch Int.random(in: 0..<8, using: &random) {
             case 0: .anyUser
@@ -21,7 +36,8 @@ import Testing
             case 1...2: .sender
             default: .user(users.randomElement(using: &random)!)
             }
-        return .init(from: from, to: to)
+        let within = fenced ? [nil, FenceName("west")!, FenceName("east")!].randomElement(using: &random)! : nil
+        return .init(from: from, to: to, within: within)
     }
 
     private static func identity(_ random: inout SplitMix) -> Identity {
@@ -41,9 +57,56 @@ import Testing
                 let expected = written.firstIndex { rule in
                     rule.from.covers(sender) && rule.to.covers(recipient, from: sender.user)
                 }
-                #expect(rules.rule(for: sender, to: recipient) == expected.map { "send[\($0)]" })
+                #expect(rules.rule(for: sender, to: recipient, at: nil)?.name == expected.map { "send[\($0)]" })
             }
         }
+    }
+
+    @Test("A rule with a fence matches only a send with a position in the fence") func fences() {
+        var random = SplitMix(seed: 24)
+        for _ in 0..<2000 {
+            let written = (0..<Int.random(in: 0...24, using: &random)).map { _ in Self.rule(&random, fenced: true) }
+            let rules = SendRules(written, fences: Self.fences)
+            for position in Self.positions {
+                let (sender, recipient) = (Self.identity(&random), Self.users.randomElement(using: &random)!)
+                func isWithin(_ fence: FenceName) -> Bool { position.map { Self.fences[fence]!.contains($0) } ?? false }
+                let expected = written.firstIndex { rule in
+                    rule.from.covers(sender) && rule.to.covers(recipient, from: sender.user)
+                        && rule.within.map(isWithin) ?? true
+                }
+                let match = rules.rule(for: sender, to: recipient, at: position)
+                #expect(match?.name == expected.map { "send[\($0)]" })
+                #expect(match?.fence == expected.flatMap { written[$0].within })
+            }
+        }
+    }
+
+    @Test("A rule with a fence for an audience matches only within the fence") func fencedAudience() {
+        let (audience, west) = (AudienceName("oncall")!, FenceName("west")!)
+        let rules = SendRules(
+            [
+                .init(from: .anyUser, to: .audience(audience), within: west),
+                .init(from: .user(Self.users[0]), to: .audience(audience)),
+            ], fences: Self.fences)
+        func match(_ user: Int, _ position: Int) -> SendRules.Match? {
+            let sender = Identity(user: Self.users[user], authenticator: FixedAuthenticator.name)
+            return rules.rule(for: sender, toAudience: audience, at: Self.positions[position])
+        }
+        #expect(match(0, 1) == .init(name: "send[0]", fence: west))
+        #expect(match(0, 2) == .init(name: "send[1]") && match(0, 0) == .init(name: "send[1]"))
+        #expect(match(1, 3) == .init(name: "send[0]", fence: west))
+        #expect(match(1, 2) == nil && match(1, 0) == nil)
+        // A fence without an area, which the configuration excludes, contains nothing.
+        let without = SendRules([.init(from: .anyUser, to: .anyUser, within: west)])
+        let sender = Identity(user: Self.users[0], authenticator: FixedAuthenticator.name)
+        #expect(without.rule(for: sender, to: Self.users[1], at: Self.positions[1]) == nil)
+    }
+
+    @Test("A rule with a fence includes only rules with the same fence") func inclusion() {
+        let (west, east) = (FenceName("west")!, FenceName("east")!)
+        func rule(_ fence: FenceName?) -> Policy.SendRule { .init(from: .anyUser, to: .anyUser, within: fence) }
+        #expect(rule(nil).includes(rule(west)) && rule(west).includes(rule(west)))
+        #expect(!rule(west).includes(rule(nil)) && !rule(west).includes(rule(east)))
     }
 
     /// A rule that is reported as shadowRejected never decides. Every other rule decides for some user.
@@ -61,7 +124,7 @@ import Testing
                         let groups = Self.groups.indices.filter { membership >> $0 & 1 == 1 }.map { Self.groups[$0] }
                         let identity = Identity(
                             user: sender, groups: Set(groups), authenticator: FixedAuthenticator.name)
-                        return (Self.users + [stranger]).compactMap { rules.rule(for: identity, to: $0) }
+                        return (Self.users + [stranger]).compactMap { rules.rule(for: identity, to: $0, at: nil)?.name }
                     }
                 })
             for (index, rule) in written.enumerated() {

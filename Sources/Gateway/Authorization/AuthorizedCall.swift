@@ -199,8 +199,11 @@ struct Authorization: Sendable {
     private func permit(
         _ send: RequestedSend, _ caller: Identity, _ facts: inout CallFacts
     ) throws(Rejection) -> PermittedOperation {
-        let rule = try rule(sendRules.rule(for: caller, to: send.recipient))
-        facts.establish { $0.rule = rule }
+        let rule = try rule(sendRules.rule(for: caller, to: send.recipient, at: send.position))
+        facts.establish { facts in
+            facts.rule = rule.name
+            facts.fence = rule.fence
+        }
         return .send(send)
     }
 
@@ -210,16 +213,20 @@ struct Authorization: Sendable {
         guard let members = policy.audiences[send.audience] else {
             throw Rejection(.sendNotAllowed, "there is no such audience")
         }
-        facts.rule = try rule(sendRules.rule(for: caller, toAudience: send.audience))
+        let rule = try rule(sendRules.rule(for: caller, toAudience: send.audience, at: send.position))
+        facts.establish { facts in
+            facts.rule = rule.name
+            facts.fence = rule.fence
+        }
         return .sendToAudience(send, members: members)
     }
 
     /// Returns the matching rule. Without one, throws `send-not-allowed` if the policy is enforced, and otherwise
     /// returns `Policy.wouldReject`.
-    private func rule(_ matching: String?) throws(Rejection) -> String {
+    private func rule(_ matching: SendRules.Match?) throws(Rejection) -> SendRules.Match {
         if let matching { return matching }
         guard !policy.isEnforced else { throw Rejection(.sendNotAllowed, "no rule allows the send") }
-        return Policy.wouldReject
+        return SendRules.Match(name: Policy.wouldReject, fence: nil)
     }
 
     /// Claims the handle and the registration of the request in the ledger, and returns the claim with the ledger's

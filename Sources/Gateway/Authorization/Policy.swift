@@ -36,10 +36,15 @@ public struct Policy: Sendable {
         /// The allowed recipient.
         public var to: Recipient
 
+        /// The fence that must contain the position of the sender; nil for a rule that applies everywhere. A rule with
+        /// a fence does not match a send without a position.
+        public var within: FenceName?
+
         /// Creates a rule.
-        public init(from: Subject, to: Recipient) {
+        public init(from: Subject, to: Recipient, within: FenceName? = nil) {
             self.from = from
             self.to = to
+            self.within = within
         }
     }
 
@@ -86,12 +91,16 @@ public struct Policy: Sendable {
     public var ownershipTransfer: OwnershipTransfer
     /// The members of each audience, without duplicates.
     public var audiences: [AudienceName: [UserName]]
+    /// The areas that rules for sends refer to.
+    public var fences: [FenceName: Fence]
 
     /// Creates a policy.
     public init(
         isEnforced: Bool = true, send: [SendRule], tags: [TagRule] = [], tagsNotAllowed: TagsNotAllowed = .refuse,
-        ownershipTransfer: OwnershipTransfer = .allow, audiences: [AudienceName: [UserName]] = [:]
+        ownershipTransfer: OwnershipTransfer = .allow, audiences: [AudienceName: [UserName]] = [:],
+        fences: [FenceName: Fence] = [:]
     ) {
+        self.fences = fences
         self.audiences = audiences
         self.isEnforced = isEnforced
         self.send = send
@@ -107,7 +116,7 @@ public struct Policy: Sendable {
 extension Policy.SendRule {
     /// Returns whether the rule covers every send that the other one covers.
     public func includes(_ other: Policy.SendRule) -> Bool {
-        from.includes(other.from) && to.includes(other.to, of: other)
+        (within == nil || within == other.within) && from.includes(other.from) && to.includes(other.to, of: other)
     }
 }
 

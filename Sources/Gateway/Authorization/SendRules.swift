@@ -1,36 +1,89 @@
 internal import GatewayCore
 
 /// An index of the rules for sends, built once. It finds the first matching rule without scanning hundreds of them.
+///
+/// Rules with a fence are kept apart, so that they cost nothing for a send without a position.
 struct SendRules: Sendable {
+    /// A rule that allows a send.
+    struct Match: Sendable, Hashable {
+        /// The name of the rule in the journal.
+        var name: String
+        /// The fence of the rule.
+        var fence: FenceName?
+    }
+
+    /// A rule with a fence.
+    private struct FencedRule: Sendable {
+        let rule: Policy.SendRule
+        let fence: Fence
+        let match: Match
+        /// The number of rules without a fence before this one.
+        let openRulesBefore: Int
+    }
+
+    /// The rules without a fence.
     private let rules: [Policy.SendRule]
-    /// The names of the rules in the journal, precomputed.
+    /// Their names in the journal, precomputed.
     private let names: [String]
     /// The first index of each distinct rule; empty if scanning is as fast.
     private let indices: [Policy.SendRule: Int]
+    /// The rules with a fence, in their order.
+    private let fencedRules: [FencedRule]
 
     /// The maximum number of rules for which scanning is faster than the index.
     private static let maximumScanned = 8
 
-    init(_ rules: [Policy.SendRule]) {
-        self.rules = rules
-        names = rules.indices.map { "send[\($0)]" }
-        let isScanned = rules.count <= Self.maximumScanned
-        indices = isScanned ? [:] : Dictionary(zip(rules, rules.indices)) { first, _ in first }
+    /// - Parameter fences: The areas of the fences. A rule with another fence never matches.
+    init(_ rules: [Policy.SendRule], fences: [FenceName: Fence] = [:]) {
+        var open: [Policy.SendRule] = []
+        var names: [String] = []
+        var fencedRules: [FencedRule] = []
+        for (index, rule) in rules.enumerated() {
+            let name = "send[\(index)]"
+            guard let fence = rule.within else {
+                open.append(rule)
+                names.append(name)
+                continue
+            }
+            guard let area = fences[fence] else { continue }
+            fencedRules.append(
+                FencedRule(
+                    rule: rule, fence: area, match: Match(name: name, fence: fence), openRulesBefore: open.count))
+        }
+        (self.rules, self.names, self.fencedRules) = (open, names, fencedRules)
+        let isScanned = open.count <= Self.maximumScanned
+        indices = isScanned ? [:] : Dictionary(zip(open, open.indices)) { first, _ in first }
     }
 
-    /// Returns the journal's name of the first rule that allows the send, or nil.
-    func rule(for sender: Identity, to recipient: UserName) -> String? {
+    /// Returns the first rule that allows the send, or nil.
+    ///
+    /// - Parameter position: The position that the sender states.
+    func rule(for sender: Identity, to recipient: UserName, at position: Position?) -> Match? {
         let index =
             indices.isEmpty
             ? rules.firstIndex { $0.from.covers(sender) && $0.to.covers(recipient, from: sender.user) }
             : index(from: sender, to: [.anyUser, .user(recipient)] + (recipient == sender.user ? [.sender] : []))
-        return index.map { names[$0] }
+        return match(index, position) { $0.from.covers(sender) && $0.to.covers(recipient, from: sender.user) }
     }
 
-    /// Returns the name of the first rule that allows the send to the audience. Only a rule that names the audience
-    /// does.
-    func rule(for sender: Identity, toAudience audience: AudienceName) -> String? {
-        rules.firstIndex { $0.to == .audience(audience) && $0.from.covers(sender) }.map { names[$0] }
+    /// Returns the first rule that allows the send to the audience, or nil. Only a rule that names the audience does.
+    ///
+    /// - Parameter position: The position that the sender states.
+    func rule(for sender: Identity, toAudience audience: AudienceName, at position: Position?) -> Match? {
+        func covers(_ rule: Policy.SendRule) -> Bool { rule.to == .audience(audience) && rule.from.covers(sender) }
+        return match(rules.firstIndex(where: covers), position, covers)
+    }
+
+    /// Returns the earlier one of the rule without a fence at the index and of the first matching rule with a fence.
+    private func match(_ index: Int?, _ position: Position?, _ covers: (Policy.SendRule) -> Bool) -> Match? {
+        if let position, !fencedRules.isEmpty {
+            let fenced = fencedRules.first { candidate in
+                candidate.openRulesBefore <= index ?? .max && covers(candidate.rule)
+                    && candidate.fence.contains(position)
+            }
+            if let fenced { return fenced.match }
+        }
+        return index.map { Match(name: names[$0], fence: nil) }
     }
 
     private func index(from sender: Identity, to recipients: [Policy.Recipient]) -> Int? {

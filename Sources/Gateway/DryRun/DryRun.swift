@@ -52,6 +52,7 @@ public struct DryRun: Sendable {
             let allowed = try await authorization.authorize(assumed, .dryRun)
             explanation.action = allowed.facts.action
             explanation.rule = allowed.facts.rule
+            explanation.fence = allowed.facts.fence
             explanation.registration = allowed.facts.registration
             let admitted = try limiting.limit(Idempotency.exempt(allowed), .dryRun)
             switch try rewriting.rewrite(admitted) {
@@ -64,6 +65,7 @@ public struct DryRun: Sendable {
         } catch {
             explanation.action = error.facts?.action ?? explanation.action
             explanation.rule = error.facts?.rule ?? explanation.rule
+            explanation.fence = error.facts?.fence ?? explanation.fence
             explanation.registration = error.facts?.registration ?? explanation.registration
             explanation.outcome = .rejected(error, status: error.code.status)
         }

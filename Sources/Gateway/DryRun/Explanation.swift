@@ -29,6 +29,8 @@ public struct Explanation: Sendable {
     public var action: Action?
     /// The policy rule that decided, or another policy decision, named as in the journal.
     public var rule: String?
+    /// The fence of that rule, which contains the position in the request; nil if the rule has no fence.
+    public var fence: FenceName?
     /// The backend's id of the registration concerned.
     public var registration: RegistrationID?
     /// The current state of the limits that count the call. Some limits count every call; the others count only calls

@@ -64,6 +64,8 @@ struct RequestedAudienceSend: Sendable, Hashable {
     var text: String
     /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
+    /// The position that the sender states, for fences only. It is neither recorded nor forwarded.
+    var position: Position?
 }
 
 /// The parameters of a send to one user.
@@ -73,6 +75,8 @@ struct RequestedSend: Sendable, Hashable {
     var text: String
     /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
+    /// The position that the sender states, for fences only. It is neither recorded nor forwarded.
+    var position: Position?
 }
 
 /// The value of `Idempotency-Key`, by which a sender identifies a send: 1–255 visible ASCII characters.

@@ -97,21 +97,24 @@ struct Parsing: Sendable {
             }
             return .registration(.delete(label: id))
         case .send:
-            let query = try QueryParameters(request.query, allowed: ["pns", "to_tag"])
+            let query = try QueryParameters(request.query, allowed: ["pns", "to_tag", "latitude", "longitude"])
             try MediaType.requireJSON(request.contentType)
             let service = try pushService(try query.require("pns"))
             let target = try query.require("to_tag")
+            let position = query.count > 2 ? try PositionParameters.read(query) : nil
             let key = try IdempotencyKey.read(request.idempotencyKey)
             if let name = AudienceName.named(in: target) {
                 let audience = try audience(name)
                 return .sendToAudience(
                     RequestedAudienceSend(
-                        service: service, audience: audience, text: try messages.text(of: request.body), key: key))
+                        service: service, audience: audience, text: try messages.text(of: request.body), key: key,
+                        position: position))
             }
             let recipient = try recipient(target)
             return .send(
                 RequestedSend(
-                    service: service, recipient: recipient, text: try messages.text(of: request.body), key: key))
+                    service: service, recipient: recipient, text: try messages.text(of: request.body), key: key,
+                    position: position))
         case .local(let route):
             if route != .listReceived { _ = try QueryParameters(request.query, allowed: []) }
             if route != .issueToken { try requireNoBody(request) }

@@ -27,6 +27,9 @@ struct QueryParameters {
         }
     }
 
+    /// The number of parameters.
+    var count: Int { values.count }
+
     /// Returns the value, or nil if the parameter is absent.
     func value(_ name: String) -> String? {
         values.first { $0.name == name }?.value

@@ -6,7 +6,8 @@ internal import NIOCore
 extension ServerConfiguration {
     /// Reads `policy`: who may notify whom, and who may register which tags. Returns nil if it is missing.
     static func readPolicy(
-        _ root: ConfigurationReader, _ names: NameRules, audiences: [AudienceName: [UserName]]
+        _ root: ConfigurationReader, _ names: NameRules, audiences: [AudienceName: [UserName]],
+        fences: (files: [FenceFile], areas: [FenceName: Fence])
     ) -> Policy? {
         guard let reader = root.mapping("policy") else {
             root.report("\"policy\" is missing; without rules, all sends are rejected")
@@ -22,7 +23,8 @@ extension ServerConfiguration {
         }
         // The rules of who may notify whom. The first rule that matches a send allows it; without a match it is
         // rejected.
-        let send = readSendRules(reader, names, Set(audiences.keys))
+        let send = readSendRules(
+            reader, names, Targets(audiences: Set(audiences.keys), fences: Set(fences.files.map(\.name))))
         // The rules of who may register which tags beyond their own username tag.
         let tags = readTagRules(reader, names)
         if reader.node("send") == nil {
@@ -34,16 +36,22 @@ extension ServerConfiguration {
             tagsNotAllowed: reader.word("tags-not-allowed", of: Policy.TagsNotAllowed.self) ?? .refuse,
             // Whether a device may change its owner; default: allow.
             ownershipTransfer: reader.word("hand-over", of: Policy.OwnershipTransfer.self) ?? .allow,
-            audiences: audiences)
+            audiences: audiences, fences: fences.areas)
+    }
+
+    /// The names that rules for sends may refer to.
+    private struct Targets {
+        var audiences: Set<AudienceName>
+        var fences: Set<FenceName>
     }
 
     private static func readSendRules(
-        _ policy: ConfigurationReader, _ names: NameRules, _ audiences: Set<AudienceName>
+        _ policy: ConfigurationReader, _ names: NameRules, _ targets: Targets
     ) -> [Policy.SendRule] {
         var read: [(rule: Policy.SendRule, path: String)] = []
         for value in policy.sequence("send") ?? [] {
             let reader = policy.reader(of: value.node, under: value.path)
-            guard let rule = sendRule(reader, names, audiences) else { continue }
+            guard let rule = sendRule(reader, names, targets) else { continue }
             if let earlier = read.first(where: { $0.rule.includes(rule) }) {
                 reader.report("can never match; \(earlier.path) includes it", severity: .warning)
             }
@@ -53,13 +61,17 @@ extension ServerConfiguration {
     }
 
     private static func sendRule(
-        _ reader: ConfigurationReader, _ names: NameRules, _ audiences: Set<AudienceName>
+        _ reader: ConfigurationReader, _ names: NameRules, _ targets: Targets
     ) -> Policy.SendRule? {
         defer { reader.finish() }
         let from = reader.required("from").flatMap { subject($0, "from", reader, names) }
-        let to = reader.required("to").flatMap { recipient($0, reader, names, audiences) }
-        guard let from, let to else { return nil }
-        return Policy.SendRule(from: from, to: to)
+        let to = reader.required("to").flatMap { recipient($0, reader, names, targets.audiences) }
+        // The fence that must contain the position that the sender states; default: none.
+        let within = reader.has("within") ? reader.required("within") : reader.string("within")
+        let fence = within.flatMap { FenceName($0) }.flatMap { targets.fences.contains($0) ? $0 : nil }
+        if let within, fence == nil { reader.report("within", "\"\(within)\" is not defined in \"fences\"") }
+        guard let from, let to, reader.has("within") == (fence != nil) else { return nil }
+        return Policy.SendRule(from: from, to: to, within: fence)
     }
 
     private static func readTagRules(_ policy: ConfigurationReader, _ names: NameRules) -> [Policy.TagRule] {

@@ -25,7 +25,11 @@ extension ServerConfiguration {
         // The named groups of recipients of one send.
         let audiences = root.mapping("audiences")
         let members = readAudiences(audiences, names)
-        let policy = readPolicy(root, names, audiences: members)
+        // The named areas of GeoJSON files.
+        let fences = root.mapping("fences")
+        let fenceFiles = readFences(fences)
+        let policy = readPolicy(root, names, audiences: members, fences: fenceFiles)
+        warnOfUnused(fences, fenceFiles.files, policy)
         let limits = readLimits(root, names)
         warnOfUnreachable(audiences, members, policy, limits)
         // The number of event loop threads. Each has its own connections to the backend. Default: the number of
@@ -43,7 +47,8 @@ extension ServerConfiguration {
             listeners: listeners, connections: connections, admin: admin, control: control, backend: backend,
             authenticators: authenticators,
             authentication: authentication, names: names,
-            policy: policy, limits: limits, eventLoops: eventLoops, callsInFlight: callsInFlight,
+            policy: policy, fenceFiles: fenceFiles.files, limits: limits, eventLoops: eventLoops,
+            callsInFlight: callsInFlight,
             callsPerCaller: callsPerCaller, journal: journal,
             ledger: ledger, log: log,
             drain: drain)

@@ -24,6 +24,8 @@ public struct ServerConfiguration: Sendable {
     public var names: NameRules
     /// The rules of who may notify whom and register which tags.
     public var policy: Policy
+    /// The files of the fences in `policy`.
+    package var fenceFiles: [FenceFile]
     /// The rate limits.
     public var limits: [Limit]
     /// The number of event loop threads.

@@ -37,6 +37,8 @@ public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
         public var tags: [Tag] = []
         /// The policy decision: a rule such as `send[0]`, or `tags-dropped`, or `would-refuse`.
         public var rule: String?
+        /// The fence of the rule, if the rule has one. The sender's position is never among the facts.
+        public var fence: FenceName?
         /// The name of the limit that rejected the call.
         public var limit: String?
         /// The names of shadow limits that would have rejected the call or skipped a member of its audience.

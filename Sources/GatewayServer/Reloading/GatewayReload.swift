@@ -91,9 +91,41 @@ actor GatewayReload {
         // files.
         for certificates in renewed.reloadable { _ = await certificates.reload() }
         return (
-            .exchanged(subsystems.calls.clearingPasswordCache(remade) + renewed.reloadable, warnings: problems),
+            .exchanged(
+                subsystems.calls.clearingPasswordCache(remade) + renewed.reloadable + [fences(of: new)],
+                warnings: problems),
             problems
         )
+    }
+
+    /// Reads the files of the current configuration's fences again. If their areas differ, new calls use the new ones;
+    /// nothing else changes. Returns the problems of the files, in which case nothing changes.
+    func reloadFences() async -> [ConfigurationProblem] {
+        guard let running, !configuration.fenceFiles.isEmpty else { return [] }
+        var new = configuration
+        do {
+            new.policy.fences = try await context.threads.filePool.run { [files = new.fenceFiles] in
+                Result { () throws(ConfigurationError) in try FenceFile.read(files) }
+            }.get()
+            guard new.policy.fences != configuration.policy.fences else { return [] }
+            try await running.exchange(new, tls: tls.backend, subsystems.authenticators.chain.value)
+        } catch let fault as ConfigurationError {
+            return fault.problems
+        } catch {
+            let reason = error is BlockingPool.Unavailable ? "too many pending tasks" : OperatorMessage.of(error)
+            return [
+                ConfigurationProblem(
+                    at: SourceLocation(file: source.file), path: "fences", "were not replaced: \(reason)")
+            ]
+        }
+        configuration = new
+        logger.notice("Fences replaced")
+        return []
+    }
+
+    /// Returns the object that reads the fences' files of a configuration when they change.
+    nonisolated func fences(of configuration: ServerConfiguration) -> any ReloadableFiles {
+        ReloadableFences(files: configuration.fenceFiles.map(\.path), gateway: self)
     }
 
     private func certificateProblems(_ new: ServerConfiguration) async -> [ConfigurationProblem] {
@@ -113,4 +145,12 @@ actor GatewayReload {
         LogWriter.standardError.level = new.log.level
         for participant in subsystems.participants { await participant.adopt(new, remade) }
     }
+}
+
+/// The files of a configuration's fences, which apply to new calls when they change.
+private struct ReloadableFences: ReloadableFiles {
+    let files: [String]
+    let gateway: GatewayReload
+
+    func reload() async -> [ConfigurationProblem] { await gateway.reloadFences() }
 }

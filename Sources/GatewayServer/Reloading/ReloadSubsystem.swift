@@ -15,11 +15,13 @@ struct ReloadSubsystem: Sendable {
     init(
         _ context: ServerContext, source: ConfigurationSource?, _ subsystems: Subsystems, tls: ConfiguredTLS
     ) {
-        whole = source.map {
+        let whole = source.map {
             GatewayReload(from: $0, context, subsystems, tls: tls)
         }
+        self.whole = whole
+        let fences = whole.map { [$0.fences(of: context.configuration)] } ?? []
         service = ReloadService(
-            subsystems.calls.clearingPasswordCache(subsystems.authenticators.made) + tls.reloadable,
+            subsystems.calls.clearingPasswordCache(subsystems.authenticators.made) + tls.reloadable + fences,
             accounts: subsystems.accounts.monitor, whole: whole, notifier: context.notifier, logger: context.logger)
     }
 

@@ -62,6 +62,7 @@ struct JournalLineWriter {
         if !facts.tags.isEmpty { member(#","tags":"#, words: facts.tags.lazy.map(\.text)) }
         if let session = facts.session { member(#","session":"#, word: session.text) }
         member(#","rule":"#, text: facts.rule)
+        if let fence = facts.fence { member(#","fence":"#, word: fence.text) }
         if let limit = facts.limit { member(#","limit":"#, text: limit) }
         if !facts.wouldLimit.isEmpty { member(#","would-limit":"#, texts: facts.wouldLimit) }
         member(#","bytes":"#, number: facts.bytes)

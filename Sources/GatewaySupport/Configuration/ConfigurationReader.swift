@@ -112,6 +112,9 @@ public final class ConfigurationReader {
         problems.add(at: location, inner(name), message, severity: severity)
     }
 
+    /// Reports a problem of a file that the configuration names.
+    package func report(_ problem: ConfigurationProblem) { problems.add(problem) }
+
     /// Returns the full path of a name in this mapping.
     public func inner(_ name: String) -> String {
         if name.hasPrefix("[") { return path + name }

@@ -110,6 +110,9 @@ struct Guarantee: Sendable {
 
     private static let calls = [
         Guarantee(
+            "The position of a sender is in no record, no log message and no request to the backend",
+            "GeofencingTests.within", "ServedFenceTests.served"),
+        Guarantee(
             "The gateway survives an HTTP/2 preface that is followed by invalid bytes",
             "ReentrantReadTests.invalidFramesWithinTheFlushOfGOAWAYDoNotAddASecondHTTP2Handler",
             "ListenerHTTP2Tests.aConnectionThatClosesAfterInvalidFramesDoesNotAffectOthers"),

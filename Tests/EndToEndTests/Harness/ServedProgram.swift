@@ -1,7 +1,6 @@
 import Foundation
 import GatewaySupport
 import GatewayTesting
-import Synchronization
 
 /// A `notify-gateway serve` process in a directory of its own, for the duration of one test.
 struct ServedProgram {
@@ -17,10 +16,15 @@ struct ServedProgram {
 
     /// The log lines of a process. The log is complete when the process has exited.
     final class Log: Sendable {
-        private let lines = Mutex("")
+        private let lines = AwaitableValue("")
         private let (ends, end) = AsyncStream<Void>.makeStream()
 
-        var text: String { lines.withLock { $0 } }
+        var text: String { lines.current }
+
+        /// Returns once the log has the text this many times.
+        func contains(_ text: String, times: Int = 1) async {
+            await lines.wait { $0.components(separatedBy: text).count > times }
+        }
 
         func add(_ text: String) { lines.withLock { $0 += text } }
 

@@ -25,6 +25,7 @@ struct JournalFormatTests {
         facts.registration = RegistrationID("7260-42-1")
         facts.tags = ["b", "Region:x"].compactMap(Tag.init)
         facts.rule = "send[0]"
+        facts.fence = FenceName("Seattle")
         facts.limit = "sends"
         facts.wouldLimit = ["inbox", "a \"b"]
         facts.bytes = 5
@@ -48,7 +49,7 @@ struct JournalFormatTests {
                     + #""attempted":"EXAMPLE\\Alice","authenticator":"static-users","peer":"2001:db8::1","#
                     + #""recipient":"bob","audience":"on \"call\"","pns":"fcm","platform":"apns","#
                     + #""registration":"7260-42-1","tags":["b","Region:x"],"rule":"send[0]","#
-                    + #""limit":"sends","would-limit":["inbox","a \"b"],"bytes":5,"#
+                    + #""fence":"seattle","limit":"sends","would-limit":["inbox","a \"b"],"bytes":5,"#
                     + #""digest":"c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5c5","result":"accepted","status":200,"ms":12,"#
                     + #""notification":"73622a22-18","#
                     + #""prev":"\#(prev)","hash":""#))
