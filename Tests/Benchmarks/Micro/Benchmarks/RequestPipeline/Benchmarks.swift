@@ -6,4 +6,5 @@ let benchmarks: @Sendable () -> Void = {
     measureJSON()
     measureRecording()
     measureUpstream()
+    measureFences()
 }
