@@ -86,7 +86,8 @@ public struct JournalRecord: Sendable, Hashable {
     /// Creates a record.
     public init(
         _ kind: Kind, facts: CallFacts? = nil, result: String? = nil, status: Int? = nil, milliseconds: Int? = nil,
-        notification: String? = nil, count: Int? = nil, operatorID: UInt32? = nil, target: String? = nil, reason: String? = nil
+        notification: String? = nil, count: Int? = nil, operatorID: UInt32? = nil, target: String? = nil,
+        reason: String? = nil
     ) {
         self.kind = kind
         self.facts = facts

@@ -118,30 +118,6 @@ struct LedgerTables {
         try removeLabel(row.id, of: row.owner)
     }
 
-    /// Updates a registration whose device registered again with unchanged data, in one statement. `RenewalBuffer` takes
-    /// most of these renewals; this is for those during another change of the ledger.
-    ///
-    /// - Returns: Whether the row matched and is live. False for an unconfirmed one, which the caller writes again and
-    ///   thereby confirms.
-    func refreshLastSeen(
-        _ id: RegistrationID, of owner: UserName, by account: Account?, _ handle: HandleKey, _ now: WallTime
-    ) throws -> Bool {
-        try execute(
-            sql: """
-                UPDATE registration SET last_seen = ?
-                WHERE id = ? AND owner = ? AND login IS ? AND authenticator IS ? AND service = ? AND handle = ?
-                    AND state = 'live' AND import_unconfirmed IS NULL
-                    AND NOT EXISTS (SELECT 1 FROM update_attempt WHERE update_attempt.registration = registration.id)
-                """,
-            arguments: [
-                now.microseconds, id.text, owner.text, account?.login.text, account?.authenticator.text,
-                handle.service.rawValue, Data(handle.digest.bytes),
-            ])
-        guard database.changesCount > 0 else { return false }
-        try removeLabel(id, of: owner)
-        return true
-    }
-
     /// Returns whether the label is stored for the user. It then stands for the stored registration even if a
     /// registration has it as its id.
     func hasLabel(_ label: RegistrationID, of user: UserName) throws -> Bool {
@@ -152,7 +128,7 @@ struct LedgerTables {
 
     /// Removes the owner's label that equals the id of the registration, because the id now stands for the
     /// registration.
-    private func removeLabel(_ id: RegistrationID, of owner: UserName) throws {
+    func removeLabel(_ id: RegistrationID, of owner: UserName) throws {
         try execute(sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [owner.text, id.text])
     }
 
