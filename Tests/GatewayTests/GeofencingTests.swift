@@ -129,7 +129,7 @@ struct GeofencingTests {
             routes: RouteTable(profile.client, issuesTokens: true), names: NameRules(), handles: HandleRules(),
             profile: profile, messages: .auto)
         let parsed = try parsing.parse(ReceivedRequest("POST /api/notifications?\(query)", json: "\"hi\""))
-        guard case .send(let send) = parsed.call else { return nil }
-        return send.position
+        guard case .send(_, let position) = parsed.call else { return nil }
+        return position
     }
 }

@@ -30,7 +30,7 @@ import Testing
 
     private func send(_ request: ReceivedRequest, _ profile: BackendProfile.BuiltIn = .classic) throws -> RequestedSend
     {
-        guard case .send(let send) = try parse(request, profile).0 else { throw Missing() }
+        guard case .send(let send, _) = try parse(request, profile).0 else { throw Missing() }
         return send
     }
 

@@ -113,8 +113,10 @@ struct Authorization: Sendable {
         do throws(Rejection) {
             let permitted: PermittedOperation
             switch authenticated.call {
-            case .send(let send): permitted = try permit(send, authenticated.caller, &authenticated.facts)
-            case .sendToAudience(let send): permitted = try permit(send, authenticated.caller, &authenticated.facts)
+            case .send(let send, let position):
+                permitted = try permit(send, at: position, authenticated.caller, &authenticated.facts)
+            case .sendToAudience(let send, let position):
+                permitted = try permit(send, at: position, authenticated.caller, &authenticated.facts)
             case .registration(let call): return .deferred(.registration(call))
             case .local(let call): return .deferred(.local(call))
             }
@@ -197,9 +199,9 @@ struct Authorization: Sendable {
     }
 
     private func permit(
-        _ send: RequestedSend, _ caller: Identity, _ facts: inout CallFacts
+        _ send: RequestedSend, at position: Position?, _ caller: Identity, _ facts: inout CallFacts
     ) throws(Rejection) -> PermittedOperation {
-        let rule = try rule(sendRules.rule(for: caller, to: send.recipient, at: send.position))
+        let rule = try rule(sendRules.rule(for: caller, to: send.recipient, at: position))
         facts.establish { facts in
             facts.rule = rule.name
             facts.fence = rule.fence
@@ -208,12 +210,12 @@ struct Authorization: Sendable {
     }
 
     private func permit(
-        _ send: RequestedAudienceSend, _ caller: Identity, _ facts: inout CallFacts
+        _ send: RequestedAudienceSend, at position: Position?, _ caller: Identity, _ facts: inout CallFacts
     ) throws(Rejection) -> PermittedOperation {
         guard let members = policy.audiences[send.audience] else {
             throw Rejection(.sendNotAllowed, "there is no such audience")
         }
-        let rule = try rule(sendRules.rule(for: caller, toAudience: send.audience, at: send.position))
+        let rule = try rule(sendRules.rule(for: caller, toAudience: send.audience, at: position))
         facts.establish { facts in
             facts.rule = rule.name
             facts.fence = rule.fence

@@ -74,9 +74,9 @@ public struct DryRun: Sendable {
 
     private func limits(of call: Call, by caller: Identity, at peer: Peer) -> [LimitStatus] {
         switch call {
-        case .send(let send):
+        case .send(let send, _):
             return rules.limiter.statuses(of: caller, at: peer, sending: send)
-        case .sendToAudience(let send):
+        case .sendToAudience(let send, _):
             let members = rules.policy.audiences[send.audience] ?? []
             return rules.limiter.statuses(of: caller, at: peer, sending: send, to: members)
         case .registration, .local:

@@ -53,9 +53,9 @@ public struct ExplainedCall: Sendable, Hashable {
                 [.init("label", .string(label.text))] + Self.handle(wanted.handle)
                     + [.init("tags", .array(wanted.tags.map(JSONValue.string)))]
             case .registration(.delete(let label)): [.init("label", .string(label.text))]
-            case .send(let send):
+            case .send(let send, _):
                 [.init("recipient", .string(send.recipient.text))] + Self.message(send.text, send.service)
-            case .sendToAudience(let send):
+            case .sendToAudience(let send, _):
                 [.init("audience", .string(send.audience.text))] + Self.message(send.text, send.service)
             case .local: []
             }

@@ -6,10 +6,11 @@ internal import NIOCore
 enum Call: Sendable {
     /// A device creates, updates or deletes its registration.
     case registration(RegistrationCall)
-    /// One user notifies another.
-    case send(RequestedSend)
-    /// One user notifies all members of an audience.
-    case sendToAudience(RequestedAudienceSend)
+    /// One user notifies another. The position that the sender states is for fences only; it is neither recorded nor
+    /// forwarded, and an authorized send does not have it any more.
+    case send(RequestedSend, at: Position?)
+    /// One user notifies all members of an audience, with a position as above.
+    case sendToAudience(RequestedAudienceSend, at: Position?)
     /// A call to one of the gateway's own endpoints.
     case local(LocalCall)
 
@@ -64,8 +65,6 @@ struct RequestedAudienceSend: Sendable, Hashable {
     var text: String
     /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
-    /// The position that the sender states, for fences only. It is neither recorded nor forwarded.
-    var position: Position?
 }
 
 /// The parameters of a send to one user.
@@ -75,8 +74,6 @@ struct RequestedSend: Sendable, Hashable {
     var text: String
     /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
-    /// The position that the sender states, for fences only. It is neither recorded nor forwarded.
-    var position: Position?
 }
 
 /// The value of `Idempotency-Key`, by which a sender identifies a send: 1–255 visible ASCII characters.

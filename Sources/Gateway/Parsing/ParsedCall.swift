@@ -48,11 +48,11 @@ struct Parsing: Sendable {
             let call = try call(route, segment, request)
             facts.establish { facts in
                 switch call {
-                case .send(let send):
+                case .send(let send, _):
                     facts.recipient = send.recipient
                     facts.pns = send.service
                     facts.bytes = send.text.utf8.count
-                case .sendToAudience(let send):
+                case .sendToAudience(let send, _):
                     facts.audience = send.audience.text
                     facts.pns = send.service
                     facts.bytes = send.text.utf8.count
@@ -107,14 +107,14 @@ struct Parsing: Sendable {
                 let audience = try audience(name)
                 return .sendToAudience(
                     RequestedAudienceSend(
-                        service: service, audience: audience, text: try messages.text(of: request.body), key: key,
-                        position: position))
+                        service: service, audience: audience, text: try messages.text(of: request.body), key: key),
+                    at: position)
             }
             let recipient = try recipient(target)
             return .send(
                 RequestedSend(
-                    service: service, recipient: recipient, text: try messages.text(of: request.body), key: key,
-                    position: position))
+                    service: service, recipient: recipient, text: try messages.text(of: request.body), key: key),
+                at: position)
         case .local(let route):
             if route != .listReceived { _ = try QueryParameters(request.query, allowed: []) }
             if route != .issueToken { try requireNoBody(request) }
