@@ -161,7 +161,7 @@ def http1(chance):
         elif kind < 0.9:
             data += b"PROXY TCP4 192.0.2.1 10.0.0.1 1 1\r\n"
         else:
-            data += chance.randbytes(chance.randrange(5000))
+            data += chance.randbytes(chance.randrange(1, 5000))
     return data
 
 

@@ -18,7 +18,7 @@ struct EvictionTests {
 
     /// Runs a listener with the given connection limit.
     private func run(
-        total: Int, tls: TestCertificate? = nil, http2: Bool = false,
+        total: Int, tls: TestCertificate? = nil, http2: Bool = false, group: MultiThreadedEventLoopGroup = Self.group,
         _ serving: any RequestResponder = ClosureResponder.echo,
         _ body: (Listener, ConnectionLimit) async throws -> Void
     ) async throws {
@@ -28,7 +28,7 @@ struct EvictionTests {
         configuration.supportsHTTP2 = http2
         let connectionLimit = ConnectionLimit(configuration.connections)
         let listener = try await Listener.start(
-            configuration: configuration, serving: serving, group: Self.group, connectionLimit: connectionLimit)
+            configuration: configuration, serving: serving, group: group, connectionLimit: connectionLimit)
         do {
             try await body(listener, connectionLimit)
         } catch {
@@ -111,13 +111,16 @@ struct EvictionTests {
 
     @Test("A connection that was just accepted is not closed for a new one")
     func aConnectionThatWasJustAcceptedIsNotClosedForANewOne() async throws {
-        try await run(total: 1) { listener, connectionLimit in
+        // Only connections on the same event loop are admitted in the order in which they were accepted.
+        let oneLoop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        try await run(total: 1, group: oneLoop) { listener, connectionLimit in
             let first = try await connect(listener, tls: nil)
             #expect(await (try connect(listener, tls: nil)).receiveToEnd() == "")
             try await first.send(Self.get("/a"))
             #expect(await first.receive(endingWith: "/a").hasSuffix("/a"))
             #expect(connectionLimit.evicted.value == 0)
         }
+        try await oneLoop.shutdownGracefully()
     }
 
     @Test("A peer at its own limit does not close the connections of others")
