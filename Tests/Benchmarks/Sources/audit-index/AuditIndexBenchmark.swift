@@ -82,12 +82,24 @@ struct AuditIndexBenchmark: AsyncParsableCommand {
         let ledger = try SQLiteLedger(file: directory + "/ledger.sqlite")
         let sessions = try SessionRegister(ledger, clocks: .system)
         let history = RecordedHistory(directory: journal, sessions: sessions, logger: Self.logger)
-        _ = try await history.received(by: Self.user(0), since: nil, limit: 1)
+        try await open(history)
         try await measure("the 100 notifications that a user received last") { user in
             try await history.received(by: user, since: nil, limit: 100).count
         }
         history.close()
         try ledger.close()
+    }
+
+    /// Waits until the history has opened the indexes of all segments. Before, a query of a long journal fails.
+    private func open(_ history: RecordedHistory) async throws {
+        for attempt in 0... {
+            do {
+                _ = try await history.received(by: Self.user(0), since: nil, limit: 1)
+                return
+            } catch where attempt < 1_200 {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
     }
 
     private func write(to directory: String) async throws {
