@@ -92,14 +92,11 @@ struct AuditIndexBenchmark: AsyncParsableCommand {
 
     /// Waits until the history has opened the indexes of all segments. Before, a query of a long journal fails.
     private func open(_ history: RecordedHistory) async throws {
-        for attempt in 0... {
-            do {
-                _ = try await history.received(by: Self.user(0), since: nil, limit: 1)
-                return
-            } catch where attempt < 1_200 {
-                try await Task.sleep(for: .milliseconds(50))
-            }
+        for _ in 0..<1_200 {
+            if (try? await history.received(by: Self.user(0), since: nil, limit: 1)) != nil { return }
+            try await Task.sleep(for: .milliseconds(50))
         }
+        _ = try await history.received(by: Self.user(0), since: nil, limit: 1)
     }
 
     private func write(to directory: String) async throws {
