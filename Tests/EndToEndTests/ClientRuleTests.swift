@@ -25,7 +25,8 @@ import Testing
                     let answer = try await gateway.client.call("POST", Self.send, as: "alice", body: #""x""#)
                     #expect(answer.status == 502 && answer.problem == "backend-failed", "\(script)")
                 }
-                return backend.seen
+                // A gateway asks a hub, at its start, which rights its key has; these requests have no body.
+                return backend.seen.filter { upstream != .hub || !$0.target.hasPrefix("/demo/") || !$0.body.isEmpty }
             }
             #expect(seen.count == 1, "\(script)")
             let target = upstream == .hub ? "/demo/messages?api-version=2020-06" : Self.send

@@ -24,9 +24,16 @@ package enum CertificateFiles {
         }
     }
 
+    /// Returns the TLS context for connections to the backend.
+    package static func clientTLS(_ section: BackendTLSSection) throws(ConfigurationProblem) -> ClientTLS {
+        let settings = try clientSettings(section)
+        do throws(TLSConfigurationError) {
+            return try ClientTLS(settings, name: section.name)
+        } catch { throw section.problem(error) }
+    }
+
     /// Returns the TLS settings for connections to the backend.
-    package static func clientSettings(_ section: BackendTLSSection) throws(ConfigurationProblem) -> ClientTLS.Settings
-    {
+    static func clientSettings(_ section: BackendTLSSection) throws(ConfigurationProblem) -> ClientTLS.Settings {
         let identity: TLSIdentity?
         if let files = section.identity { identity = try self.identity(files) } else { identity = nil }
         guard let authority = section.authority else { return ClientTLS.Settings(identity: identity) }

@@ -37,13 +37,10 @@ package struct ConfiguredTLS {
         }
         if let section = configuration.backend.tls {
             do throws(ConfigurationProblem) {
-                let settings = try CertificateFiles.clientSettings(section)
-                do throws(TLSConfigurationError) {
-                    let tls = try ClientTLS(settings, name: section.name)
-                    backend = tls
-                    let certificates = ReloadableCertificates(section, for: tls, pool: pool)
-                    if !certificates.files.isEmpty { reloadable.append(certificates) }
-                } catch { throw section.problem(error) }
+                let tls = try CertificateFiles.clientTLS(section)
+                backend = tls
+                let certificates = ReloadableCertificates(section, for: tls, pool: pool)
+                if !certificates.files.isEmpty { reloadable.append(certificates) }
             } catch { problems.append(error) }
         }
         if !problems.isEmpty { throw ConfigurationError(problems) }
@@ -64,12 +61,7 @@ package struct ConfiguredTLS {
         }
         if new.backend.tls != old.backend.tls {
             renewed.backend = nil
-            if let section = new.backend.tls {
-                let settings = try CertificateFiles.clientSettings(section)
-                do throws(TLSConfigurationError) {
-                    renewed.backend = try ClientTLS(settings, name: section.name)
-                } catch { throw section.problem(error) }
-            }
+            if let section = new.backend.tls { renewed.backend = try CertificateFiles.clientTLS(section) }
         }
         if let section = new.backend.tls, let tls = renewed.backend {
             let certificates = ReloadableCertificates(section, for: tls, pool: pool)

@@ -42,15 +42,13 @@ public struct BackendProbe: Sendable {
     /// Runs the probe, which makes about forty calls to the backend.
     public func run() async throws -> Report {
         guard configuration.backend.hub == nil else {
-            throw Unavailable(reason: "the gateway uses a notification hub; only notify-users backends can be probed")
+            throw Unavailable(reason: "the gateway uses a notification hub instead of a notify-users backend")
         }
         do {
             switch configuration.backend.address {
             case .embedded: return try await probeEmbedded()
             case .remote(let address):
-                let tls = try configuration.backend.tls.map {
-                    try ClientTLS(CertificateFiles.clientSettings($0), name: $0.name)
-                }
+                let tls = try configuration.backend.tls.map { try CertificateFiles.clientTLS($0) }
                 return try await probe(
                     ProbeTarget(
                         address: address, tls: tls, host: configuration.backend.address.hostField,

@@ -116,8 +116,11 @@ public struct GatewayServer: Sendable {
                 return context.configuration.admin.bound(to: port)
             },
             onStarted: onStarted)
-        return [watchdog] + backend.services + admin.services + reload.services + subsystems.stores.services
-            + subsystems.accounts.services + control.services + [listeners]
+        let hubKey = HubProbe(configuration: configuration, tls: tls.backend, clocks: clocks).map {
+            HubKeyCheck($0, logger: logger)
+        }
+        return [watchdog] + backend.services + (hubKey.map { [$0] } ?? []) + admin.services + reload.services
+            + subsystems.stores.services + subsystems.accounts.services + control.services + [listeners]
     }
 
     /// Runs the body and returns how it ended, so that the caller can close what the body used.

@@ -9,13 +9,16 @@ import Logging
 /// `probe`: tests the configured backend for known vulnerabilities.
 struct ProbeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "probe", abstract: "Test the backend for known vulnerabilities.",
+        commandName: "probe", abstract: "Test the backend for known vulnerabilities, or the key of a hub.",
         discussion: """
             Reports which vulnerabilities the backend has and which the gateway mitigates. Calls the configured \
             backend directly, without the gateway: as users that do not exist, with its own ids and handles, and sends \
             only to its own user. Tests that could harm registrations of others are skipped, unless the backend is the \
             embedded one, which is started for them. Registrations of the test are deleted at the end. Exits 1 if the \
             gateway does not mitigate a vulnerability that the backend has or may have.
+
+            With a notification hub, reports which rights the gateway's key has, by three requests that change nothing. \
+            Exits 1 if a right is missing that the gateway needs.
 
             Example: notify-gateway probe --config gateway.yaml
             """)
@@ -25,6 +28,7 @@ struct ProbeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let configuration = try file.load()
+        if configuration.backend.hub != nil { return try await testHub(configuration) }
         let progress = Console.progress("Testing the backend …")
         defer { progress?.cancel() }
         let report: BackendProbe.Report
@@ -51,5 +55,25 @@ struct ProbeCommand: AsyncParsableCommand {
         if !report.isSafe {
             throw CommandFailure.refused("The gateway does not mitigate all vulnerabilities; see above.")
         }
+    }
+
+    private func testHub(_ configuration: ServerConfiguration) async throws {
+        let tls = try configuration.backend.tls.map { try CertificateFiles.clientTLS($0) }
+        guard let probe = HubProbe(configuration: configuration, tls: tls, clocks: .system) else {
+            throw CommandFailure.unavailable("The embedded hub cannot be tested: it runs in the gateway only.")
+        }
+        let report: HubProbe.Report
+        do throws(BackendProbe.Unavailable) {
+            report = try await probe.run()
+        } catch {
+            throw CommandFailure.unavailable("The hub cannot be tested: \(error.reason.printable)")
+        }
+        try results.print(
+            report.findings,
+            columns: [
+                .init("right", "RIGHT"), .init("key", "KEY"), .init("needed", "NEEDED"), .init("evidence", "SEEN"),
+            ])
+        for remark in report.remarks { Console.printMessage(remark.printable) }
+        if !report.isSufficient { throw CommandFailure.refused("The key lacks a right that the gateway needs.") }
     }
 }

@@ -44,11 +44,16 @@ extension HubCodec {
         switch response.status {
         case 429: break
         case 409, 503: break
-        // A key without the right for the request gets 403 too; only the detail tells them apart.
-        case 403 where Self.detail(of: response).asciiLowercased.contains("quota"): break
+        case 403 where Self.isQuotaExceeded(response): break
         default: return nil
         }
         return beginPause(step.kind, seconds: response.retryAfter)
+    }
+
+    /// Whether a response with the status 403 says that a quota is used up. A key without the right for the request gets
+    /// 403 too; only the detail tells them apart.
+    static func isQuotaExceeded(_ response: BackendResponse) -> Bool {
+        detail(of: response).asciiLowercased.contains("quota")
     }
 
     /// Returns the status, and the hub's explanation for operators. It never reaches a client.

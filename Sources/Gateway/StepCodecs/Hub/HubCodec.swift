@@ -109,9 +109,17 @@ final class HubCodec: StepCodec {
         fields.append(text: send.recipient.text)
     }
 
-    private func request(
-        _ method: StaticString, path: StaticString, id: String? = nil, lookUp handle: DeviceHandle? = nil,
-        body: [UInt8]?, fields: (inout ByteWriter) -> Void
+    /// Returns a request with the hub's authority and a signature.
+    ///
+    /// - Parameters:
+    ///   - path: The path after the name of the hub.
+    ///   - id: The last segment of the path.
+    ///   - query: The query after the version, encoded, with a leading ampersand.
+    ///   - handle: The handle that the query filters by.
+    ///   - fields: Appends further header lines, each after a line end.
+    func request(
+        _ method: StaticString, path: StaticString, id: String? = nil, query: StaticString = "",
+        lookUp handle: DeviceHandle? = nil, body: [UInt8]?, fields: (inout ByteWriter) -> Void
     ) -> ByteBuffer {
         ByteBuffer(expecting: 768 + (body?.count ?? 0)) { bytes in
             bytes.append(method)
@@ -121,6 +129,7 @@ final class HubCodec: StepCodec {
             if let id { bytes.append(text: id) }
             bytes.append("?api-version=")
             bytes.append(text: settings.apiVersion)
+            bytes.append(query)
             if let handle { Self.appendFilter(handle, to: &bytes) }
             bytes.append(" HTTP/1.1\r\nHost: ")
             bytes.append(text: settings.connection.hostField)

@@ -1,0 +1,72 @@
+internal import Gateway
+internal import GatewayConfiguration
+internal import GatewayHTTP
+internal import NIOCore
+internal import NIOPosix
+
+/// Sends single requests to a backend or a hub, each on its own connection.
+struct BackendConnector: Sendable {
+    /// The address of the backend.
+    let address: UpstreamAddress
+    /// The verification of its certificate; nil without TLS.
+    let tls: ClientTLS?
+
+    private static let responseTimeout = TimeAmount.seconds(65)
+
+    /// Sends the bytes of a request and returns the response.
+    func exchange(_ bytes: ByteBuffer) async throws(ProbeError) -> BackendResponse {
+        do {
+            let channel = try await connect()
+            let deadline = channel.channel.eventLoop.scheduleTask(in: Self.responseTimeout) {
+                channel.channel.close(promise: nil)
+            }
+            defer { deadline.cancel() }
+            return try await channel.executeThenClose { inbound, outbound in
+                try await outbound.write(bytes)
+                var framer = ResponseFramer(bodyLimit: 64 << 10)
+                for try await piece in inbound {
+                    switch framer.receive(piece) {
+                    case .needMore: continue
+                    case .response(let response, _): return response
+                    case .fault(let fault): throw ProbeError("the response is not HTTP: \(fault.detail)")
+                    }
+                }
+                guard case .response(let response, _) = framer.receiveEnd() else {
+                    throw ProbeError("the response was incomplete or missing")
+                }
+                return response
+            }
+        } catch let fault as ProbeError {
+            throw fault
+        } catch {
+            throw ProbeError("\(address): \(OperatorMessage.of(error))")
+        }
+    }
+
+    private func connect() async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connectTimeout(.seconds(2))
+        let initializer: @Sendable (any Channel) -> EventLoopFuture<NIOAsyncChannel<ByteBuffer, ByteBuffer>> = {
+            [self] channel in
+            channel.eventLoop.makeCompletedFuture {
+                if case .tls(let host, _) = address {
+                    guard let tls else { throw ProbeError("no TLS settings for the backend") }
+                    try channel.pipeline.syncOperations.addHandler(tls.handler(host: host))
+                }
+                return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
+            }
+        }
+        switch address {
+        case .tcp(let host, let port), .tls(let host, let port):
+            return try await bootstrap.connect(host: host, port: port, channelInitializer: initializer)
+        case .unix(let path):
+            return try await bootstrap.connect(unixDomainSocketPath: path, channelInitializer: initializer)
+        }
+    }
+}
+
+/// The reason why a request of the probe has no response.
+struct ProbeError: Error, Sendable, Hashable {
+    let detail: String
+
+    init(_ detail: String) { self.detail = detail }
+}
