@@ -95,6 +95,7 @@ import Testing
             case .lookUpFails: _ = try hub.registrations(foundBy: "H", limit: 1)
             case .deleteFails: try hub.delete(id: "1")
             case .sendFails, .sendBusy: try hub.send("{}", pns: "gcm", to: "a")
+            case .listBusy: _ = try hub.listedRegistrations()
             }
         }
         #expect(throws: HubFailure.self) { try operate() }

@@ -10,6 +10,9 @@ public struct BackendResponse: Sendable {
     public var location: String?
     /// The value of the field `Retry-After` in seconds; nil without one, and for a date.
     public var retryAfter: Int?
+    /// The value of the field `X-MS-ContinuationToken` with which a hub's list goes on, at most 1 KiB of visible ASCII;
+    /// nil without one.
+    public var continuation: String?
 
     /// Creates a response.
     public init(status: Int, body: ByteBuffer = ByteBuffer(), location: String? = nil, retryAfter: Int? = nil) {

@@ -32,6 +32,8 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case operatorResetLimits = "operator-reset-limits"
     /// An operator imports registrations that were made before the gateway was installed.
     case operatorImport = "operator-import"
+    /// An operator repairs differences between the hub and the ledger.
+    case operatorReconcile = "operator-reconcile"
     /// An operator reloads the configuration.
     case operatorReload = "operator-reload"
     /// An operator backs up the ledger.

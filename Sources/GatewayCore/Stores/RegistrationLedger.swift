@@ -153,6 +153,8 @@ public enum SweepReason: String, Sendable, Hashable, CaseIterable {
     /// The ledger was restored from a backup. According to the journal, the registration was deleted or made for
     /// another user after that backup.
     case restored
+    /// A comparison found that the backend has it for somebody else, for another device, or not at all.
+    case differing
     /// The device is registered under another id, and it is unknown whether the backend still has this one.
     case superseded
 }

@@ -139,6 +139,7 @@ package struct ResponseFramer {
         response.status = head.status
         response.location = head.location
         response.retryAfter = head.retryAfter
+        response.continuation = head.continuation
         self.buffer.moveReaderIndex(forwardBy: fields.index)
         if head.status < 200 {
             // Interim responses (RFC 9110, section 15.2) are skipped.

@@ -11,6 +11,8 @@ struct ResponseHead {
     var location: String?
     /// The value of `Retry-After` in seconds (RFC 9110, section 10.2.3); nil without one, and for a date.
     var retryAfter: Int?
+    /// The value of `X-MS-ContinuationToken`; nil without one.
+    var continuation: String?
     private var contentLength: Int?
     private var isChunked = false
     private var hasCloseOption = false
@@ -75,6 +77,8 @@ struct ResponseHead {
             location = Self.text(line.value, in: bytes)
         } else if bytes.equalsIgnoringCase("retry-after", in: line.name) {
             retryAfter = Self.text(line.value, in: bytes).flatMap { UInt16($0) }.map(Int.init)
+        } else if bytes.equalsIgnoringCase("x-ms-continuationtoken", in: line.name) {
+            continuation = Self.text(line.value, in: bytes)
         }
     }
 

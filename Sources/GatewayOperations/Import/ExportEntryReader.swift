@@ -1,18 +1,12 @@
-internal import Foundation
 internal import GatewayCore
 internal import GatewaySupport
 
-#if canImport(FoundationXML)
-internal import FoundationXML
-#endif
-
-/// Parses one line of an export: an Atom entry that contains a registration's description, or the description alone, as
-/// some of the hub's tools write it.
+/// Parses registrations as the hub writes them: an Atom entry that contains a registration's description, the
+/// description alone, as some of the hub's tools write it, or a feed of entries.
 ///
-/// The lines are untrusted. Declarations and custom entities are rejected before the XML parser runs, and the parsed
-/// content is limited.
+/// The documents are untrusted. Document types, entities and processing instructions are rejected.
 enum ExportEntryReader {
-    /// Parses a line without its line feed. Throws the reason why it is not a registration.
+    /// Parses a line of an export without its line feed. Throws the reason why it is not a registration.
     static func read(_ line: some Collection<UInt8>) throws(ExportEntry.Fault) -> ExportEntry {
         guard line.count <= ExportEntry.maximumLength else { throw .tooLong }
         guard let text = String(validating: line, as: UTF8.self), !line.contains(0) else { throw .notUTF8 }
@@ -21,19 +15,21 @@ enum ExportEntryReader {
         guard !folded.contains("<?"), !folded.contains("<!doctype"), !folded.contains("<!entity") else {
             throw .declarations
         }
-        let collector = DescriptionCollector()
-        let parser = XMLParser(data: Data(content.utf8))
-        parser.shouldResolveExternalEntities = false
-        parser.delegate = collector
-        // The parser accepts a truncated text, so completeness is verified separately.
-        guard parser.parse(), parser.parserError == nil, !collector.hasGivenUp, collector.isComplete else {
+        guard let document = DescribedRegistrations(content.utf8), document.descriptions.count <= 1 else {
             throw .notXML
         }
-        guard let kind = collector.kind, let id = collector.values["RegistrationId"] else { throw .notARegistration }
-        let handles = DescriptionCollector.handleElements.compactMap { collector.values[$0] }
-        return ExportEntry(
-            kind: kind, registrationID: id.trimmed, handle: handles.first?.trimmed ?? "",
-            tags: (collector.values["Tags"] ?? "").split(separator: ",").map(\.trimmed).filter { !$0.isEmpty })
+        guard let entry = document.descriptions.first?.entry else { throw .notARegistration }
+        return entry
+    }
+
+    /// Parses a page of the hub's list of registrations.
+    ///
+    /// - Returns: The registrations in order; nil if the document is not a feed, or an entry in it is not exactly one
+    ///   registration.
+    static func readFeed(_ document: some Sequence<UInt8>) -> [ExportEntry]? {
+        guard let document = DescribedRegistrations(document), document.root == "feed" else { return nil }
+        let entries = document.descriptions.compactMap { $0.depth == 3 ? $0.entry : nil }
+        return entries.count == document.descriptions.count && entries.count == document.entries ? entries : nil
     }
 
     /// Returns the text without a byte order mark and the XML declaration. The text is UTF-8 by now, whatever the
@@ -46,74 +42,91 @@ enum ExportEntryReader {
     }
 }
 
-/// Collects the elements of a description that the import uses.
-private final class DescriptionCollector: NSObject, XMLParserDelegate {
-    static let handleElements = ["DeviceToken", "FcmV1RegistrationId", "GcmRegistrationId", "ChannelUri"]
-    private static let wanted = Set(handleElements + ["RegistrationId", "Tags"])
-    private static let suffix = "RegistrationDescription"
-    private static let maximumDepth = 16
+/// The descriptions of registrations in an XML document. Prefixes of names are ignored.
+private struct DescribedRegistrations {
+    /// A description, and the texts of those of its own child elements that the import uses.
+    struct Description {
+        /// The name of its element.
+        let kind: String
+        /// The number of elements around it.
+        let depth: Int
+        var values: [String: String] = [:]
 
-    private(set) var kind: String?
-    private(set) var values: [String: String] = [:]
-    /// Whether the line has more than one description, a duplicate element, or too deep nesting.
-    private(set) var hasGivenUp = false
-    private var path: [String] = []
-
-    /// Whether every element has ended.
-    var isComplete: Bool { path.isEmpty }
-
-    func parser(
-        _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
-        attributes: [String: String] = [:]
-    ) {
-        // The namespace prefix is irrelevant.
-        let name = name.split(separator: ":").last.map(String.init) ?? name
-        path.append(name)
-        if path.count > Self.maximumDepth { return giveUp(parser) }
-        if name.hasSuffix(Self.suffix) {
-            if kind != nil { return giveUp(parser) }
-            kind = name
-        } else if isOfDescription, Self.wanted.contains(name) {
-            if values[name] != nil { return giveUp(parser) }
-            values[name] = ""
+        /// The registration; nil without an id.
+        var entry: ExportEntry? {
+            guard let id = values["RegistrationId"] else { return nil }
+            let handles = DescribedRegistrations.handleElements.compactMap { values[$0] }
+            return ExportEntry(
+                kind: kind, registrationID: id.trimmed, handle: handles.first?.trimmed ?? "",
+                tags: (values["Tags"] ?? "").split(separator: ",").map(\.trimmed).filter { !$0.isEmpty })
         }
     }
 
-    func parser(_ parser: XMLParser, foundCharacters string: String) {
-        if isOfDescription, let name = path.last, Self.wanted.contains(name) { values[name, default: ""] += string }
+    /// The name of the root element.
+    private(set) var root = ""
+    /// The number of `entry` elements in the root element.
+    private(set) var entries = 0
+    private(set) var descriptions: [Description] = []
+    private var path: [String] = []
+
+    private static let handleElements = ["DeviceToken", "FcmV1RegistrationId", "GcmRegistrationId", "ChannelUri"]
+    private static let wanted = Set(handleElements + ["RegistrationId", "Tags"])
+    private static let suffix = "RegistrationDescription"
+
+    /// Parses a document. Returns nil if it is malformed, if a description contains another one, or if a description
+    /// has an element twice that the import uses.
+    init?(_ document: some Sequence<UInt8>) {
+        do throws(XMLTokenizer.Malformed) {
+            var tokenizer = XMLTokenizer(document)
+            while let token = try tokenizer.next() {
+                switch token {
+                case .start(let name, _): guard begin(Self.localName(name)) else { return nil }
+                case .text(let part): append(part)
+                case .end: path.removeLast()
+                }
+            }
+        } catch {
+            return nil
+        }
     }
 
-    func parser(_ parser: XMLParser, foundCDATA block: Data) {
-        self.parser(parser, foundCharacters: String(decoding: block, as: UTF8.self))
+    private mutating func begin(_ name: String) -> Bool {
+        defer { path.append(name) }
+        if path.isEmpty { root = name }
+        if path.count == 1, name == "entry" { entries += 1 }
+        if name.hasSuffix(Self.suffix) {
+            if path.contains(where: { $0.hasSuffix(Self.suffix) }) { return false }
+            descriptions.append(Description(kind: name, depth: path.count))
+        } else if path.last?.hasSuffix(Self.suffix) == true, Self.wanted.contains(name) {
+            return descriptions[descriptions.count - 1].values.updateValue("", forKey: name) == nil
+        }
+        return true
     }
 
-    func parser(
-        _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
-    ) {
-        _ = path.popLast()
+    private mutating func append(_ part: String) {
+        guard path.count >= 2, path[path.count - 2].hasSuffix(Self.suffix), Self.wanted.contains(path[path.count - 1])
+        else { return }
+        descriptions[descriptions.count - 1].values[path[path.count - 1], default: ""] += part
     }
 
-    /// Whether the last element of the path is a child of the description.
-    private var isOfDescription: Bool { path.count >= 2 && path[path.count - 2].hasSuffix(Self.suffix) }
-
-    private func giveUp(_ parser: XMLParser) {
-        hasGivenUp = true
-        parser.abortParsing()
-    }
+    private static func localName(_ name: String) -> String { name.split(separator: ":").last.map(String.init) ?? name }
 }
 
 extension StringProtocol {
     /// The text without surrounding white space.
-    fileprivate var trimmed: String { trimmingCharacters(in: .whitespacesAndNewlines) }
+    fileprivate var trimmed: String {
+        let isSpace = { (character: Character) in character.isWhitespace }
+        return String(drop(while: isSpace).reversed().drop(while: isSpace).reversed())
+    }
 }
 
-/// One registration of a hub's export, reduced to the fields that the import uses.
+/// One registration of a hub, reduced to the fields that the import uses.
 struct ExportEntry: Sendable, Hashable {
     /// The name of the description element, such as `AppleRegistrationDescription`.
     var kind: String
     var registrationID: String
     var handle: String
-    /// The tags without surrounding blanks. The export joins them by commas.
+    /// The tags without surrounding blanks. The hub joins them by commas.
     var tags: [String]
 
     /// The reason why a line is not a registration.

@@ -3,10 +3,10 @@ internal import GatewayCore
 internal import GatewayStore
 internal import GatewaySupport
 
-/// A complete export with the validation result of each line. Only the whole export shows which handles have several
-/// registrations.
+/// The validation result of each registration of an export, or of a hub's list. Only the whole shows which handles have
+/// several registrations.
 struct RegistrationImport: Sendable {
-    /// The validation result of a line.
+    /// The validation result of a line, or of an entry of the hub's list.
     enum Assessment: Sendable, Hashable {
         /// The line is not a registration.
         case unreadable(ExportEntry.Fault)
@@ -16,9 +16,9 @@ struct RegistrationImport: Sendable {
         case valid(UserName)
     }
 
-    /// A line of the export.
+    /// A line of the export, or an entry of the hub's list.
     struct Line: Sendable {
-        /// The line number, from 1.
+        /// The number of the line or entry, from 1.
         var number: Int
         var id: RegistrationID?
         var handle: DeviceHandle?
@@ -59,8 +59,18 @@ struct RegistrationImport: Sendable {
             number += 1
             let bytes = bytes.last == UInt8(ascii: "\r") ? bytes.dropLast() : bytes
             if bytes.isEmpty { continue }
-            lines.append(Self.line(number, bytes, validator))
+            do throws(ExportEntry.Fault) {
+                lines.append(Line(number: number, try ExportEntryReader.read(bytes), validator))
+            } catch {
+                lines.append(Line(number: number, assessment: .unreadable(error), content: []))
+            }
         }
+        self.init(lines)
+    }
+
+    /// Takes validated lines, and rejects those that are valid but have a handle of another line.
+    init(_ lines: [Line]) {
+        var lines = lines
         var registrations: [DeviceHandle: Set<RegistrationID>] = [:]
         for line in lines {
             if let handle = line.handle, let id = line.id { registrations[handle, default: []].insert(id) }
@@ -73,24 +83,21 @@ struct RegistrationImport: Sendable {
         }
         self.lines = lines
     }
+}
 
-    private static func line(_ number: Int, _ bytes: Data.SubSequence, _ validator: ExportValidator) -> Line {
-        var line = Line(number: number, assessment: .rejected(.registrationID), content: [])
-        do throws(ExportEntry.Fault) {
-            let entry = try ExportEntryReader.read(bytes)
-            line.id = RegistrationID(entry.registrationID)
-            line.content = entry.content
-            do throws(ExportValidator.Fault) {
-                guard line.id != nil else { throw .registrationID }
-                line.handle = try validator.handle(entry)
-                line.assessment = .valid(try validator.owner(entry))
-            } catch {
-                line.assessment = .rejected(error)
-            }
+extension RegistrationImport.Line {
+    /// Validates an entry.
+    init(number: Int, _ entry: ExportEntry, _ validator: ExportValidator) {
+        self.init(
+            number: number, id: RegistrationID(entry.registrationID), assessment: .rejected(.registrationID),
+            content: entry.content)
+        do throws(ExportValidator.Fault) {
+            guard id != nil else { throw .registrationID }
+            handle = try validator.handle(entry)
+            assessment = .valid(try validator.owner(entry))
         } catch {
-            line.assessment = .unreadable(error)
+            assessment = .rejected(error)
         }
-        return line
     }
 }
 

@@ -14,7 +14,9 @@ struct BackendConnector: Sendable {
     private static let responseTimeout = TimeAmount.seconds(65)
 
     /// Sends the bytes of a request and returns the response.
-    func exchange(_ bytes: ByteBuffer) async throws(ProbeError) -> BackendResponse {
+    ///
+    /// - Parameter bodyLimit: The maximum length of the response's body, in bytes.
+    func exchange(_ bytes: ByteBuffer, bodyLimit: Int = 64 << 10) async throws(ProbeError) -> BackendResponse {
         do {
             let channel = try await connect()
             let deadline = channel.channel.eventLoop.scheduleTask(in: Self.responseTimeout) {
@@ -23,7 +25,7 @@ struct BackendConnector: Sendable {
             defer { deadline.cancel() }
             return try await channel.executeThenClose { inbound, outbound in
                 try await outbound.write(bytes)
-                var framer = ResponseFramer(bodyLimit: 64 << 10)
+                var framer = ResponseFramer(bodyLimit: bodyLimit)
                 for try await piece in inbound {
                     switch framer.receive(piece) {
                     case .needMore: continue

@@ -11,7 +11,7 @@ struct ControlSubsystem: Sendable {
     ///
     /// - Throws: The reason why the socket cannot be opened.
     static func open(
-        _ context: ServerContext, _ subsystems: Subsystems, _ reload: ReloadSubsystem
+        _ context: ServerContext, _ subsystems: Subsystems, _ reload: ReloadSubsystem, tls: ConfiguredTLS
     ) async throws -> ControlSubsystem {
         guard let path = context.configuration.control else { return ControlSubsystem(server: nil) }
         let (stores, calls, service) = (subsystems.stores.stores, subsystems.calls, reload.service)
@@ -22,7 +22,10 @@ struct ControlSubsystem: Sendable {
                 reload: { await service.reloadNow() }, dryRun: calls.dryRun,
                 stores: StoreOperations(
                     ledger: stores.ledger, revocation: subsystems.accounts.revocation, names: names,
-                    handles: calls.handles, clocks: context.clocks)))
+                    handles: calls.handles,
+                    hub: HubRegistrations(
+                        configuration: context.configuration, tls: tls.backend, clocks: context.clocks),
+                    clocks: context.clocks)))
         do {
             return ControlSubsystem(
                 server: try await ControlServer.open(

@@ -87,7 +87,7 @@ public struct GatewayServer: Sendable {
             }
             await subsystems.accounts.revokeEnded()
             let reload = ReloadSubsystem(context, source: source, subsystems, tls: tls)
-            let control = try await ControlSubsystem.open(context, subsystems, reload)
+            let control = try await ControlSubsystem.open(context, subsystems, reload, tls: tls)
             let group = ServiceGroup(services: services(context, subsystems, reload, control, tls), logger: logger)
             let outcome = await Self.outcome { try await context.signals.run(group) }
             await control.close()

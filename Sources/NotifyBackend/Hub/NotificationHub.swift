@@ -34,6 +34,12 @@ public final class NotificationHub: Sendable {
         state.withLock { $0.registrations.elements.map(\.value.registration) }
     }
 
+    /// Returns all registrations, oldest first, for a list of the REST interface.
+    func listedRegistrations() throws(HubFailure) -> [Registration] {
+        guard !consumeFault(.listBusy) else { throw .busy }
+        return registrations()
+    }
+
     /// Returns the notifications that the device with this handle received, oldest first; empty for an unknown handle.
     ///
     /// A handle of hexadecimal digits is an APNs handle and matched without case. An inbox outlives its registration.
@@ -210,4 +216,7 @@ public enum HubFault: String, CaseIterable, Sendable {
     case sendFails = "send-fails"
     /// The next send fails because the hub is busy, and delivers nothing: 500; from the REST interface 429.
     case sendBusy = "send-busy"
+    /// The next page of the list of all registrations, which only the REST interface has, fails because the hub is busy:
+    /// 429.
+    case listBusy = "list-busy"
 }

@@ -108,7 +108,7 @@ struct HubAPI: Sendable {
         case .put(let id): return try put(id, call)
         case .read(let id): return entry(of: try registration(id), call)
         case .delete(let id): return try delete(id, call)
-        case .list: return page(hub.registrations(), call)
+        case .list: return page(try hub.listedRegistrations(), call)
         case .find: return page(try find(call), call)
         case .message: return try send(call)
         }

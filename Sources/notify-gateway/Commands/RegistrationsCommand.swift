@@ -5,12 +5,12 @@ import GatewayOperations
 import GatewayServer
 import GatewaySupport
 
-/// `registrations`: lists, revokes and imports device registrations.
+/// `registrations`: lists, revokes, imports and reconciles device registrations.
 struct RegistrationsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "registrations", abstract: "List, revoke and import device registrations.",
+        commandName: "registrations", abstract: "List, revoke, import and reconcile device registrations.",
         discussion: "Queries the running gateway. If none runs, uses its ledger.",
-        subcommands: [List.self, Revoke.self, Import.self])
+        subcommands: [List.self, Revoke.self, Import.self, Reconcile.self])
 
     /// `registrations list`: lists the device registrations.
     struct List: AsyncParsableCommand {

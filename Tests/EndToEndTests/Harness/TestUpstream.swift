@@ -28,20 +28,27 @@ enum TestUpstream: String, CaseIterable, Sendable {
         }
     }
 
-    /// The access to the hub with the key that the gateway has.
+    /// The access to the hub with the key that the gateway has, and with one that has all rights.
     static let access = HubAccess(
         hub: "demo",
-        policies: [HubAccess.Policy(name: "ListenSend", key: Secret(key.utf8), rights: [.listen, .send])])
+        policies: [
+            HubAccess.Policy(name: "ListenSend", key: Secret(key.utf8), rights: [.listen, .send]),
+            HubAccess.Policy(name: "Full", key: Secret(key.utf8), rights: [.manage]),
+        ])
 
     private static let key = "c2VjcmV0LWtleS1vZi0zMi1ieXRlcy1sb25nLi4uLi4="
+
+    /// Returns a connection string of the hub at a port of 127.0.0.1, with the key of a policy of `access`.
+    static func connectionString(port: Int, policy: String = "ListenSend") -> String {
+        "Endpoint=sb://127.0.0.1:\(port)/;SharedAccessKeyName=\(policy);SharedAccessKey=\(key)"
+    }
 
     /// Returns the settings of `backend` that name the upstream at a port of 127.0.0.1.
     func settings(port: Int) -> String {
         switch self {
         case .classic, .core, .net6: "url: \"http://127.0.0.1:\(port)\", profile: \(rawValue)"
         case .hub:
-            "hub: { name: demo, connection-string: \"Endpoint=sb://127.0.0.1:\(port)/;"
-                + "SharedAccessKeyName=ListenSend;SharedAccessKey=\(Self.key)\" }"
+            "hub: { name: demo, connection-string: \"\(Self.connectionString(port: port))\" }"
         }
     }
 }

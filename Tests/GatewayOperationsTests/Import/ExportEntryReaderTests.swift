@@ -61,7 +61,7 @@ import Testing
                 .notXML
             ),
             (String(repeating: "<a>", count: 2000), .notXML), (String(repeating: "<a>", count: 30000), .tooLong),
-            ("\(description)", .notXML), ("", .notARegistration), ("<", .notARegistration), ("<a/>", .notARegistration),
+            ("\(description)", .notXML), ("", .notXML), ("<", .notXML), ("<a/>", .notARegistration),
             (
                 "<AppleRegistrationDescription><DeviceToken>AB</DeviceToken></AppleRegistrationDescription>",
                 .notARegistration

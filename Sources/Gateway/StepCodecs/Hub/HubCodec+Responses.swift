@@ -57,7 +57,7 @@ extension HubCodec {
     }
 
     /// Returns the status, and the hub's explanation for operators. It never reaches a client.
-    private static func detail(of response: BackendResponse) -> String {
+    static func detail(of response: BackendResponse) -> String {
         if (200..<300).contains(response.status) { return "status \(response.status)" }
         var tokenizer = XMLTokenizer(response.body.readableBytesView.prefix(8192))
         var isDetail = false

@@ -116,10 +116,12 @@ final class HubCodec: StepCodec {
     ///   - id: The last segment of the path.
     ///   - query: The query after the version, encoded, with a leading ampersand.
     ///   - handle: The handle that the query filters by.
+    ///   - continuation: The token with which a list goes on.
     ///   - fields: Appends further header lines, each after a line end.
     func request(
         _ method: StaticString, path: StaticString, id: String? = nil, query: StaticString = "",
-        lookUp handle: DeviceHandle? = nil, body: [UInt8]?, fields: (inout ByteWriter) -> Void
+        lookUp handle: DeviceHandle? = nil, continuation: String? = nil, body: [UInt8]?,
+        fields: (inout ByteWriter) -> Void
     ) -> ByteBuffer {
         ByteBuffer(expecting: 768 + (body?.count ?? 0)) { bytes in
             bytes.append(method)
@@ -131,6 +133,10 @@ final class HubCodec: StepCodec {
             bytes.append(text: settings.apiVersion)
             bytes.append(query)
             if let handle { Self.appendFilter(handle, to: &bytes) }
+            if let continuation {
+                bytes.append("&ContinuationToken=")
+                bytes.append(percentEncoding: continuation)
+            }
             bytes.append(" HTTP/1.1\r\nHost: ")
             bytes.append(text: settings.connection.hostField)
             bytes.append("\r\nAuthorization: ")

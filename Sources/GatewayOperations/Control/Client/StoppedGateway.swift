@@ -2,6 +2,7 @@ internal import Foundation
 internal import Gateway
 public import GatewayConfiguration
 internal import GatewayCore
+internal import GatewayHTTP
 internal import GatewayStore
 public import GatewaySupport
 public import Logging
@@ -30,7 +31,7 @@ public struct StoppedGateway: Sendable {
     ) async throws -> ControlError? {
         // Only an import is useful before the first start.
         guard
-            request.operation == ImportRegistrationsOperation.name
+            [ImportRegistrationsOperation.name, ReconcileRegistrationsOperation.name].contains(request.operation)
                 || FileManager.default.fileExists(atPath: configuration.ledger.file)
         else {
             return .refused(
@@ -38,7 +39,9 @@ public struct StoppedGateway: Sendable {
             )
         }
         let stores: GatewayStores
+        let tls: ClientTLS?
         do {
+            tls = try configuration.backend.tls.map { try CertificateFiles.clientTLS($0) }
             stores = try GatewayStores(configuration, clocks: clocks, logger: logger)
         } catch {
             return .unavailable("The stores cannot be opened: \(error.reason)")
@@ -50,7 +53,8 @@ public struct StoppedGateway: Sendable {
         let operations = ControlOperations(
             StoreOperations(
                 ledger: stores.ledger, revocation: revocation, names: configuration.names,
-                handles: HotSwappable(configuration.backend.handles), clocks: clocks
+                handles: HotSwappable(configuration.backend.handles),
+                hub: HubRegistrations(configuration: configuration, tls: tls, clocks: clocks), clocks: clocks
             ).all,
             journal: stores.journal, logger: logger)
         do {

@@ -10,12 +10,13 @@ package struct StoreOperations: Sendable {
     let sweeper: RegistrationSweeper
     let names: NameRules
     let handles: HotSwappable<HandleRules>
+    let hub: HubRegistrations?
     let clocks: Clocks
 
     /// Creates the dependencies. Sessions and sweeper are those of the revocation.
     package init(
         ledger: SQLiteLedger, revocation: UserRevocation, names: NameRules, handles: HotSwappable<HandleRules>,
-        clocks: Clocks
+        hub: HubRegistrations?, clocks: Clocks
     ) {
         self.ledger = ledger
         sessions = revocation.sessions
@@ -23,6 +24,7 @@ package struct StoreOperations: Sendable {
         sweeper = revocation.sweeper
         self.names = names
         self.handles = handles
+        self.hub = hub
         self.clocks = clocks
     }
 
@@ -36,6 +38,8 @@ package struct StoreOperations: Sendable {
             BackupLedgerOperation(ledger: ledger),
             ImportRegistrationsOperation(
                 ledger: ledger, sweeper: sweeper, names: names, handles: handles, clocks: clocks),
+            ReconcileRegistrationsOperation(
+                ledger: ledger, sweeper: sweeper, hub: hub, names: names, handles: handles, clocks: clocks),
         ]
     }
 }
