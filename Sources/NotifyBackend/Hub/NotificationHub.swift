@@ -53,6 +53,9 @@ public final class NotificationHub: Sendable {
         state.withLock { $0.faults[fault, default: 0] += max(0, times) }
     }
 
+    /// Removes all injected faults that have not occurred.
+    public func removeFaults() { state.withLock { $0.faults = [:] } }
+
     /// Expires a registration as a hub does: it receives nothing, and upserts of its id find it gone. For tests.
     ///
     /// Returns whether there was such a registration.
