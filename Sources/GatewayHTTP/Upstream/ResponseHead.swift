@@ -84,12 +84,13 @@ struct ResponseHead {
 
     private static func text(_ value: Range<Int>, in bytes: Span<UInt8>) -> String? {
         guard (1...1024).contains(value.count) else { return nil }
-        var text: [UInt8] = []
         for place in value {
             guard (0x21...0x7E).contains(bytes[place]) else { return nil }
-            text.append(bytes[place])
         }
-        return String(decoding: text, as: UTF8.self)
+        return String(unsafeUninitializedCapacity: value.count) { text in
+            for (offset, place) in value.enumerated() { text.initializeElement(at: offset, to: bytes[place]) }
+            return value.count
+        }
     }
 
     /// Checks the conditions that depend on more than one field.

@@ -76,8 +76,8 @@ extension HubCodec {
 
     /// Returns the last segment of a URI's path.
     private static func lastSegment(of uri: String) -> Substring {
-        let path = uri.prefix { $0 != "?" && $0 != "#" }
-        return path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path
+        let path = uri.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        return Substring(path.lastIndex(of: UInt8(ascii: "/")).map { path[path.index(after: $0)...] } ?? path)
     }
 
     private static func notificationID(_ text: String) -> String? {
