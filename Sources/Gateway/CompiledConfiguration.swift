@@ -71,7 +71,9 @@ public struct CompiledConfiguration: Sendable {
 extension Parsing {
     init(_ rules: CompiledConfiguration) {
         self.init(
-            routes: RouteTable(rules.profile.client, issuesTokens: rules.authenticators.issuer != nil),
+            routes: RouteTable(
+                rules.profile.client, issuesTokens: rules.authenticators.issuer != nil,
+                schedulesSends: rules.profile.backend.schedulesSends),
             names: rules.names, handles: rules.handles, profile: rules.profile, messages: rules.messages)
     }
 }
@@ -79,13 +81,12 @@ extension Parsing {
 extension Authorization {
     init(
         _ rules: CompiledConfiguration, ledger: any RegistrationLedger, sessions: any SessionStore,
-        history: any NotificationHistory, historyLimiter: Limiter, clocks: Clocks
+        history: any NotificationHistory, historyLimiter: Limiter, clocks: Clocks, digester: KeyedDigester
     ) {
         self.init(
             policy: rules.policy, sendRules: SendRules(rules.policy.send, fences: rules.policy.fences), ledger: ledger,
             limiter: rules.limiter, sessions: sessions, chain: rules.authenticators, history: history,
-            historyLimiter: historyLimiter,
-            clocks: clocks)
+            historyLimiter: historyLimiter, clocks: clocks, digester: digester)
     }
 }
 

@@ -50,7 +50,8 @@ public struct Gateway: RequestResponder {
             sessions: dependencies.sessions)
         authorization = Authorization(
             rules, ledger: dependencies.ledger, sessions: dependencies.sessions, history: dependencies.history,
-            historyLimiter: rules.limiter.adding([.history]), clocks: dependencies.clocks)
+            historyLimiter: rules.limiter.adding([.history]), clocks: dependencies.clocks,
+            digester: dependencies.digester)
         idempotency = Idempotency(
             store: rules.sends ?? previous?.idempotency.store ?? IdempotencyStore(clocks: dependencies.clocks),
             digester: dependencies.digester, limiter: rules.limiter,
@@ -65,13 +66,12 @@ public struct Gateway: RequestResponder {
         let challenges = ProblemDocument.challenges(for: rules.authenticators.credentialKinds)
         completion = Completion(
             client: rules.profile.client, codec: codec, journal: dependencies.journal, ledger: dependencies.ledger,
-            clocks: dependencies.clocks,
-            challenges: challenges, logger: dependencies.logger)
+            clocks: dependencies.clocks, digester: dependencies.digester, challenges: challenges,
+            logger: dependencies.logger)
         localEndpoints = LocalEndpoints(
             chain: rules.authenticators, authentication: rules.authentication, sessions: dependencies.sessions,
             journal: dependencies.journal, clocks: dependencies.clocks, randomness: dependencies.randomness,
-            challenges: challenges,
-            logger: dependencies.logger)
+            forwarding: forwarding, challenges: challenges, logger: dependencies.logger)
         rejectionResponder = RejectionResponder(
             challenges: challenges,
             recording: previous?.rejectionResponder.recording

@@ -39,7 +39,10 @@ struct Recording: Sendable {
     /// Records the intent of a call that changes something. A read-only call is not recorded.
     func record(_ plan: consuming LocalPlan) async throws(Rejection) -> RecordedLocalPlan {
         do throws(JournalUnavailable) {
-            if plan.call.isRecorded { try await journal.record(JournalRecord(.intent, facts: plan.facts)) }
+            if plan.call.isRecorded {
+                try await journal.record(
+                    JournalRecord(.intent, facts: plan.facts, notification: plan.call.notification))
+            }
         } catch {
             throw rejection(error, plan.facts)
         }

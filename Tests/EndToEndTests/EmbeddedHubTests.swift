@@ -2,9 +2,7 @@ import Foundation
 import Gateway
 import GatewayCore
 import GatewayStore
-import GatewaySupport
 import GatewayTesting
-import NIOCore
 import Synchronization
 import Testing
 
@@ -12,110 +10,14 @@ import Testing
 
 /// The request pipeline and the ledger in front of the embedded hub, without sockets.
 @Suite("Calls and the embedded hub", .timeLimit(.minutes(5))) struct EmbeddedHubTests {
-    private static let handles = [
-        "apns": String(repeating: "B0", count: 32), "gcm": "bobs-android-token-0001",
-        "wns": "https://db5.notify.windows.com/?token=bobs",
-    ]
-
-    /// A fault of one request to the hub.
-    enum Fault: CaseIterable {
-        /// The hub responds with 410. A registration that the request names has expired before.
-        case gone
-        /// The hub carries out the request, and its response is cut.
-        case cut
-    }
-
-    /// A gateway with its ledger, in front of a hub.
-    private final class Setup: Sendable {
-        let clock = ManualClock()
-        let hub = NotificationHub()
-        let journal: MemoryJournal
-        let ledger: SQLiteLedger
-        private let directory: TestFiles
-        /// The requests to the hub, and the fault of one of them.
-        let requests = Mutex<[String]>([])
-        let fault = Mutex<(index: Int, fault: Fault)?>(nil)
-        private let gateway = Mutex<Gateway?>(nil)
-
-        init() throws {
-            directory = try TestFiles()
-            let timeline = Timeline()
-            journal = MemoryJournal(timeline: timeline)
-            ledger = try SQLiteLedger(file: directory.path + "/ledger.sqlite")
-            var rules = TestGateway.rules(clock: clock)
-            rules.hub = HubSettings(
-                connection: try HubConnectionString(TestUpstream.connectionString(port: 80)), name: "demo")
-            rules.profile.backend = .hub
-            rules.limiter = Limiter([], clocks: clock.clocks)
-            let backend = ScriptedBackend(timeline: timeline) { [unowned self] in respond(to: $0) }
-            let made = Gateway(
-                rules: rules,
-                dependencies: TestGateway.dependencies(
-                    clock: clock, ledger: ledger, journal: journal, backend: backend))
-            gateway.withLock { $0 = made }
-        }
-
-        private func respond(to seen: CapturedRequest) -> BackendResult {
-            var api = HubAPI(access: TestUpstream.access, hub: hub)
-            api.now = { [clock] in
-                Date(timeIntervalSince1970: Double(clock.clocks.wall().microseconds) / 1_000_000)
-            }
-            let index = requests.withLock { requests in
-                requests.append("\(seen.method) \(seen.target.prefix { $0 != "?" })")
-                return requests.count - 1
-            }
-            let fault = fault.withLock { $0?.index == index ? $0?.fault : nil }
-            if fault == .gone {
-                hub.expire(registration: String(seen.target.prefix { $0 != "?" }.split(separator: "/").last ?? ""))
-                return .status(410, "<Error><Code>410</Code><Detail>gone</Detail></Error>")
-            }
-            let fields = Dictionary(seen.fields.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }
-            let response = api.response(
-                to: BackendRequest(
-                    method: seen.method, target: seen.target, host: fields["host"] ?? "",
-                    authorization: fields["authorization"], contentType: fields["content-type"], body: seen.body,
-                    fields: fields))
-            if fault == .cut { return .broken("the response was cut") }
-            return .responded(
-                .init(
-                    status: response.status, body: .init(string: response.body),
-                    location: response.fields["Location"],
-                    retryAfter: response.fields["Retry-After"].flatMap { Int($0) }))
-        }
-
-        /// Serves a call of the user.
-        func call(_ line: String, as user: String, _ body: String = "") async throws -> Response {
-            let credential = Data("\(user):\(TestGateway.password(of: user))".utf8).base64EncodedString()
-            return await (try #require(gateway.withLock { $0 })).serve(
-                ReceivedRequest(
-                    line, authorization: .text("Basic \(credential)"),
-                    contentType: body.isEmpty ? .absent : .text("application/json"), body: Array(body.utf8)))
-        }
-
-        /// Registers the device of bob under the id. A client retries a call that fails.
-        func register(_ pns: String, id: String, tags: String = "") async throws -> Response {
-            let handle = try #require(EmbeddedHubTests.handles[pns])
-            return try await call(
-                "PUT /api/register/\(id)", as: "bob", #"{"Platform":"\#(pns)","Handle":"\#(handle)","Tags":[]}"#)
-        }
-
-        /// Deletes what the ledger has marked, as the sweeper does.
-        func sweep() async throws {
-            for id in try await ledger.pendingDeletion(limit: 100) {
-                let gateway = try #require(gateway.withLock { $0 })
-                #expect(await gateway.sweep(id, as: CallID(process: 1, number: 1)))
-            }
-        }
-    }
-
     private static let notify = "POST /api/notifications?pns=apns&to_tag=bob"
 
     @Test("A text of any characters arrives whole, up to the platform's limit; a byte more is 413")
     func texts() async throws {
-        let setup = try Setup()
+        let setup = try EmbeddedHubSetup()
         for (pns, word, limit) in [("apns", "apns", 4096), ("gcm", "fcmv1", 4096), ("wns", "wns", 5120)] {
             #expect((try await setup.register(pns, id: "1-2-3")).status / 100 == 2)
-            let handle = try #require(Self.handles[pns])
+            let handle = try #require(EmbeddedHubSetup.handles[pns])
             func send(_ text: String) async throws -> Int {
                 let body = try JSONSerialization.data(withJSONObject: text, options: .fragmentsAllowed)
                 return try await setup.call(
@@ -147,7 +49,7 @@ import Testing
 
     @Test("No call fails while signatures expire and are renewed under load")
     func renewal() async throws {
-        let setup = try Setup()
+        let setup = try EmbeddedHubSetup()
         #expect(try await setup.register("apns", id: "1-2-3").status == 200)
         // Five hours; a signature is valid for one.
         for _ in 0..<200 {
@@ -162,7 +64,7 @@ import Testing
 
     @Test("While the hub throttles for a minute it gets one send for each pause, and registrations go on")
     func throttling() async throws {
-        let setup = try Setup()
+        let setup = try EmbeddedHubSetup()
         #expect(try await setup.register("apns", id: "1-2-3").status == 200)
         setup.hub.inject(.sendBusy, times: 1000)
         var accepted = 0
@@ -181,19 +83,19 @@ import Testing
         setup.hub.removeFaults()
         setup.clock.advance(by: .seconds(10))
         for _ in 0..<5 { #expect(try await send() == 200) }
-        #expect(setup.hub.inbox(ofHandle: try #require(Self.handles["apns"])).count == accepted)
+        #expect(setup.hub.inbox(ofHandle: try #require(EmbeddedHubSetup.handles["apns"])).count == accepted)
         #expect(setup.journal.records(.outcome).count { $0.result == "overloaded" } == asked)
     }
 
     /// What a device and a sender do. Each call that fails is repeated once. Returns the status of each first attempt.
-    private func useService(_ setup: Setup) async throws -> [Int] {
+    private func useService(_ setup: EmbeddedHubSetup) async throws -> [Int] {
         var statuses: [Int] = []
         func attempt(_ call: () async throws -> Response) async throws -> Response {
             let first = try await call()
             statuses.append(first.status)
             return first.status / 100 == 2 ? first : try await call()
         }
-        let handle = try #require(Self.handles["apns"])
+        let handle = try #require(EmbeddedHubSetup.handles["apns"])
         func create() async throws -> String {
             let response = try await attempt { try await setup.call("POST /api/register?handle=\(handle)", as: "bob") }
             #expect(response.status == 200)
@@ -219,14 +121,14 @@ import Testing
 
     @Test(
         "410 and a cut response at any request leave ledger and hub in agreement and send nothing twice",
-        arguments: Fault.allCases)
-    func faultAtEachStep(_ fault: Fault) async throws {
-        let undisturbed = try Setup()
+        arguments: EmbeddedHubSetup.Fault.allCases)
+    func faultAtEachStep(_ fault: EmbeddedHubSetup.Fault) async throws {
+        let undisturbed = try EmbeddedHubSetup()
         let calls = try await useService(undisturbed)
         #expect(calls.allSatisfy { $0 == 200 })
         let steps = undisturbed.requests.withLock { $0 }
         for (index, step) in steps.enumerated() {
-            let setup = try Setup()
+            let setup = try EmbeddedHubSetup()
             setup.fault.withLock { $0 = (index, fault) }
             let statuses = try await useService(setup)
             let isHealed = fault == .gone && (step.hasPrefix("PUT") || step.hasPrefix("DELETE"))
@@ -239,7 +141,7 @@ import Testing
             #expect(setup.hub.registrations().map(\.tags) == [["username:bob"]])
             let sends = setup.requests.withLock { $0.count { $0.hasPrefix("POST /demo/messages") } }
             #expect(sends == 2)
-            let delivered = setup.hub.inbox(ofHandle: try #require(Self.handles["apns"])).count
+            let delivered = setup.hub.inbox(ofHandle: try #require(EmbeddedHubSetup.handles["apns"])).count
             #expect(delivered == (fault == .gone && step.hasSuffix("messages") ? 1 : 2), "\(fault) at \(step)")
         }
     }

@@ -41,8 +41,7 @@ struct RecordedExchangeTests {
 
     private static let files: [String] = {
         let names = folder.flatMap { try? FileManager.default.contentsOfDirectory(atPath: $0.path()) } ?? []
-        // Notifications in the future are not part of this interface.
-        return names.filter { $0.hasSuffix(".json") && !$0.hasPrefix("Schedule") }.sorted()
+        return names.filter { $0.hasSuffix(".json") }.sorted()
     }()
 
     @Test(
@@ -83,6 +82,13 @@ struct RecordedExchangeTests {
             #expect(
                 Self.form(try #require(response.fields["Location"]))
                     == Self.form(try #require(exchange.fields["Location"])))
+        case ("schedulednotifications", _):
+            let time = fixture.hub.now().addingTimeInterval(3600).formatted(.iso8601)
+            let response = fixture.send(
+                target, format: "apple", fields: ["servicebusnotification-scheduletime": time])
+            #expect(response.status == exchange.status)
+            #expect(response.contentType == exchange.contentFields["Content-Type"])
+            #expect(response.fields["Location"]?.contains("/sdk-sample-nh/schedulednotifications/") == true)
         case ("registrations", 2) where target.contains("$filter") || target.contains("$top"):
             // The first list of a recording names what was there before.
             if ids.isEmpty { for entry in Self.entries(content) { fixture.seed(entry, &ids) } }

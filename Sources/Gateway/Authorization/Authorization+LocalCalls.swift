@@ -13,20 +13,26 @@ enum PermittedLocalCall: Sendable {
     case listSessions(current: SessionID?)
     case listRegistrations([OwnedRegistration])
     case listReceived([ReceivedNotification])
+    case cancelSend(ScheduledSendReference)
 
     /// The session that is renewed or closed; nil for a new one, which has no id yet.
     var session: SessionID? {
         switch self {
         case .renewSession(let session, _): session.id
         case .deleteSession(let id): id
-        case .whoami, .startSession, .revokeToken, .listSessions, .listRegistrations, .listReceived: nil
+        case .whoami, .startSession, .revokeToken, .listSessions, .listRegistrations, .listReceived, .cancelSend: nil
         }
+    }
+
+    /// The backend's id of the scheduled notification that is cancelled.
+    var notification: String? {
+        if case .cancelSend(let reference) = self { reference.notification } else { nil }
     }
 
     /// Whether the call changes anything, and therefore is recorded first.
     var isRecorded: Bool {
         switch self {
-        case .startSession, .renewSession, .deleteSession, .revokeToken: true
+        case .startSession, .renewSession, .deleteSession, .revokeToken, .cancelSend: true
         case .whoami, .listSessions, .listRegistrations, .listReceived: false
         }
     }
@@ -61,6 +67,11 @@ extension Authorization {
             } catch {
                 throw Rejection(.journalUnavailable, "history: \(error.detail)", extra: .retryAfter(seconds: 5))
             }
+        case .cancelSend(let text):
+            guard let reference = ScheduledSendReference(text, givenTo: caller.user, digester) else {
+                throw Rejection(.notOwner, "the reference is not of a scheduled send of the caller")
+            }
+            return .cancelSend(reference)
         case .deleteSession(let id):
             // A session of another user and an unknown session are indistinguishable.
             guard sessions.session(id)?.user == caller.user else {

@@ -77,6 +77,8 @@ struct Authorization: Sendable {
     let history: any NotificationHistory
     let historyLimiter: Limiter
     let clocks: Clocks
+    /// Verifies the references of scheduled sends.
+    let digester: KeyedDigester
 
     /// Decides whether the caller may make the call. Throws if not, or if the ledger, the history or the authenticator
     /// of the account is unavailable.
@@ -196,39 +198,6 @@ struct Authorization: Sendable {
             facts.registration = id
             return .delete(owned: id, claim)
         }
-    }
-
-    private func permit(
-        _ send: RequestedSend, at position: Position?, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Rejection) -> PermittedOperation {
-        let rule = try rule(sendRules.rule(for: caller, to: send.recipient, at: position))
-        facts.establish { facts in
-            facts.rule = rule.name
-            facts.fence = rule.fence
-        }
-        return .send(send)
-    }
-
-    private func permit(
-        _ send: RequestedAudienceSend, at position: Position?, _ caller: Identity, _ facts: inout CallFacts
-    ) throws(Rejection) -> PermittedOperation {
-        guard let members = policy.audiences[send.audience] else {
-            throw Rejection(.sendNotAllowed, "there is no such audience")
-        }
-        let rule = try rule(sendRules.rule(for: caller, toAudience: send.audience, at: position))
-        facts.establish { facts in
-            facts.rule = rule.name
-            facts.fence = rule.fence
-        }
-        return .sendToAudience(send, members: members)
-    }
-
-    /// Returns the matching rule. Without one, throws `send-not-allowed` if the policy is enforced, and otherwise
-    /// returns `Policy.wouldReject`.
-    private func rule(_ matching: SendRules.Match?) throws(Rejection) -> SendRules.Match {
-        if let matching { return matching }
-        guard !policy.isEnforced else { throw Rejection(.sendNotAllowed, "no rule allows the send") }
-        return SendRules.Match(name: Policy.wouldReject, fence: nil)
     }
 
     /// Claims the handle and the registration of the request in the ledger, and returns the claim with the ledger's

@@ -10,6 +10,8 @@ struct Completion: Sendable {
     let journal: any Journal
     let ledger: any RegistrationLedger
     let clocks: Clocks
+    /// Makes the references of scheduled sends.
+    let digester: KeyedDigester
     let challenges: [Response.Field]
     let logger: Logger
 
@@ -60,13 +62,24 @@ struct Completion: Sendable {
                 ForwardedRegistration(change: change, outcome: outcome, milliseconds: milliseconds, facts: facts))
         case .send:
             guard let audience else {
-                let completed = Completed(outcome.result, .empty(200))
+                let completed = Completed(outcome.result, sent(outcome, facts))
                 return .completed(finish(completed, outcome, milliseconds, facts, claim))
             }
             let response = complete(audience, memberResults, facts)
             claim?.complete(IdempotentResult(memberResults.map(\.outcome.result), response))
             return .completed(response)
         }
+    }
+
+    /// Returns the response to a send to one user: without a body, and for a scheduled send with the place where it can
+    /// be cancelled.
+    private func sent(_ outcome: ForwardResult, _ facts: CallFacts) -> Response {
+        var response = Response.empty(200)
+        guard facts.scheduled != nil, let sender = facts.user, let notification = outcome.notification,
+            let reference = ScheduledSendReference(notification, of: sender, digester)
+        else { return response }
+        response.fields.append(Response.Field("Location", ScheduledSendReference.path + reference.text))
+        return response
     }
 
     @inline(never)

@@ -25,7 +25,7 @@ public struct DryRun: Sendable {
         // used.
         authorization = Authorization(
             rules, ledger: ledger, sessions: sessions, history: UnusedHistory(),
-            historyLimiter: Limiter([], clocks: clocks), clocks: clocks)
+            historyLimiter: Limiter([], clocks: clocks), clocks: clocks, digester: digester)
         limiting = Limiting(limiter: rules.limiter)
         codec = rules.makeCodec(clocks: clocks)
         rewriting = Rewriting(codec: codec, digester: digester, randomness: randomness)

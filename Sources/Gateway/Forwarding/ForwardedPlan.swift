@@ -86,6 +86,21 @@ struct Forwarding: Sendable {
         return ForwardedPlan(recorded.plan, run.outcome, milliseconds: milliseconds)
     }
 
+    /// Cancels a scheduled send.
+    ///
+    /// - Returns: `gone` if the backend does not have the notification any more; and the result for the record.
+    func cancel(
+        _ notification: String, of sender: UserName, _ facts: CallFacts
+    ) async -> (result: StepResult, outcome: ForwardResult) {
+        let start = clocks.monotonic().nanoseconds
+        var run = PlanExecution(
+            call: facts.call, caller: sender, deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline,
+            trace: facts.trace)
+        let result = await exchange(.cancel(notification: notification), &run)
+        if result == .done { run.outcome.result = .accepted }
+        return (result, run.outcome)
+    }
+
     // Inlined, like the functions that it calls: each additional `async` frame costs an allocation and an executor
     // check.
     @inline(__always)

@@ -10,6 +10,7 @@ struct LocalEndpoints: Sendable {
     let journal: any Journal
     let clocks: Clocks
     let randomness: @Sendable () -> UInt64
+    let forwarding: Forwarding
     let challenges: [Response.Field]
     let logger: Logger
 
@@ -29,6 +30,8 @@ struct LocalEndpoints: Sendable {
             return await startSession(device, login, since: epoch, caller, facts)
         case .renewSession(let session, let groups):
             return await renew(session, groups: groups, facts)
+        case .cancelSend(let reference):
+            return await cancel(reference, caller, facts)
         case .deleteSession(let id):
             return await write(facts) { () throws(LedgerUnavailable) in
                 _ = try await sessions.delete(id, of: caller.user)
@@ -42,6 +45,24 @@ struct LocalEndpoints: Sendable {
                 return .accepted
             }
         }
+    }
+
+    /// Cancels a scheduled send at the backend. One that the backend does not have any more was delivered or cancelled.
+    private func cancel(
+        _ reference: ScheduledSendReference, _ caller: Identity, _ facts: CallFacts
+    ) async -> Response {
+        let (result, outcome) = await forwarding.cancel(reference.notification, of: caller.user, facts)
+        journal.append(
+            JournalRecord(
+                .outcome, facts: facts, result: outcome.result.rawValue, status: outcome.status,
+                notification: reference.notification))
+        if result == .gone {
+            return ProblemDocument.response(
+                Rejection(
+                    .notOwner, "the send was delivered or cancelled before",
+                    hint: "The notification was delivered or cancelled before."), challenges: challenges)
+        }
+        return respond(to: outcome.result, facts, outcome.detail, extra: outcome.extra(for: outcome.result))
     }
 
     private func startSession(
@@ -113,10 +134,17 @@ struct LocalEndpoints: Sendable {
         _ result: CallResult, _ facts: CallFacts, _ detail: String, or response: Response? = nil
     ) -> Response {
         journal.append(JournalRecord(.outcome, facts: facts, result: result.rawValue))
+        return respond(to: result, facts, detail, extra: result.extra, or: response)
+    }
+
+    private func respond(
+        to result: CallResult, _ facts: CallFacts, _ detail: String, extra: Rejection.Extra?,
+        or response: Response? = nil
+    ) -> Response {
         guard let code = result.rejection else { return response ?? .empty(204) }
         logger.warning(
             "Local endpoint failed",
             metadata: ["call": "\(facts.call)", "code": "\(code.rawValue)", "detail": "\(detail)"])
-        return ProblemDocument.response(Rejection(code, detail, extra: result.extra), challenges: challenges)
+        return ProblemDocument.response(Rejection(code, detail, extra: extra), challenges: challenges)
     }
 }

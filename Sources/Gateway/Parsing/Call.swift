@@ -50,6 +50,8 @@ enum LocalCall: Sendable, Hashable {
     case listSessions
     /// Closes one of the caller's sessions.
     case deleteSession(SessionID)
+    /// Cancels a scheduled send, by the unchecked reference that the sender got.
+    case cancelSend(reference: String)
 }
 
 /// The parameters of a registration. The tags are unchecked text; the policy decides which are registered.

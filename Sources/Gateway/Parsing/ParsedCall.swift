@@ -45,7 +45,7 @@ struct Parsing: Sendable {
             guard request.authorization != .repeated else {
                 throw Rejection(.malformedRequest, "Authorization is repeated")
             }
-            let call = try call(route, segment, request)
+            let call = try call(route, segment, request, &facts)
             facts.establish { facts in
                 switch call {
                 case .send(let send, _):
@@ -73,7 +73,7 @@ struct Parsing: Sendable {
     }
 
     private func call(
-        _ route: Route, _ segment: String?, _ request: ReceivedRequest
+        _ route: Route, _ segment: String?, _ request: ReceivedRequest, _ facts: inout CallFacts
     ) throws(Rejection) -> Call {
         try MediaType.requireIdentityCoding(request.contentEncoding)
         switch route {
@@ -97,11 +97,13 @@ struct Parsing: Sendable {
             }
             return .registration(.delete(label: id))
         case .send:
-            let query = try QueryParameters(request.query, allowed: ["pns", "to_tag", "latitude", "longitude"])
+            let query = try QueryParameters(
+                request.query, allowed: profile.backend.schedulesSends ? Self.scheduledSend : Self.send)
             try MediaType.requireJSON(request.contentType)
             let service = try pushService(try query.require("pns"))
             let target = try query.require("to_tag")
             let position = query.count > 2 ? try PositionParameters.read(query) : nil
+            if query.count > 2, let time = try DeliveryTime.read(query) { facts.scheduled = time }
             let key = try IdempotencyKey.read(request.idempotencyKey)
             if let name = AudienceName.named(in: target) {
                 let audience = try audience(name)
@@ -122,6 +124,10 @@ struct Parsing: Sendable {
         }
     }
 
+    /// The parameters of a send.
+    private static let send = ["pns", "to_tag", "latitude", "longitude"]
+    private static let scheduledSend = send + ["at"]
+
     private func localCall(
         _ route: LocalRoute, _ segment: String?, _ request: ReceivedRequest
     ) throws(Rejection) -> LocalCall {
@@ -134,6 +140,7 @@ struct Parsing: Sendable {
             try MediaType.requireJSON(request.contentType)
             return .issueToken(device: try TokenRequestBody.device(in: request.body))
         case .deleteToken: return .deleteToken
+        case .cancelSend: return .cancelSend(reference: segment ?? "")
         case .listSessions: return .listSessions
         case .deleteSession:
             guard let id = segment.flatMap(SessionID.init) else {

@@ -26,6 +26,7 @@ enum Route: Sendable, Hashable {
         case .local(.listSessions): .sessionList
         case .local(.listRegistrations): .registrationList
         case .local(.listReceived): .receivedList
+        case .local(.cancelSend): .sendCancel
         }
     }
 }
@@ -42,6 +43,8 @@ enum LocalRoute: Sendable, Hashable {
     case listRegistrations
     /// Lists the notifications that the caller received.
     case listReceived
+    /// Cancels the scheduled send that the path names.
+    case cancelSend
 }
 
 /// The table of all paths, built once from the profile. Paths and prefixes are compared byte for byte, without
@@ -53,9 +56,11 @@ struct RouteTable: Sendable {
     /// The paths that end with one variable segment, by the prefix before it.
     private let prefixRoutes: [(prefix: [UInt8], routes: Routes)]
 
-    /// - Parameter issuesTokens: Whether some authenticator issues tokens. Without one there are no sessions and no
-    ///   endpoints for them.
-    init(_ client: BackendProfile.ClientSide, issuesTokens: Bool) {
+    /// - Parameters:
+    ///   - issuesTokens: Whether some authenticator issues tokens. Without one there are no sessions and no endpoints
+    ///     for them.
+    ///   - schedulesSends: Whether the backend schedules sends, which may then be cancelled.
+    init(_ client: BackendProfile.ClientSide, issuesTokens: Bool, schedulesSends: Bool = false) {
         var register: [(method: HTTPMethod, route: Route)] = [(.post, .create)]
         if client.idLocations.contains(.query) { register += [(.put, .update), (.delete, .delete)] }
         var paths: [(path: [UInt8], routes: Routes)] = [
@@ -73,6 +78,9 @@ struct RouteTable: Sendable {
             paths.append((Array("/auth/token".utf8), [(.post, .local(.issueToken)), (.delete, .local(.deleteToken))]))
             paths.append((Array("/auth/sessions".utf8), [(.get, .local(.listSessions))]))
             prefixRoutes.append((Array("/auth/sessions/".utf8), [(.delete, .local(.deleteSession))]))
+        }
+        if schedulesSends {
+            prefixRoutes.append((Array(ScheduledSendReference.path.utf8), [(.delete, .local(.cancelSend))]))
         }
         self.paths = paths
         self.prefixRoutes = prefixRoutes

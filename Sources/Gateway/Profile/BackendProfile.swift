@@ -96,6 +96,8 @@ extension BackendProfile {
         public var confirmsUpdates: Bool
         /// The time after which an idle connection is closed.
         public var idleTime: Duration
+        /// Whether the backend delivers a send at a later time, and cancels it before.
+        public var schedulesSends = false
 
         /// Creates the backend side of a profile.
         public init(
@@ -131,10 +133,14 @@ extension BackendProfile {
 
 extension BackendProfile.BackendSide {
     /// The push services that a notification hub supports. Everything else of its protocol is fixed; see `HubCodec`.
-    public static let hub = BackendProfile.BackendSide(
-        registerPath: "", notificationsPath: "", idLocation: .path,
-        platformNames: PlatformIdentifiers([.apns, .wns, .mpns, .fcmv1]),
-        pnsNames: PlatformIdentifiers([.apns, .wns, .fcmv1]), goneStatuses: [])
+    public static let hub: BackendProfile.BackendSide = {
+        var side = BackendProfile.BackendSide(
+            registerPath: "", notificationsPath: "", idLocation: .path,
+            platformNames: PlatformIdentifiers([.apns, .wns, .mpns, .fcmv1]),
+            pnsNames: PlatformIdentifiers([.apns, .wns, .fcmv1]), goneStatuses: [])
+        side.schedulesSends = true
+        return side
+    }()
 }
 
 extension Platform {

@@ -108,7 +108,8 @@ struct Rewriting: Sendable {
                 let content = try codec.content(of: send.text, for: send.service, from: caller.user)
                 step = .send(
                     UpstreamSend(
-                        sender: caller.user, recipient: send.recipient, service: send.service, content: content))
+                        sender: caller.user, recipient: send.recipient, service: send.service, content: content,
+                        time: facts.scheduled))
             } catch {
                 throw error.with(facts)
             }
@@ -127,7 +128,9 @@ struct Rewriting: Sendable {
             let steps = audience.members.map { member in
                 PlannedStep(
                     step: .send(
-                        UpstreamSend(sender: caller.user, recipient: member, service: send.service, content: content)))
+                        UpstreamSend(
+                            sender: caller.user, recipient: member, service: send.service, content: content,
+                            time: facts.scheduled)))
             }
             return .upstream(
                 UpstreamPlan(

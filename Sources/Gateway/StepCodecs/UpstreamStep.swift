@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// One request to the backend for a call or a sweep. Except for health checks, the gateway sends no other requests.
 enum UpstreamStep: Sendable {
@@ -11,6 +12,8 @@ enum UpstreamStep: Sendable {
     case delete(RegistrationID, owner: UserName)
     /// Sends to one recipient.
     case send(UpstreamSend)
+    /// Cancels a scheduled send, by the backend's id of the notification.
+    case cancel(notification: String)
 }
 
 extension UpstreamStep {
@@ -24,7 +27,7 @@ extension UpstreamStep {
     var kind: Kind {
         switch self {
         case .reserve, .upsert, .delete: .registration
-        case .send: .send
+        case .send, .cancel: .send
         }
     }
 
@@ -32,7 +35,7 @@ extension UpstreamStep {
     /// repeated reservation would leave unused ids behind.
     var isRetryable: Bool {
         switch self {
-        case .upsert, .delete: true
+        case .upsert, .delete, .cancel: true
         case .reserve, .send: false
         }
     }
@@ -61,6 +64,8 @@ struct UpstreamSend: Sendable, Hashable {
     var service: PushService
     /// The content that `StepCodec.content(of:for:from:)` returned.
     var content: [UInt8]
+    /// The time of the delivery; nil for at once.
+    var time: WallTime?
 }
 
 /// A step, and the alternative steps if the backend responds that the registration no longer exists.

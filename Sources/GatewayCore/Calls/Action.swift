@@ -2,6 +2,8 @@
 public enum Action: String, Sendable, Hashable, CaseIterable {
     /// `POST /api/notifications`: one user notifies another.
     case send
+    /// `DELETE /auth/scheduled/{id}`: a sender cancels a scheduled send.
+    case sendCancel = "send-cancel"
     /// `POST /api/register`: a device requests a registration id.
     case registerCreate = "register-create"
     /// `PUT /api/register/{id}`: a device registers its handle and tags.

@@ -39,6 +39,8 @@ public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
         public var rule: String?
         /// The fence of the rule, if the rule has one. The sender's position is never among the facts.
         public var fence: FenceName?
+        /// The time at which a scheduled send is to be delivered; nil for a send that is delivered at once.
+        public var scheduled: WallTime?
         /// The name of the limit that rejected the call.
         public var limit: String?
         /// The names of shadow limits that would have rejected the call or skipped a member of its audience.

@@ -63,6 +63,7 @@ struct JournalLineWriter {
         if let session = facts.session { member(#","session":"#, word: session.text) }
         member(#","rule":"#, text: facts.rule)
         if let fence = facts.fence { member(#","fence":"#, word: fence.text) }
+        if let time = facts.scheduled { member(#","scheduled":"#, word: time.description) }
         if let limit = facts.limit { member(#","limit":"#, text: limit) }
         if !facts.wouldLimit.isEmpty { member(#","would-limit":"#, texts: facts.wouldLimit) }
         member(#","bytes":"#, number: facts.bytes)

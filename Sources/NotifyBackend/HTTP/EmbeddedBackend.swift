@@ -113,7 +113,7 @@ public struct EmbeddedBackend: Service {
                 address: try bindAddress(),
                 availableConnectionsDelegate: MaximumAvailableConnections(Self.maximumConnections)
             ),
-            services: [InboxHeartbeat(hub: hub)],
+            services: [InboxHeartbeat(hub: hub), ScheduledDelivery(hub: hub)],
             onServerRunning: { [onListening] channel in await onListening(channel.localAddress?.port ?? 0) },
             logger: logger
         )

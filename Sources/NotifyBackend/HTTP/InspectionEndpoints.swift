@@ -90,3 +90,19 @@ struct InboxHeartbeat: Service {
         }
     }
 }
+
+/// A service that delivers scheduled notifications when their time has come.
+struct ScheduledDelivery: Service {
+    static let interval = Duration.milliseconds(250)
+
+    let hub: NotificationHub
+
+    func run() async throws {
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                try await Task.sleep(for: Self.interval)
+                hub.deliverDue()
+            }
+        }
+    }
+}

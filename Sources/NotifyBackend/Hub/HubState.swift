@@ -18,6 +18,8 @@ struct HubState {
     var gone = BoundedTable<Void>(capacity: maximumGone)
     var inboxes: BoundedTable<[DeliveredNotification]>
     var inboxBytes = 0
+    /// The notifications that wait for their time, by id.
+    var scheduled: [String: ScheduledNotification] = [:]
     var lastSequence: UInt64 = 0
     var faults: [HubFault: Int] = [:]
     var subscribers: [String: [UInt64: AsyncStream<InboxEvent>.Continuation]] = [:]

@@ -8,9 +8,9 @@ import Synchronization
 /// elements.
 public final class NotificationHub: Sendable {
     let limits: HubLimits
-    private let now: @Sendable () -> Date
+    let now: @Sendable () -> Date
     private let randomNumber: @Sendable () -> UInt64
-    private let state: Mutex<HubState>
+    let state: Mutex<HubState>
 
     /// Creates an empty hub.
     ///

@@ -67,18 +67,20 @@ struct HubAPI: Sendable {
         case list
         case find
         case message
+        case schedule
+        case cancel(id: String)
 
         var right: HubAccess.Right {
             switch self {
             case .newID, .create, .put, .read, .delete, .find: .listen
-            case .message: .send
+            case .message, .schedule, .cancel: .send
             case .description, .list: .manage
             }
         }
     }
 
     private static func knows(_ resource: String) -> Bool {
-        ["registrationids", "registrations", "messages"].contains(resource.lowercased())
+        ["registrationids", "registrations", "messages", "schedulednotifications"].contains(resource.lowercased())
     }
 
     private static func route(_ method: String, _ call: Call) -> Route? {
@@ -91,6 +93,8 @@ struct HubAPI: Sendable {
         case ("DELETE", "registrations", 2): .delete(id: call.path[1])
         case ("GET", "registrations", 1): call.query.first("$filter") == nil ? .list : .find
         case ("POST", "messages", 1): .message
+        case ("POST", "schedulednotifications", 1): .schedule
+        case ("DELETE", "schedulednotifications", 2): .cancel(id: call.path[1])
         default: nil
         }
     }
@@ -111,6 +115,10 @@ struct HubAPI: Sendable {
         case .list: return page(try hub.listedRegistrations(), call)
         case .find: return page(try find(call), call)
         case .message: return try send(call)
+        case .schedule: return try schedule(call)
+        case .cancel(let id):
+            try hub.cancel(scheduled: id)
+            return BackendResponse(200)
         }
     }
 

@@ -30,6 +30,8 @@ extension HubCodec {
             if response.status == 410 { decoded.result = .gone }
         case .delete:
             if response.status == 404 || response.status == 410 { decoded.result = .done }
+        case .cancel:
+            if response.status == 404 || response.status == 410 { decoded.result = .gone }
         case .send:
             decoded.notification = response.location.map { String(Self.lastSegment(of: $0)) }.flatMap(
                 Self.notificationID)
@@ -81,8 +83,8 @@ extension HubCodec {
     }
 
     private static func notificationID(_ text: String) -> String? {
-        guard (1...100).contains(text.utf8.count),
-            text.utf8.allSatisfy({ $0.isAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") })
+        guard (1...200).contains(text.utf8.count),
+            text.utf8.allSatisfy({ $0.isAlphanumeric || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") })
         else { return nil }
         return text
     }

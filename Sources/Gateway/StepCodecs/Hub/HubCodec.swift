@@ -51,9 +51,13 @@ final class HubCodec: StepCodec {
         case .delete(let id, _):
             return request("DELETE", path: "/registrations/", id: id.text, body: nil) { $0.append("\r\nIf-Match: *") }
         case .send(let send):
-            return request("POST", path: "/messages", body: send.content) { fields in
+            return request(
+                "POST", path: send.time == nil ? "/messages" : "/schedulednotifications", body: send.content
+            ) { fields in
                 self.appendFields(of: send, to: &fields)
             }
+        case .cancel(let notification):
+            return request("DELETE", path: "/schedulednotifications/", id: notification, body: nil) { _ in }
         }
     }
 
@@ -107,6 +111,10 @@ final class HubCodec: StepCodec {
         }
         fields.append("\r\nServiceBusNotification-Tags: username:")
         fields.append(text: send.recipient.text)
+        if let time = send.time {
+            fields.append("\r\nServiceBusNotification-ScheduleTime: ")
+            fields.append(text: time.description)
+        }
     }
 
     /// Returns a request with the hub's authority and a signature.

@@ -60,6 +60,8 @@ final class NotifyUsersCodec: StepCodec {
             return reserved.flatMap { upsert($0, registration, origin) }
         case .delete(let id, let owner):
             return request("DELETE", as: owner, body: nil, origin) { write(pathOf: id.text, to: &$0) }
+        // A backend schedules nothing, so it has no notification to cancel.
+        case .cancel: return nil
         case .send(let send):
             guard let word = backend.pnsNames[send.service] else { return nil }
             return Self.withJSONString(of: send.content) { body in
@@ -107,7 +109,7 @@ final class NotifyUsersCodec: StepCodec {
             } else if !succeeded, backend.goneStatuses.contains(response.status) {
                 decoded.result = .gone
             }
-        case .send: break
+        case .send, .cancel: break
         }
         return decoded
     }
