@@ -69,7 +69,9 @@ extension Authorization {
             }
         case .cancelSend(let text):
             guard let reference = ScheduledSendReference(text, givenTo: caller.user, digester) else {
-                throw Rejection(.notOwner, "the reference is not of a scheduled send of the caller")
+                throw Rejection(
+                    .notOwner, "the reference is not of a scheduled send of the caller",
+                    hint: "This is not a scheduled notification of yours.")
             }
             return .cancelSend(reference)
         case .deleteSession(let id):
