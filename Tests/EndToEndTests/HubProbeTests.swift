@@ -94,4 +94,24 @@ import Testing
             }
         }
     }
+
+    @Test("With a key that has Listen alone, devices register, and sends fail and reach nobody")
+    func listenAlone() async throws {
+        let hub = NotificationHub()
+        let key = try #require(TestUpstream.access.policies.first?.key)
+        let access = HubAccess(hub: "demo", policies: [.init(name: "ListenSend", key: key, rights: [.listen])])
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let handle = String(repeating: "A1", count: 32)
+        try await ServiceRunner.run { started in
+            try await EmbeddedBackend(access: access, hub: hub, logger: logger, onListening: { started($0) }).run()
+        } whileRunning: { (port: Int) in
+            try await GatewayUnderTest.run(.hub, at: port, hub: hub) { gateway in
+                #expect(try await gateway.client.register("bob", "apns", handle).status == 200)
+                let sent = try await gateway.client.call(
+                    "POST", "/api/notifications?pns=apns&to_tag=bob", as: "alice", body: #""hi""#)
+                #expect(sent.status == 502)
+            }
+        }
+        #expect(hub.registrations().map(\.tags) == [["username:bob"]] && hub.inbox(ofHandle: handle).isEmpty)
+    }
 }
