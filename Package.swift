@@ -43,6 +43,7 @@ let package = Package(
         .library(name: "Gateway", targets: ["Gateway"]),
         .library(name: "GatewayHTTP", targets: ["GatewayHTTP"]),
         .library(name: "GatewayStore", targets: ["GatewayStore"]),
+        .library(name: "GatewayConfiguration", targets: ["GatewayConfiguration"]),
         .library(name: "GatewayOperations", targets: ["GatewayOperations"]),
         .library(name: "GatewayTesting", targets: ["GatewayTesting"]),
         .library(name: "StaticUsers", targets: ["StaticUsers"]),

@@ -25,7 +25,8 @@ let package = Package(
             name: "fuzz",
             dependencies: [
                 gateway("GatewaySupport"), gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"),
-                gateway("GatewayStore"), gateway("GatewayOperations"), gateway("HMACToken"),
+                gateway("GatewayStore"), gateway("GatewayConfiguration"), gateway("GatewayOperations"),
+                gateway("HMACToken"),
                 nio("NIOCore"), nio("NIOEmbedded"), nio("NIOHTTP1"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
             ],

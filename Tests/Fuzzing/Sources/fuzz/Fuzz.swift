@@ -20,6 +20,8 @@ let targets: [String: any FuzzTarget.Type] = [
     "yaml": YAMLTarget.self,
     "journal-line": JournalLineTarget.self,
     "hub-export": HubExportTarget.self,
+    "hub-feed": HubFeedTarget.self,
+    "geojson": GeoJSONTarget.self,
 ]
 
 /// The target of this process; a missing or unknown name ends the process with the list of names.
