@@ -38,7 +38,7 @@ private final class Pipeline {
             sessions: sessions)
         authorization = Authorization(
             rules, ledger: ledger, sessions: sessions, history: ScriptedHistory(),
-            historyLimiter: rules.limiter.adding([.history]), clocks: clocks)
+            historyLimiter: rules.limiter.adding([.history]), clocks: clocks, digester: digester)
         limiting = Limiting(limiter: rules.limiter)
         rewriting = Rewriting(codec: rules.makeCodec(clocks: clocks), digester: digester, randomness: { 7 })
         gateway = Gateway(

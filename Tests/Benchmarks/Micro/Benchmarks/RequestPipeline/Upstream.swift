@@ -8,14 +8,15 @@ import NIOCore
 
 /// The backend request of a call, and its response.
 private struct Exchange {
-    let encoder = NotifyUsersCodec(TestGateway.rules(clock: ManualClock()))
+    let codec = NotifyUsersCodec(
+        backend: BackendProfile(.classic).backend, host: "backend.example", credential: .mirror)
     let call = CallID(process: 0x1234_5678_9ABC_DEF0, number: 42)
     let response = ByteBuffer(
         string: "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nServer: Kestrel\r\nDate: Sat, 21 Nov 2026 07:00:00 GMT\r\n\r\n"
     )
 
     func encode(_ step: UpstreamStep) -> Bool {
-        let request = encoder.request(
+        let request = codec.request(
             for: step, caller: Sample.user, reserved: nil,
             RequestOrigin(call: call, trace: TraceContext(of: call), span: TraceContext.nextSpan()))
         return (request?.readableBytes ?? 0) > 200
