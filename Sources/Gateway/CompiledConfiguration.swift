@@ -1,6 +1,5 @@
 public import GatewayCore
 internal import GatewaySupport
-public import NIOCore
 
 /// The configuration of a gateway, checked and prepared for the request pipeline.
 public struct CompiledConfiguration: Sendable {
@@ -8,8 +7,10 @@ public struct CompiledConfiguration: Sendable {
     public var names: NameRules
     /// The grammar of device handles.
     public var handles: HandleRules
-    /// The formats of clients and of the backend.
-    public var profile: BackendProfile
+    /// The formats of clients.
+    public var client: BackendProfile.ClientSide
+    /// The upstreams; at least one.
+    public var upstreams: [UpstreamRules]
     /// The rule for reading the text of a message from a request.
     public var messages: MessageExtraction
     /// The authenticators.
@@ -28,28 +29,19 @@ public struct CompiledConfiguration: Sendable {
     public var sends: IdempotencyStore?
     /// The maximum numbers of calls in flight for each user and each client address.
     public var callsInFlight: CallerConcurrencyLimit.Bounds
-    /// The credential that identifies the user to the backend.
-    public var credential: UpstreamCredential
-    /// The notification hub if that is the backend; nil for a notify-users backend.
-    public var hub: HubSettings?
-    /// The value of the `Host` field of requests to the backend.
-    public var backendHost: String
-    /// The time limit for all backend requests of one call.
-    public var backendDeadline: TimeAmount
 
     /// Creates a configuration.
     public init(
-        names: NameRules, handles: HandleRules = HandleRules(), profile: BackendProfile,
-        messages: MessageExtraction = .auto, authenticators: AuthenticatorChain,
+        names: NameRules, handles: HandleRules = HandleRules(), client: BackendProfile.ClientSide,
+        upstreams: [UpstreamRules], messages: MessageExtraction = .auto, authenticators: AuthenticatorChain,
         authentication: AuthenticationRules = AuthenticationRules(), policy: Policy, limiter: Limiter,
         throttle: LoginThrottle? = nil, passwordCache: PasswordCache? = nil, sends: IdempotencyStore? = nil,
-        callsInFlight: CallerConcurrencyLimit.Bounds = CallerConcurrencyLimit.Bounds(),
-        credential: UpstreamCredential = .mirror, hub: HubSettings? = nil,
-        backendHost: String, backendDeadline: TimeAmount = .seconds(65)
+        callsInFlight: CallerConcurrencyLimit.Bounds = CallerConcurrencyLimit.Bounds()
     ) {
         self.names = names
         self.handles = handles
-        self.profile = profile
+        self.client = client
+        self.upstreams = upstreams
         self.messages = messages
         self.authenticators = authenticators
         self.authentication = authentication
@@ -59,10 +51,6 @@ public struct CompiledConfiguration: Sendable {
         self.passwordCache = passwordCache
         self.sends = sends
         self.callsInFlight = callsInFlight
-        self.credential = credential
-        self.hub = hub
-        self.backendHost = backendHost
-        self.backendDeadline = backendDeadline
     }
 }
 
@@ -70,30 +58,25 @@ public struct CompiledConfiguration: Sendable {
 
 extension Parsing {
     init(_ rules: CompiledConfiguration) {
+        let platforms = ServedPlatforms(rules.upstreams)
         self.init(
             routes: RouteTable(
-                rules.profile.client, issuesTokens: rules.authenticators.issuer != nil,
-                schedulesSends: rules.profile.backend.schedulesSends),
-            names: rules.names, handles: rules.handles, profile: rules.profile, messages: rules.messages)
+                rules.client, issuesTokens: rules.authenticators.issuer != nil,
+                schedulesSends: platforms.schedulesSends),
+            names: rules.names, handles: rules.handles, client: rules.client, platforms: platforms,
+            messages: rules.messages)
     }
 }
 
 extension Authorization {
     init(
-        _ rules: CompiledConfiguration, ledger: any RegistrationLedger, sessions: any SessionStore,
-        history: any NotificationHistory, historyLimiter: Limiter, clocks: Clocks, digester: KeyedDigester
+        _ rules: CompiledConfiguration, upstreams: UpstreamTable, ledger: any RegistrationLedger,
+        sessions: any SessionStore, history: any NotificationHistory, historyLimiter: Limiter, clocks: Clocks,
+        digester: KeyedDigester
     ) {
         self.init(
             policy: rules.policy, sendRules: SendRules(rules.policy.send, fences: rules.policy.fences), ledger: ledger,
             limiter: rules.limiter, sessions: sessions, chain: rules.authenticators, history: history,
-            historyLimiter: historyLimiter, clocks: clocks, digester: digester)
-    }
-}
-
-extension CompiledConfiguration {
-    /// Returns the codec of the backend's protocol.
-    func makeCodec(clocks: Clocks) -> any StepCodec {
-        if let hub { return HubCodec(hub, clocks: clocks) }
-        return NotifyUsersCodec(backend: profile.backend, host: backendHost, credential: credential)
+            historyLimiter: historyLimiter, upstreams: upstreams, clocks: clocks, digester: digester)
     }
 }

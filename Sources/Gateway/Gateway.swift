@@ -48,24 +48,25 @@ public struct Gateway: RequestResponder {
                     randomness: dependencies.randomness),
                 clocks: dependencies.clocks, scheduler: dependencies.scheduler, logger: dependencies.logger),
             sessions: dependencies.sessions)
+        let upstreams = UpstreamTable(rules.upstreams, clocks: dependencies.clocks)
         authorization = Authorization(
-            rules, ledger: dependencies.ledger, sessions: dependencies.sessions, history: dependencies.history,
-            historyLimiter: rules.limiter.adding([.history]), clocks: dependencies.clocks,
-            digester: dependencies.digester)
+            rules, upstreams: upstreams, ledger: dependencies.ledger, sessions: dependencies.sessions,
+            history: dependencies.history, historyLimiter: rules.limiter.adding([.history]),
+            clocks: dependencies.clocks, digester: dependencies.digester)
         idempotency = Idempotency(
             store: rules.sends ?? previous?.idempotency.store ?? IdempotencyStore(clocks: dependencies.clocks),
             digester: dependencies.digester, limiter: rules.limiter,
             journal: dependencies.journal)
         limiting = Limiting(limiter: rules.limiter)
-        let codec = rules.makeCodec(clocks: dependencies.clocks)
-        rewriting = Rewriting(codec: codec, digester: dependencies.digester, randomness: dependencies.randomness)
+        rewriting = Rewriting(
+            upstreams: upstreams, digester: dependencies.digester, randomness: dependencies.randomness)
         recording = Recording(journal: dependencies.journal)
         forwarding = Forwarding(
-            backend: dependencies.backend, codec: codec, ledger: dependencies.ledger, clocks: dependencies.clocks,
-            deadline: rules.backendDeadline)
+            upstreams: upstreams, backends: dependencies.backends, ledger: dependencies.ledger,
+            clocks: dependencies.clocks)
         let challenges = ProblemDocument.challenges(for: rules.authenticators.credentialKinds)
         completion = Completion(
-            client: rules.profile.client, codec: codec, journal: dependencies.journal, ledger: dependencies.ledger,
+            client: rules.client, journal: dependencies.journal, ledger: dependencies.ledger,
             clocks: dependencies.clocks, digester: dependencies.digester, challenges: challenges,
             logger: dependencies.logger)
         localEndpoints = LocalEndpoints(

@@ -12,8 +12,8 @@ public struct GatewayDependencies: Sendable {
     public var journal: any Journal
     /// The notifications that recipients received, for queries.
     public var history: any NotificationHistory
-    /// The backend.
-    public var backend: any Backend
+    /// The upstreams, in the order of the configuration's.
+    public var backends: [any Backend]
     /// The clocks.
     public var clocks: Clocks
     /// The scheduler of timers and tasks on the event loop of a call.
@@ -30,7 +30,7 @@ public struct GatewayDependencies: Sendable {
     /// Creates dependencies.
     public init(
         ledger: any RegistrationLedger, sessions: any SessionStore, journal: any Journal,
-        history: any NotificationHistory, backend: any Backend,
+        history: any NotificationHistory, backends: [any Backend],
         clocks: Clocks, scheduler: any CallScheduler, digester: KeyedDigester,
         randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
         logger: Logger, metrics: CallMetrics? = nil
@@ -39,7 +39,7 @@ public struct GatewayDependencies: Sendable {
         self.sessions = sessions
         self.journal = journal
         self.history = history
-        self.backend = backend
+        self.backends = backends
         self.clocks = clocks
         self.scheduler = scheduler
         self.digester = digester

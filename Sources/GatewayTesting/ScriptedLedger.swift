@@ -25,6 +25,7 @@ public final class ScriptedLedger: RegistrationLedger {
         var owned: [OwnedRegistration] = []
         var outdated: [RegistrationID] = []
         var fault: Fault?
+        var place: RegistrationPlace?
         var claims: UInt64 = 0
         var open: Set<UInt64> = []
     }
@@ -54,6 +55,9 @@ public final class ScriptedLedger: RegistrationLedger {
     /// Returns this decision for every further request.
     public func decide(_ decision: LedgerDecision) { state.withLock { $0.decide = { _ in decision } } }
 
+    /// Sets the place of the registration that every further decision names.
+    public func setPlace(_ place: RegistrationPlace?) { state.withLock { $0.place = place } }
+
     /// Sets the ids that the ledger reports as held by another handle.
     public func setHeldIDs(_ ids: Set<RegistrationID>) { state.withLock { $0.held = ids } }
 
@@ -75,7 +79,8 @@ public final class ScriptedLedger: RegistrationLedger {
 
     /// Creates a claim with the scripted decision.
     public func begin(
-        _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
+        _ request: LedgerRequest, at upstream: UpstreamName?, now: WallTime,
+        isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim {
         let (decision, number, isFull) = state.withLock { state in
             guard state.fault != .begin, state.fault != .beginFull else {
@@ -90,7 +95,8 @@ public final class ScriptedLedger: RegistrationLedger {
         var registered: RegistrationID?
         if case .own(let id) = decision { registered = id }
         return LedgerClaim(
-            number: number, request: request, decision: decision, registered: registered, isRevoked: isRevoked
+            number: number, request: request, decision: decision, upstream: upstream,
+            place: state.withLock(\.place), registered: registered, isRevoked: isRevoked
         ) { number in
             self.state.withLock { _ = $0.open.remove(number) }
             self.timeline.add(.released(request))
@@ -167,6 +173,13 @@ public final class ScriptedLedger: RegistrationLedger {
 extension RegistrationLedger {
     /// Claims on behalf of a caller that cannot be revoked.
     public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
-        try await begin(request, now: now, isRevoked: { false })
+        try await begin(request, at: nil, now: now, isRevoked: { false })
+    }
+
+    /// Claims for an upstream without a name.
+    public func begin(
+        _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
+    ) async throws(LedgerUnavailable) -> LedgerClaim {
+        try await begin(request, at: nil, now: now, isRevoked: isRevoked)
     }
 }

@@ -41,7 +41,8 @@ public struct TestGateway: Sendable {
             passwords: Dictionary(uniqueKeysWithValues: users.map { ($0, password(of: $0)) }),
             tokens: ["alices-token": "alice"], groups: ["alice": [GroupName("dispatch")!]])
         return CompiledConfiguration(
-            names: NameRules(), profile: BackendProfile(profile),
+            names: NameRules(), client: BackendProfile(profile).client,
+            upstreams: [UpstreamRules(backend: BackendProfile(profile).backend, host: "backend.test")],
             authenticators: AuthenticatorChain([
                 .init(
                     name: FixedAuthenticator.name, credentialKinds: [.password, .bearer], authenticator: authenticator)
@@ -51,15 +52,16 @@ public struct TestGateway: Sendable {
             policy: Policy(
                 send: [.init(from: .anyUser, to: .anyUser)],
                 tags: [.init(user: .anyUser, allow: [TagPattern("topic:*")!])]),
-            limiter: Limiter(Limit.defaults, clocks: clock.clocks), backendHost: "backend.test")
+            limiter: Limiter(Limit.defaults, clocks: clock.clocks))
     }
 
-    /// Creates a gateway. `adjust` changes the default rules.
+    /// Creates a gateway. `adjust` changes the default rules; `others` are the backends of the rules' further upstreams.
     public init(
         _ profile: BackendProfile.BuiltIn = .classic, adjust: (inout CompiledConfiguration) -> Void = { _ in },
         answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend
             .alwaysSucceeds,
-        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.emptyLedgerDecision
+        deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.emptyLedgerDecision,
+        others: [any Backend] = []
     ) {
         let clock = ManualClock()
         let timeline = Timeline()
@@ -77,18 +79,18 @@ public struct TestGateway: Sendable {
             dependencies: Self.dependencies(
                 clock: clock, scheduler: scheduler, ledger: ledger, sessions: sessions, journal: journal,
                 history: history,
-                backend: backend))
+                backend: backend, others: others))
     }
 
     /// Returns ports to the given test doubles. The random bits are constant.
     public static func dependencies(
         clock: ManualClock, scheduler: (any CallScheduler)? = nil, ledger: any RegistrationLedger,
         sessions: (any SessionStore)? = nil, journal: any Journal, history: any NotificationHistory = ScriptedHistory(),
-        backend: any Backend
+        backend: any Backend, others: [any Backend] = []
     ) -> GatewayDependencies {
         GatewayDependencies(
             ledger: ledger, sessions: sessions ?? MemorySessions(clock: clock), journal: journal,
-            history: history, backend: backend, clocks: clock.clocks,
+            history: history, backends: [backend] + others, clocks: clock.clocks,
             scheduler: scheduler ?? ManualScheduler(clock: clock),
             digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
             randomness: { 0x0123_4567_89AB_CDEF }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -127,7 +127,9 @@ struct GeofencingTests {
         let profile = BackendProfile(.classic)
         let parsing = Parsing(
             routes: RouteTable(profile.client, issuesTokens: true), names: NameRules(), handles: HandleRules(),
-            profile: profile, messages: .auto)
+            client: profile.client,
+            platforms: ServedPlatforms([UpstreamRules(backend: profile.backend, host: "backend.test")]), messages: .auto
+        )
         let parsed = try parsing.parse(ReceivedRequest("POST /api/notifications?\(query)", json: "\"hi\""))
         guard case .send(_, let position) = parsed.call else { return nil }
         return position

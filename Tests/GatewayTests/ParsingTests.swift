@@ -12,8 +12,9 @@ import Testing
         let profile = BackendProfile(profile)
         let parsing = Parsing(
             routes: RouteTable(profile.client, issuesTokens: true), names: NameRules(), handles: HandleRules(),
-            profile: profile,
-            messages: .auto)
+            client: profile.client,
+            platforms: ServedPlatforms([UpstreamRules(backend: profile.backend, host: "backend.test")]), messages: .auto
+        )
         let parsed = try parsing.parse(request)
         return (parsed.call, parsed.facts)
     }

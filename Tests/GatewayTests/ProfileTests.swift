@@ -64,7 +64,7 @@ import Testing
     @Test("An id in a location that the profile's clients do not use is rejected")
     func anIDInALocationThatTheProfilesClientsDoNotUseIsRejected() async {
         func gateway(_ places: Set<BackendProfile.IDLocation>) -> TestGateway {
-            TestGateway(adjust: { $0.profile.client.idLocations = places }, deciding: { _ in .owned(Sample.other) })
+            TestGateway(adjust: { $0.client.idLocations = places }, deciding: { _ in .owned(Sample.other) })
         }
         let inPath = ReceivedRequest("DELETE /api/register/\(Sample.label)", as: "alice")
         let inQuery = ReceivedRequest("DELETE /api/register?id=\(Sample.label)", as: "alice")
@@ -81,7 +81,7 @@ import Testing
     @Test("A registered device gets the status that its clients expect")
     func aRegisteredDeviceGetsTheStatusThatItsClientsExpect() async {
         for (status, body) in [(200, Sample.body("wns", Sample.wns)), (204, Sample.body())] {
-            let gateway = TestGateway { $0.profile.client.updateStatuses = [.apns: 204] }
+            let gateway = TestGateway { $0.client.updateStatuses = [.apns: 204] }
             #expect(await gateway.serve(Sample.put(body)).withoutLimits == Response(status: status))
         }
     }
@@ -91,8 +91,8 @@ import Testing
         func end(_ request: ReceivedRequest, _ status: Int) async -> (status: Int, result: String?, steps: Int) {
             let gateway = TestGateway(
                 adjust: { rules in
-                    rules.profile.backend.successStatuses = [202]
-                    rules.profile.backend.goneStatuses = [423]
+                    rules.upstreams[0].backend.successStatuses = [202]
+                    rules.upstreams[0].backend.goneStatuses = [423]
                 },
                 answering: { $0.body.isEmpty && $0.method == "POST" ? .status(202, "44-55-6") : .status(202) },
                 deciding: { request in

@@ -33,7 +33,8 @@ import Testing
         TestGateway(
             adjust: { rules in
                 rules.names = Self.names
-                rules.profile = profile
+                rules.client = profile.client
+                rules.upstreams[0].backend = profile.backend
                 rules.limiter = Limiter([], clocks: ManualClock().clocks)
                 rules.policy.tags = [.init(user: .anyUser, allow: [TagPattern("*")!])]
                 rules.authenticators = AuthenticatorChain([

@@ -76,6 +76,8 @@ struct Authorization: Sendable {
     let chain: AuthenticatorChain
     let history: any NotificationHistory
     let historyLimiter: Limiter
+    /// The upstreams at which registrations are made.
+    let upstreams: UpstreamTable
     let clocks: Clocks
     /// Verifies the references of scheduled sends.
     let digester: KeyedDigester
@@ -209,12 +211,23 @@ struct Authorization: Sendable {
         _ request: LedgerRequest, _ revocation: CallerRevocationCheck? = nil
     ) async throws(Rejection) -> LedgerClaim {
         do throws(LedgerUnavailable) {
-            return try await ledger.begin(request, now: clocks.wall()) { revocation?.isRevoked ?? false }
+            return try await ledger.begin(request, at: upstream(of: request)?.name, now: clocks.wall()) {
+                revocation?.isRevoked ?? false
+            }
         } catch {
             guard error.isFull else {
                 throw Rejection(.ledgerUnavailable, "ledger: \(error.detail)", extra: .retryAfter(seconds: 5))
             }
             throw Rejection(.overloaded, "ledger: \(error.detail)", extra: .retryAfter(seconds: 1))
+        }
+    }
+
+    /// Returns the upstream at which the request makes a registration; nil for a deletion.
+    private func upstream(of request: LedgerRequest) -> PlannedUpstream? {
+        switch request {
+        case .create(_, let handle): upstreams.reserving(for: handle)
+        case .update(_, _, let handle, _): upstreams[handle.service]
+        case .delete, .sweep: nil
         }
     }
 }

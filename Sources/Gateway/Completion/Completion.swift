@@ -6,7 +6,6 @@ internal import Logging
 /// client.
 struct Completion: Sendable {
     let client: BackendProfile.ClientSide
-    let codec: any StepCodec
     let journal: any Journal
     let ledger: any RegistrationLedger
     let clocks: Clocks
@@ -44,6 +43,7 @@ struct Completion: Sendable {
 
     /// A change of a registration with the backend's result.
     private struct ForwardedRegistration: ~Copyable {
+        let upstream: PlannedUpstream
         let change: UpstreamPlan.RegistrationChange
         let outcome: ForwardResult
         let milliseconds: Int
@@ -56,10 +56,12 @@ struct Completion: Sendable {
         let (outcome, milliseconds) = (forwarded.outcome, forwarded.milliseconds)
         let (facts, claim) = (forwarded.plan.facts, forwarded.plan.claim)
         let (audience, memberResults) = (forwarded.plan.audience, forwarded.memberResults)
+        let upstream = forwarded.plan.upstream
         switch consume forwarded.plan.purpose {
         case .registration(let change):
             return .registration(
-                ForwardedRegistration(change: change, outcome: outcome, milliseconds: milliseconds, facts: facts))
+                ForwardedRegistration(
+                    upstream: upstream, change: change, outcome: outcome, milliseconds: milliseconds, facts: facts))
         case .send:
             guard let audience else {
                 let completed = Completed(outcome.result, sent(outcome, facts))
@@ -96,7 +98,8 @@ struct Completion: Sendable {
         case .update(let update):
             completed = await completeUpdate(outcome, label: update.label, update.handle, update.claim, &facts)
         case .delete(let id, let claim):
-            completed = await completeDelete(outcome, id, claim, facts.call)
+            completed = await completeDelete(
+                outcome, id, claim, facts.call, isProof: registration.upstream.codec.confirmsUpdates)
         }
         return (finish(completed, outcome, milliseconds, facts), completed.isComplete)
     }
@@ -164,7 +167,8 @@ struct Completion: Sendable {
             return Completed(outcome.result, response)
         }
         let known = claim.decision.updated
-        guard let id = outcome.usedAlternative ? outcome.reserved : known ?? outcome.reserved else {
+        // A plan reserves no id unless it registers under it.
+        guard let id = outcome.reserved ?? known else {
             return Completed(.backendFailed, response)
         }
         facts.registration = id
@@ -178,8 +182,9 @@ struct Completion: Sendable {
         }
     }
 
+    /// - Parameter isProof: Whether an overwritten registration is known to be overwritten.
     private func completeDelete(
-        _ outcome: ForwardResult, _ id: RegistrationID, _ claim: consuming LedgerClaim, _ call: CallID
+        _ outcome: ForwardResult, _ id: RegistrationID, _ claim: consuming LedgerClaim, _ call: CallID, isProof: Bool
     ) async -> Completed {
         guard outcome.result == .accepted else {
             // The registration is marked for deletion, whatever the backend did. `write` logs a failure.
@@ -188,7 +193,7 @@ struct Completion: Sendable {
         }
         // If `usedAlternative`, the gateway had the registration overwritten, because the backend would not delete it.
         // If a successful response does not prove the overwriting (see `confirmsUpdates`), the deletion is repeated.
-        let isUnconfirmed = outcome.usedAlternative && !codec.confirmsUpdates
+        let isUnconfirmed = outcome.usedAlternative && !isProof
         let written = await write(isUnconfirmed ? .unconfirmed(id) : .deleted(id), claim, call)
         guard let isComplete = written else { return Completed(.ledgerFailed, .empty(200)) }
         if isUnconfirmed {

@@ -10,7 +10,6 @@ public struct DryRun: Sendable {
     private let authorization: Authorization
     private let limiting: Limiting
     private let rewriting: Rewriting
-    private let codec: any StepCodec
     private let rules: CompiledConfiguration
     private let sessions: any SessionStore
 
@@ -23,12 +22,12 @@ public struct DryRun: Sendable {
         parsing = Parsing(rules)
         // Querying the journal is expensive and does not affect the result, so neither the history nor its limit is
         // used.
+        let upstreams = UpstreamTable(rules.upstreams, clocks: clocks)
         authorization = Authorization(
-            rules, ledger: ledger, sessions: sessions, history: UnusedHistory(),
+            rules, upstreams: upstreams, ledger: ledger, sessions: sessions, history: UnusedHistory(),
             historyLimiter: Limiter([], clocks: clocks), clocks: clocks, digester: digester)
         limiting = Limiting(limiter: rules.limiter)
-        codec = rules.makeCodec(clocks: clocks)
-        rewriting = Rewriting(codec: codec, digester: digester, randomness: randomness)
+        rewriting = Rewriting(upstreams: upstreams, digester: digester, randomness: randomness)
         self.rules = rules
         self.sessions = sessions
     }
@@ -85,7 +84,7 @@ public struct DryRun: Sendable {
     }
 
     private func requests(of plan: borrowing UpstreamPlan) -> [ExplainedRequest] {
-        let (caller, call) = (plan.caller.user, plan.facts.call)
+        let (caller, call, codec) = (plan.caller.user, plan.facts.call, plan.upstream.codec)
         return plan.steps.flatMap { planned in
             var steps = [(planned.step, ExplainedRequest.Condition.always)]
             if case .reserve(.some) = planned.step { steps.append((.reserve(handle: nil), .ifIDIsTaken)) }

@@ -47,22 +47,21 @@ struct ForwardResult: Sendable {
 
 /// The forward phase: performs the plan's steps at the backend in order. Never throws and is never cancelled.
 struct Forwarding: Sendable {
-    let backend: any Backend
-    let codec: any StepCodec
+    let upstreams: UpstreamTable
+    /// The connections to the upstreams, indexed by `PlannedUpstream.index`.
+    let backends: [any Backend]
     let ledger: any RegistrationLedger
     let clocks: Clocks
-    /// The time limit for all backend requests of one call.
-    let deadline: TimeAmount
 
-    /// Rejects a call if the backend is full. Runs before authentication, limits and recording, so that the response is
+    /// Rejects a call if its upstream is full. Runs before authentication, limits and recording, so that the response is
     /// immediate.
     func checkCapacity(for parsed: borrowing ParsedCall) throws(Rejection) {
-        if case .local = parsed.call { return }
-        if backend.isFull {
+        guard let upstream = upstreams.needed(by: parsed.call) else { return }
+        if backends[upstream.index].isFull {
             throw Rejection(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
                 .with(parsed.facts)
         }
-        if let seconds = codec.pause(of: parsed.call.isSend ? .send : .registration) {
+        if let seconds = upstream.codec.pause(of: parsed.call.isSend ? .send : .registration) {
             throw Rejection(.overloaded, "the backend accepts no such calls now", extra: .retryAfter(seconds: seconds))
                 .with(parsed.facts)
         }
@@ -74,13 +73,14 @@ struct Forwarding: Sendable {
         let steps = recorded.plan.steps
         if recorded.plan.audience != nil {
             let results = await sendToAll(
-                steps, of: recorded.plan.facts, caller: recorded.plan.caller.user, from: start)
+                steps, of: recorded.plan.facts, caller: recorded.plan.caller.user, to: recorded.plan.upstream,
+                from: start)
             return ForwardedPlan(
                 recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberResults: results)
         }
         var run = PlanExecution(
-            call: recorded.plan.facts.call, caller: recorded.plan.caller.user,
-            deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline, trace: recorded.plan.facts.trace)
+            call: recorded.plan.facts.call, caller: recorded.plan.caller.user, upstream: recorded.plan.upstream,
+            start: start, trace: recorded.plan.facts.trace)
         await perform(steps, recorded.plan.purpose, &run)
         let milliseconds = Int((clocks.monotonic().nanoseconds - start) / 1_000_000)
         return ForwardedPlan(recorded.plan, run.outcome, milliseconds: milliseconds)
@@ -92,9 +92,11 @@ struct Forwarding: Sendable {
     func cancel(
         _ notification: String, of sender: UserName, _ facts: CallFacts
     ) async -> (result: StepResult, outcome: ForwardResult) {
-        let start = clocks.monotonic().nanoseconds
+        guard let upstream = upstreams.scheduling else {
+            return (.failed, ForwardResult(result: .backendFailed, detail: "no upstream schedules sends"))
+        }
         var run = PlanExecution(
-            call: facts.call, caller: sender, deadline: .uptimeNanoseconds(UInt64(clamping: start)) + deadline,
+            call: facts.call, caller: sender, upstream: upstream, start: clocks.monotonic().nanoseconds,
             trace: facts.trace)
         let result = await exchange(.cancel(notification: notification), &run)
         if result == .done { run.outcome.result = .accepted }
@@ -227,9 +229,10 @@ struct Forwarding: Sendable {
     /// Sends the request of one step to the backend and adds its result to `run`.
     @inline(__always)
     func exchange(_ step: UpstreamStep, _ run: inout PlanExecution) async -> StepResult {
-        if let seconds = codec.pause(of: step.kind) { return run.postpone(seconds) }
+        let upstream = run.upstream
+        if let seconds = upstream.codec.pause(of: step.kind) { return run.postpone(seconds) }
         guard
-            let bytes = codec.request(
+            let bytes = upstream.codec.request(
                 for: step, caller: run.caller, reserved: run.outcome.reserved?.text,
                 RequestOrigin(call: run.call, trace: run.trace, span: TraceContext.nextSpan()))
         else {
@@ -238,7 +241,7 @@ struct Forwarding: Sendable {
         }
         let request = RecordedRequest(
             id: run.call, bytes: bytes, isRetryable: step.isRetryable, deadline: run.deadline)
-        let result = await backend.exchange(request)
-        return run.apply(result, of: step, by: codec)
+        let result = await backends[upstream.index].exchange(request)
+        return run.apply(result, of: step)
     }
 }

@@ -19,9 +19,12 @@ extension Forwarding {
     /// deadline is counted from `start`, a monotonic time in nanoseconds. The tasks are children of the call's task and
     /// so run on its event loop.
     func sendToAll(
-        _ steps: [PlannedStep], of facts: CallFacts, caller: UserName, from start: Int64
+        _ steps: [PlannedStep], of facts: CallFacts, caller: UserName, to upstream: PlannedUpstream,
+        from start: Int64
     ) async -> [MemberResult] {
-        let until = NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) + min(deadline, Self.audienceDeadline)
+        let run = PlanExecution(
+            call: facts.call, caller: caller, upstream: upstream, start: start, limit: Self.audienceDeadline,
+            trace: facts.trace)
         return await withTaskGroup(of: (Int, MemberResult).self) { group in
             var results = [MemberResult?](repeating: nil, count: steps.count)
             var next = 0
@@ -29,7 +32,7 @@ extension Forwarding {
                 guard next < steps.count else { return }
                 let (index, step) = (next, steps[next].step)
                 next += 1
-                group.addTask { (index, await send(step, of: facts, caller: caller, until: until)) }
+                group.addTask { (index, await send(step, run)) }
             }
             for _ in 0..<Self.maximumConcurrentSends { startNext() }
             while let (index, result) = await group.next() {
@@ -40,12 +43,10 @@ extension Forwarding {
         }
     }
 
-    private func send(
-        _ step: UpstreamStep, of facts: CallFacts, caller: UserName, until: NIODeadline
-    ) async -> MemberResult {
+    private func send(_ step: UpstreamStep, _ run: PlanExecution) async -> MemberResult {
         let start = clocks.monotonic().nanoseconds
-        var run = PlanExecution(call: facts.call, caller: caller, deadline: until, trace: facts.trace)
-        guard NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) < until else {
+        var run = run
+        guard NIODeadline.uptimeNanoseconds(UInt64(clamping: start)) < run.deadline else {
             // No byte was sent, so the outcome of this send is certain.
             run.outcome.result = .overloaded
             run.outcome.detail = "not sent before the deadline"

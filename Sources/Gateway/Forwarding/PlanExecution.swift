@@ -6,23 +6,32 @@ internal import NIOCore
 struct PlanExecution {
     let call: CallID
     let caller: UserName
+    let upstream: PlannedUpstream
     let deadline: NIODeadline
     let trace: TraceContext
     var outcome = ForwardResult(result: .backendFailed)
     private var surplus: [RegistrationID] = []
 
-    /// - Parameter trace: The trace of a trusted peer; nil if the call starts its own.
-    init(call: CallID, caller: UserName, deadline: NIODeadline, trace: TraceContext?) {
+    /// - Parameters:
+    ///   - start: The monotonic time in nanoseconds from which the upstream's time limit counts.
+    ///   - limit: A shorter time limit; nil for none.
+    ///   - trace: The trace of a trusted peer; nil if the call starts its own.
+    init(
+        call: CallID, caller: UserName, upstream: PlannedUpstream, start: Int64, limit: TimeAmount? = nil,
+        trace: TraceContext?
+    ) {
         self.trace = trace ?? TraceContext(of: call)
         self.call = call
         self.caller = caller
-        self.deadline = deadline
+        self.upstream = upstream
+        let limit = limit.map { min($0, upstream.deadline) } ?? upstream.deadline
+        deadline = .uptimeNanoseconds(UInt64(clamping: start)) + limit
     }
 
     /// Updates the state with the backend's result of a step.
     @inline(never)
-    mutating func apply(_ result: BackendResult, of step: UpstreamStep, by codec: any StepCodec) -> StepResult {
-        let decoded = result.response.map { codec.decode($0, to: step) }
+    mutating func apply(_ result: BackendResult, of step: UpstreamStep) -> StepResult {
+        let decoded = result.response.map { upstream.codec.decode($0, to: step) }
         if case .upsert = step { outcome.isInDoubt = result.leavesInDoubt(isDone: decoded?.result == .done) }
         if let decoded, let status = result.response?.status { return apply(decoded, status) }
         switch result {

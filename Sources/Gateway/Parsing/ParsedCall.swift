@@ -26,7 +26,8 @@ struct Parsing: Sendable {
     let routes: RouteTable
     let names: NameRules
     let handles: HandleRules
-    let profile: BackendProfile
+    let client: BackendProfile.ClientSide
+    let platforms: ServedPlatforms
     let messages: MessageExtraction
 
     @inline(never)
@@ -98,12 +99,14 @@ struct Parsing: Sendable {
             return .registration(.delete(label: id))
         case .send:
             let query = try QueryParameters(
-                request.query, allowed: profile.backend.schedulesSends ? Self.scheduledSend : Self.send)
+                request.query, allowed: platforms.schedulesSends ? Self.scheduledSend : Self.send)
             try MediaType.requireJSON(request.contentType)
             let service = try pushService(try query.require("pns"))
             let target = try query.require("to_tag")
             let position = query.count > 2 ? try PositionParameters.read(query) : nil
-            if query.count > 2, let time = try DeliveryTime.read(query) { facts.scheduled = time }
+            if query.count > 2, let time = try DeliveryTime.read(query, of: service, platforms) {
+                facts.scheduled = time
+            }
             let key = try IdempotencyKey.read(request.idempotencyKey)
             if let name = AudienceName.named(in: target) {
                 let audience = try audience(name)
@@ -161,12 +164,12 @@ struct Parsing: Sendable {
             }
             return id
         }
-        let takesQuery = profile.client.idLocations.contains(.query)
+        let takesQuery = client.idLocations.contains(.query)
         let query = try QueryParameters(request.query, allowed: takesQuery ? ["id"] : [])
         let queryID = query.value("id")
         switch (pathID, queryID) {
         case (let id?, nil):
-            guard profile.client.idLocations.contains(.path) else {
+            guard client.idLocations.contains(.path) else {
                 throw Rejection(.malformedRequest, "the registration id must be in the query")
             }
             return id
@@ -183,15 +186,17 @@ struct Parsing: Sendable {
     private func handle(_ text: String) throws(Rejection) -> DeviceHandle? {
         if text.isEmpty { return nil }
         do throws(DeviceHandle.Fault) {
-            return try handles.handleOfUnnamedService(text)
+            let handle = try handles.handleOfUnnamedService(text)
+            if platforms.serves(handle.service) { return handle }
         } catch {
             throw Rejection(.handleUnusable, "handle: \(error)", hint: error.hint)
         }
+        throw Rejection(.unknownPlatform, "no backend serves the push service of the handle")
     }
 
     private func registration(_ body: ByteBuffer) throws(Rejection) -> RequestedRegistration {
         let read = try RegistrationBody.read(body)
-        guard let service = profile.backend.platformNames.service(for: read.platform) else {
+        guard let service = platforms.platformNames.service(for: read.platform) else {
             throw Rejection(.unknownPlatform, "the backend does not support the Platform")
         }
         do throws(DeviceHandle.Fault) {
@@ -202,7 +207,7 @@ struct Parsing: Sendable {
     }
 
     private func pushService(_ word: String) throws(Rejection) -> PushService {
-        guard let service = profile.backend.pnsNames.service(for: word) else {
+        guard let service = platforms.pnsNames.service(for: word) else {
             throw Rejection(.unknownPlatform, "the backend does not support the pns")
         }
         return service

@@ -62,6 +62,22 @@ public struct PlatformIdentifiers: Sendable, Hashable {
         self.init(Dictionary(platforms.map { ($0.service, PlatformIdentifier($0)) }) { $1 }, [:])
     }
 
+    /// Creates the names of several backends, each of which serves the given push services.
+    init(_ parts: [(names: PlatformIdentifiers, services: Set<PushService>)]) {
+        // A name refers to one service only, because each service has one backend and a name of `Platform` refers to
+        // its own service. A backend's own name that another one has for a further service keeps its first meaning.
+        var services: [String: PushService] = [:]
+        for part in parts {
+            for known in part.names.known where part.services.contains(known.service) {
+                services[known.word] = services[known.word] ?? known.service
+            }
+        }
+        words = PushService.allCases.map { service in
+            parts.first { $0.services.contains(service) }.flatMap { $0.names[service] }
+        }
+        known = services.map { Known(word: $0, service: $1) }.sorted { $0.word < $1.word }
+    }
+
     private init(_ words: [PushService: PlatformIdentifier], _ own: [String: PushService]) {
         var services = own
         for known in Platform.allCases where words[known.service] != nil { services[known.rawValue] = known.service }

@@ -5,6 +5,8 @@ internal import GatewaySupport
 struct UpstreamPlan: ~Copyable {
     let facts: CallFacts
     let caller: Identity
+    /// The upstream that all steps go to.
+    let upstream: PlannedUpstream
     let steps: [PlannedStep]
     let purpose: Purpose
     /// The recipients of the steps, if the plan is a send to an audience.
@@ -44,13 +46,14 @@ struct UpstreamPlan: ~Copyable {
     }
 
     fileprivate init(
-        facts: CallFacts, caller: Identity, steps: [PlannedStep], purpose: consuming Purpose,
-        audience: AudiencePlan? = nil, claim: IdempotencyClaim? = nil
+        facts: CallFacts, caller: Identity, to upstream: PlannedUpstream, steps: [PlannedStep],
+        purpose: consuming Purpose, audience: AudiencePlan? = nil, claim: IdempotencyClaim? = nil
     ) {
         self.audience = audience
         self.claim = claim
         self.facts = facts
         self.caller = caller
+        self.upstream = upstream
         self.steps = steps
         self.purpose = purpose
     }
@@ -77,7 +80,7 @@ struct LocalPlan: ~Copyable {
 
 /// The rewrite phase: plans the gateway's own requests for a call. Pure and synchronous.
 struct Rewriting: Sendable {
-    let codec: any StepCodec
+    let upstreams: UpstreamTable
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
 
@@ -103,9 +106,10 @@ struct Rewriting: Sendable {
         case .registration(let registration):
             return .upstream(plan(registration, facts, caller))
         case .send(let send):
+            let upstream = upstreams[send.service]
             let step: UpstreamStep
             do throws(Rejection) {
-                let content = try codec.content(of: send.text, for: send.service, from: caller.user)
+                let content = try upstream.codec.content(of: send.text, for: send.service, from: caller.user)
                 step = .send(
                     UpstreamSend(
                         sender: caller.user, recipient: send.recipient, service: send.service, content: content,
@@ -115,13 +119,14 @@ struct Rewriting: Sendable {
             }
             return .upstream(
                 UpstreamPlan(
-                    facts: facts, caller: caller, steps: [PlannedStep(step: step)], purpose: .send,
+                    facts: facts, caller: caller, to: upstream, steps: [PlannedStep(step: step)], purpose: .send,
                     claim: sendClaim))
         case .sendToAudience(let send, _):
+            let upstream = upstreams[send.service]
             let audience = AudiencePlan(members)
             let content: [UInt8]
             do throws(Rejection) {
-                content = try codec.content(of: send.text, for: send.service, from: caller.user)
+                content = try upstream.codec.content(of: send.text, for: send.service, from: caller.user)
             } catch {
                 throw error.with(facts)
             }
@@ -134,25 +139,30 @@ struct Rewriting: Sendable {
             }
             return .upstream(
                 UpstreamPlan(
-                    facts: facts, caller: caller, steps: steps, purpose: .send, audience: audience, claim: sendClaim))
+                    facts: facts, caller: caller, to: upstream, steps: steps, purpose: .send, audience: audience,
+                    claim: sendClaim))
         }
     }
 
     private func plan(
         _ registration: consuming PermittedRegistration, _ facts: CallFacts, _ caller: Identity
     ) -> UpstreamPlan {
+        let upstream: PlannedUpstream
         let steps: [PlannedStep]
         let change: UpstreamPlan.RegistrationChange
         switch consume registration {
         case .create(let handle, let claim):
             let queried = claim.decision == .queryWithHandle ? handle : nil
+            upstream = upstreams.reserving(for: handle)
             steps = [PlannedStep(step: .reserve(handle: queried))]
             change = .create(handle: queried, claim)
         case .update(let label, let handle, let tags, let claim):
             let registration = UpstreamRegistration(owner: caller.user, handle: handle, tags: tags)
-            steps = Self.steps(for: claim.decision, registration)
+            upstream = upstreams[handle.service]
+            steps = Self.steps(for: claim, registration)
             change = .update(UpstreamPlan.PlannedUpdate(label: label, handle: handle, claim: claim))
         case .delete(let id, let claim):
+            upstream = upstreams.upstream(of: claim.place)
             // If the backend does not delete the registration, it is overwritten so that it delivers to nobody.
             steps = [
                 PlannedStep(
@@ -160,7 +170,8 @@ struct Rewriting: Sendable {
             ]
             change = .delete(id, claim)
         }
-        return UpstreamPlan(facts: facts, caller: caller, steps: steps, purpose: .registration(change))
+        return UpstreamPlan(
+            facts: facts, caller: caller, to: upstream, steps: steps, purpose: .registration(change))
     }
 
     /// Plans the deletion of a registration that is marked for deletion.
@@ -169,21 +180,21 @@ struct Rewriting: Sendable {
         return plan(.delete(owned: id, deletion.claim), facts, owner)
     }
 
-    private static func steps(for decision: LedgerDecision, _ registration: UpstreamRegistration) -> [PlannedStep] {
-        let anew: [UpstreamStep] = [.reserve(handle: registration.handle), .upsert(.reserved, registration)]
-        switch decision {
-        case .own(let id), .ownershipTransfer(let id, _), .rotation(let id):
+    private static func steps(
+        for claim: borrowing LedgerClaim, _ registration: UpstreamRegistration
+    ) -> [PlannedStep] {
+        // An id of another upstream is not used: only a look-up of the handle shows whether both reach the same hub.
+        if let id = claim.decision.updated, !claim.isElsewhere {
+            let anew: [UpstreamStep] = [.reserve(handle: registration.handle), .upsert(.reserved, registration)]
             return [PlannedStep(step: .upsert(.known(id), registration), ifGone: anew)]
-        case .notRegistered, .queryWithHandle, .queryWithoutHandle, .tooManyOwnershipTransfers, .owned, .notOwned,
-            .pendingDeletion, .notMarked:
-            // The backend returns the id that it already has for the handle, so that a device registered before the
-            // gateway was installed keeps its id.
-            let fresh: [UpstreamStep] = [.reserve(handle: nil), .upsert(.reserved, registration)]
-            return [
-                PlannedStep(step: .reserve(handle: registration.handle)),
-                PlannedStep(step: .upsert(.reserved, registration), ifGone: fresh),
-            ]
         }
+        // The backend returns the id that it already has for the handle, so that a device registered before the gateway
+        // was installed keeps its id.
+        let fresh: [UpstreamStep] = [.reserve(handle: nil), .upsert(.reserved, registration)]
+        return [
+            PlannedStep(step: .reserve(handle: registration.handle)),
+            PlannedStep(step: .upsert(.reserved, registration), ifGone: fresh),
+        ]
     }
 
     private func digest(of text: String) throws(Rejection) -> KeyedDigest {

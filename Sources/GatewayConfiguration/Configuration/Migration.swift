@@ -10,7 +10,8 @@ package enum Migration {
     /// (V5 and V6 of `docs/vulnerabilities.md`) only for registrations that are made through it.
     package static func warning(_ configuration: ServerConfiguration) -> String? {
         // An embedded backend starts empty with the gateway, so it has no earlier registrations.
-        if configuration.ledger.isMigrated || configuration.backend.address == .embedded { return nil }
+        let isEmbedded = configuration.backends.allSatisfy { $0.address == .embedded }
+        if configuration.ledger.isMigrated || isEmbedded { return nil }
         do throws(LedgerUnavailable) {
             return warning(try SQLiteLedger.migration(inFile: configuration.ledger.file))
         } catch {

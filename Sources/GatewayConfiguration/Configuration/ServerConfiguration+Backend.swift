@@ -4,12 +4,8 @@ internal import GatewayHTTP
 internal import GatewaySupport
 
 extension ServerConfiguration {
-    /// Reads `backend`: its addresses, protocol and limits. Returns nil if it is missing or invalid.
-    static func readBackend(_ root: ConfigurationReader) -> BackendSection? {
-        guard let reader = root.mapping("backend") else {
-            root.report("\"backend\" is missing")
-            return nil
-        }
+    /// Reads one backend: its addresses, protocol and limits. Returns nil if it is invalid.
+    static func readBackend(_ reader: ConfigurationReader) -> BackendSection? {
         defer { reader.finish() }
         // A notification hub in place of a notify-users backend.
         let hub = readHub(reader)
@@ -49,7 +45,7 @@ extension ServerConfiguration {
             profile: profile.profile,
             profileName: profile.name, hub: hub, credential: credential,
             messages: messages, handles: handles, timeout: timeout, connections: connections, waiting: waiting,
-            embeddedPort: embeddedPort ?? 0)
+            embeddedPort: embeddedPort ?? 0, services: Set(PushService.allCases))
     }
 
     /// Reads `url`: one address, or a list of addresses of the same backend.

@@ -171,13 +171,20 @@ extension ServerConfiguration {
         chain: AuthenticatorChain, limiter: Limiter, throttle: LoginThrottle, passwordCache: PasswordCache,
         sends: IdempotencyStore
     ) -> CompiledConfiguration {
-        let (seconds, attoseconds) = backend.timeout.components
-        return CompiledConfiguration(
-            names: names, handles: backend.handles, profile: backend.profile, messages: backend.messages,
+        CompiledConfiguration(
+            names: names, handles: backend.handles, client: backend.profile.client,
+            upstreams: backends.map(\.upstreamRules), messages: backend.messages,
             authenticators: chain, authentication: authentication, policy: policy, limiter: limiter,
-            throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsPerCaller,
-            credential: backend.credential, hub: backend.hub,
-            backendHost: backend.address.hostField,
-            backendDeadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
+            throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsPerCaller)
+    }
+}
+
+extension ServerConfiguration.BackendSection {
+    /// The rules of requests to this upstream.
+    fileprivate var upstreamRules: UpstreamRules {
+        let (seconds, attoseconds) = timeout.components
+        return UpstreamRules(
+            name: name, services: services, backend: profile.backend, hub: hub, credential: credential,
+            host: address.hostField, deadline: .nanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
     }
 }

@@ -19,7 +19,7 @@ extension ServerConfiguration {
         let admin = readAdmin(root.mapping("admin"), beside: listeners)
         // The socket for operator commands.
         let control = ControlSocketPath.read(root, toListen: true)
-        let backend = readBackend(root)
+        let backends = readBackends(root)
         let authenticators = readAuthenticators(root, catalog)
         let authentication = readAuthentication(root.mapping("authentication"))
         // The named groups of recipients of one send.
@@ -40,11 +40,11 @@ extension ServerConfiguration {
         let ledger = readLedger(root.mapping("ledger"))
         let log = readLog(root.mapping("log"))
         let drain = readDrain(root.mapping("drain"))
-        warnOfCallsBeyondDrain(root, drain, backend)
+        warnOfCallsBeyondDrain(root, drain, backends)
         root.finish()
-        guard let backend, let policy else { return nil }
+        guard !backends.isEmpty, let policy else { return nil }
         return ServerConfiguration(
-            listeners: listeners, connections: connections, admin: admin, control: control, backend: backend,
+            listeners: listeners, connections: connections, admin: admin, control: control, backends: backends,
             authenticators: authenticators,
             authentication: authentication, names: names,
             policy: policy, fenceFiles: fenceFiles.files, limits: limits, eventLoops: eventLoops,
@@ -180,8 +180,9 @@ extension ServerConfiguration {
     }
 
     /// Warns of a backend time limit that exceeds the drain limit.
-    static func warnOfCallsBeyondDrain(_ root: ConfigurationReader, _ drain: DrainSection, _ backend: BackendSection?) {
-        guard let backend, backend.timeout > drain.limit else { return }
+    static func warnOfCallsBeyondDrain(_ root: ConfigurationReader, _ drain: DrainSection, _ backends: [BackendSection])
+    {
+        guard backends.contains(where: { $0.timeout > drain.limit }) else { return }
         root.report(
             "drain",
             "\"limit\" is shorter than \"backend.timeout\": a stop may abort calls that the backend would complete",

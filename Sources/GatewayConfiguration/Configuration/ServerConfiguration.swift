@@ -14,8 +14,8 @@ public struct ServerConfiguration: Sendable {
     public var admin: ListenAddress
     /// The path of the control socket; nil for none.
     public var control: String?
-    /// The backend.
-    public var backend: BackendSection
+    /// The backends and the hub, at least one, in the order of the file.
+    public var backends: [BackendSection]
     /// The authenticators in the order in which they are queried.
     public var authenticators: [ConfiguredPlugin]
     /// The time limits of authentication.
@@ -89,7 +89,12 @@ public struct ServerConfiguration: Sendable {
         public var waiting: Int
         /// The port of the embedded backend; for 0 the system assigns one.
         public var embeddedPort: Int
+        /// The push services that it serves.
+        public var services: Set<PushService>
     }
+
+    /// The first backend, for the settings that all of them share: clients' protocol, messages and handles.
+    public var backend: BackendSection { backends[0] }
 
     /// A health check request that each address of the backend must answer.
     public struct Check: Sendable, Hashable {

@@ -3,12 +3,12 @@ package import GatewayHTTP
 package import GatewaySupport
 package import Logging
 
-/// The TLS contexts of a configuration: one for each listener, and one for the backend.
+/// The TLS contexts of a configuration: one for each listener, and one for each backend.
 package struct ConfiguredTLS {
     /// The contexts in the order of the listeners; nil for a plaintext listener.
     package private(set) var listeners: [ServerTLS?] = []
-    /// The context for the backend; nil for a plaintext connection.
-    package private(set) var backend: ClientTLS?
+    /// The contexts in the order of the backends; nil for a plaintext connection.
+    package private(set) var backends: [ClientTLS?] = []
     /// The contexts that read files.
     package private(set) var reloadable: [any ReloadableFiles] = []
 
@@ -35,19 +35,20 @@ package struct ConfiguredTLS {
                 } catch { throw files.problem(error) }
             } catch { problems.append(error) }
         }
-        if let section = configuration.backend.tls {
+        for section in configuration.backends {
             do throws(ConfigurationProblem) {
-                let tls = try CertificateFiles.clientTLS(section)
-                backend = tls
-                let certificates = ReloadableCertificates(section, for: tls, pool: pool)
-                if !certificates.files.isEmpty { reloadable.append(certificates) }
+                backends.append(
+                    try section.tls.map { section throws(ConfigurationProblem) in
+                        try CertificateFiles.clientTLS(section)
+                    })
             } catch { problems.append(error) }
         }
+        watch(configuration.backends, pool)
         if !problems.isEmpty { throw ConfigurationError(problems) }
     }
 
     /// Returns the contexts of another configuration with the same number of listeners. The listeners keep their
-    /// contexts with the new file names. The backend keeps its context unless its TLS settings change. The caller
+    /// contexts with the new file names. A backend keeps its context unless its TLS settings change. The caller
     /// reloads the files afterwards. Blocks briefly.
     package func renewed(
         from old: ServerConfiguration, to new: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
@@ -59,15 +60,29 @@ package struct ConfiguredTLS {
             renewed.reloadable.append(
                 ReloadableCertificates(files, for: tls, pool: pool, clocks: clocks, logger: logger))
         }
-        if new.backend.tls != old.backend.tls {
-            renewed.backend = nil
-            if let section = new.backend.tls { renewed.backend = try CertificateFiles.clientTLS(section) }
+        renewed.backends = []
+        for section in new.backends {
+            let former = old.backends.firstIndex { $0.name == section.name && $0.tls == section.tls }
+            if let former {
+                renewed.backends.append(backends[former])
+            } else {
+                renewed.backends.append(
+                    try section.tls.map { section throws(ConfigurationProblem) in
+                        try CertificateFiles.clientTLS(section)
+                    })
+            }
         }
-        if let section = new.backend.tls, let tls = renewed.backend {
-            let certificates = ReloadableCertificates(section, for: tls, pool: pool)
-            if !certificates.files.isEmpty { renewed.reloadable.append(certificates) }
-        }
+        renewed.watch(new.backends, pool)
         return renewed
+    }
+
+    /// Adds the contexts of the backends that read files.
+    private mutating func watch(_ sections: [ServerConfiguration.BackendSection], _ pool: BlockingPool) {
+        for (section, tls) in zip(sections, backends) {
+            guard let files = section.tls, let tls else { continue }
+            let certificates = ReloadableCertificates(files, for: tls, pool: pool)
+            if !certificates.files.isEmpty { reloadable.append(certificates) }
+        }
     }
 
     /// Logs each certificate of a listener that has expired or is about to. Called once a day, because a gateway may
@@ -85,14 +100,14 @@ package struct ConfiguredTLS {
     package static func problems(_ configuration: ServerConfiguration, clocks: Clocks) -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
         for files in configuration.listeners.compactMap(\.tls)
-            + [configuration.backend.tls?.identity].compactMap(\.self)
+            + configuration.backends.compactMap(\.tls?.identity)
         {
             do throws(ConfigurationProblem) {
                 let identity = try CertificateFiles.identity(files)
                 problems += CertificateFiles.warnings(of: identity, in: files, now: clocks.wall())
             } catch { problems.append(error) }
         }
-        if let section = configuration.backend.tls {
+        for section in configuration.backends.compactMap(\.tls) {
             var authorityAlone = section
             authorityAlone.identity = nil
             do throws(ConfigurationProblem) {

@@ -21,6 +21,10 @@ public struct LedgerClaim: ~Copyable, Sendable {
     public let request: LedgerRequest
     /// The decision.
     public let decision: LedgerDecision
+    /// The upstream at which the request's registration is made from now on; nil if the request makes none.
+    public let upstream: UpstreamName?
+    /// The place of the registration that the decision names; nil if it names none.
+    public let place: RegistrationPlace?
     /// The caller's registration of the request's handle if its state is certain. No `prepare` is needed for it.
     public let registered: RegistrationID?
     /// The caller's registration if confirming it changes only the time at which it was last seen.
@@ -34,20 +38,26 @@ public struct LedgerClaim: ~Copyable, Sendable {
 
     /// Creates a claim. `release` is called once with its number, on any thread, when the claim is dropped.
     public init(
-        number: UInt64, request: LedgerRequest, decision: LedgerDecision, registered: RegistrationID? = nil,
-        renewable: Renewable? = nil, precedesCall: Bool = false,
+        number: UInt64, request: LedgerRequest, decision: LedgerDecision, upstream: UpstreamName? = nil,
+        place: RegistrationPlace? = nil, registered: RegistrationID? = nil, renewable: Renewable? = nil,
+        precedesCall: Bool = false,
         isRevoked: @escaping @Sendable () -> Bool = { false },
         release: @escaping @Sendable (UInt64) -> Void
     ) {
         self.number = number
         self.request = request
         self.decision = decision
+        self.upstream = upstream
+        self.place = place
         self.registered = registered
         self.renewable = renewable
         self.precedesCall = precedesCall
         self.isRevoked = isRevoked
         self.release = release
     }
+
+    /// Whether the registration that the decision names was made at another upstream than the request's.
+    public var isElsewhere: Bool { place?.isElsewhere(than: upstream) ?? false }
 
     deinit { release(number) }
 }

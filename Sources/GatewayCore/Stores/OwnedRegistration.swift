@@ -42,11 +42,14 @@ public struct OwnedRegistration: Sendable, Hashable {
     /// The start of the unconfirmed period of an imported registration, in time that the gateway runs. Nil once the
     /// owner's device has registered through the gateway, or if an operator confirmed it.
     public let unconfirmedSince: WallTime?
+    /// The upstream at which it was made; nil if the ledger does not know it.
+    public let upstream: UpstreamName?
 
     /// Creates a value.
     public init(
         id: RegistrationID, owner: UserName, service: PushService?, state: State, created: WallTime,
-        lastSeen: WallTime, ownershipTransfers: Int, unconfirmedSince: WallTime? = nil
+        lastSeen: WallTime, ownershipTransfers: Int, unconfirmedSince: WallTime? = nil,
+        upstream: UpstreamName? = nil
     ) {
         self.id = id
         self.owner = owner
@@ -56,5 +59,6 @@ public struct OwnedRegistration: Sendable, Hashable {
         self.lastSeen = lastSeen
         self.ownershipTransfers = ownershipTransfers
         self.unconfirmedSince = unconfirmedSince
+        self.upstream = upstream
     }
 }

@@ -12,11 +12,13 @@ public protocol RegistrationLedger: Sendable {
     /// Claims the handle and registration of the request and returns the current state. Waits while another call holds
     /// one of them; a sweep never waits.
     ///
-    /// - Parameter isRevoked: Returns whether the caller was revoked. `prepare` and `finish` call it within their
-    ///   transaction, on a thread of the store. `begin` of a sweep calls it to decide whether the sweep may precede
-    ///   this call.
+    /// - Parameters:
+    ///   - upstream: The upstream at which the request makes a registration. A registration of the same device at
+    ///     another upstream is marked for deletion there as soon as another id replaces it.
+    ///   - isRevoked: Returns whether the caller was revoked. `prepare` and `finish` call it within their transaction,
+    ///     on a thread of the store. `begin` of a sweep calls it to decide whether the sweep may precede this call.
     func begin(
-        _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
+        _ request: LedgerRequest, at upstream: UpstreamName?, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim
 
     /// Durably writes that the claim's user is about to register under the id. Until a later change, the registration
@@ -155,7 +157,7 @@ public enum SweepReason: String, Sendable, Hashable, CaseIterable {
     case restored
     /// A comparison found that the backend has it for somebody else, for another device, or not at all.
     case differing
-    /// The device is registered under another id, and it is unknown whether the backend still has this one.
+    /// The device is registered under another id, or at another upstream, and this one may still exist.
     case superseded
 }
 

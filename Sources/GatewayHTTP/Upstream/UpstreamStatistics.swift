@@ -25,6 +25,15 @@ public struct UpstreamStatistics: Sendable, Hashable {
         public var isAvailable: Bool
     }
 
+    /// Adds the statistics of connections to another backend. The counters of attempts are those of all backends.
+    public mutating func append(_ other: UpstreamStatistics) {
+        open += other.open
+        idle += other.idle
+        waiting += other.waiting
+        destinations += other.destinations
+        (connected, failed) = (other.connected, other.failed)
+    }
+
     mutating func add(_ other: UpstreamStatistics) {
         open += other.open
         idle += other.idle

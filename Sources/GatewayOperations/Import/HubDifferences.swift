@@ -67,8 +67,10 @@ struct HubDifferences: Sendable {
     /// The number of registrations that one transaction compares.
     private static let batch = 200
 
-    /// Compares the hub's registrations with the ledger.
-    init(of lines: [RegistrationImport.Line], from ledger: SQLiteLedger) async throws(LedgerUnavailable) {
+    /// Compares the hub's registrations with the ledger. Those of platforms that another upstream serves are skipped.
+    init(
+        of lines: [RegistrationImport.Line], at hub: HubRegistrations, from ledger: SQLiteLedger
+    ) async throws(LedgerUnavailable) {
         var unrecorded: [RegistrationImport.Line] = []
         var rest = lines[...]
         while !rest.isEmpty {
@@ -81,6 +83,11 @@ struct HubDifferences: Sendable {
                 if let id = line.id { ids.insert(id) }
                 guard line.entry != nil, let comparison = next.next() else {
                     skipped.append(HubDifference(line, .unrecorded, reason: line.reason))
+                    counts["skipped", default: 0] += 1
+                    continue
+                }
+                if let service = line.handle?.service, !hub.services.contains(service) {
+                    skipped.append(HubDifference(line, .unrecorded, reason: "other-backend"))
                     counts["skipped", default: 0] += 1
                     continue
                 }
@@ -100,9 +107,10 @@ struct HubDifferences: Sendable {
         self.unrecorded = RegistrationImport(unrecorded).lines
     }
 
-    /// Adds the live registrations of the ledger that the hub does not have and that no device has renewed since.
+    /// Adds the live registrations of the ledger that the hub should have and does not, and that no device has renewed
+    /// since.
     mutating func addMissing(
-        in ledger: SQLiteLedger, notSeenSince start: WallTime
+        in ledger: SQLiteLedger, at hub: HubRegistrations, notSeenSince start: WallTime
     ) async throws(LedgerUnavailable) {
         var last: RegistrationID?
         var isLastPage = false
@@ -110,12 +118,19 @@ struct HubDifferences: Sendable {
             let page = try await ledger.allRegistrations(after: last, limit: 1000)
             for registration in page
             where registration.state == .live && registration.lastSeen < start
-                && !ids.contains(registration.id)
+                && !ids.contains(registration.id) && hub.has(registration)
             {
                 dropped.append(HubDifference(registration))
             }
             isLastPage = page.count < 1000
             last = page.last?.id
         }
+    }
+}
+
+extension HubRegistrations {
+    /// Returns whether the registration was made at this hub, as far as the ledger knows.
+    fileprivate func has(_ registration: OwnedRegistration) -> Bool {
+        registration.upstream.map { $0 == name } ?? registration.service.map(services.contains) ?? false
     }
 }

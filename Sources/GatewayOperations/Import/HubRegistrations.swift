@@ -7,6 +7,10 @@ internal import NIOCore
 
 /// The list of all registrations of the configured notification hub.
 package struct HubRegistrations: Sendable {
+    /// The hub's name as an upstream.
+    let name: UpstreamName
+    /// The push services that the hub serves.
+    let services: Set<PushService>
     private let hub: HubSettings
     private let connector: BackendConnector
     private let clocks: Clocks
@@ -27,11 +31,12 @@ package struct HubRegistrations: Sendable {
 
     /// Creates the list. Returns nil if the configuration has no hub outside this process.
     ///
-    /// - Parameter tls: The verification of the hub's certificate; nil without TLS.
-    package init?(configuration: ServerConfiguration, tls: ClientTLS?, clocks: Clocks) {
-        guard let hub = configuration.backend.hub, case .remote(let address) = configuration.backend.address else {
-            return nil
-        }
+    /// - Parameter tls: The verification of the backends' certificates, in the order of the configuration; nil without
+    ///   TLS.
+    package init?(configuration: ServerConfiguration, tls: [ClientTLS?], clocks: Clocks) {
+        guard let (section, hub, address, tls) = configuration.remoteHub(tls) else { return nil }
+        name = section.name
+        services = section.services
         self.hub = hub
         self.clocks = clocks
         connector = BackendConnector(address: address, tls: tls)

@@ -66,6 +66,21 @@ struct BackendConnector: Sendable {
     }
 }
 
+extension ServerConfiguration {
+    /// The hub outside this process, with its address and the verification of its certificate; nil without one.
+    ///
+    /// - Parameter tls: The verification of each backend's certificate.
+    func remoteHub(
+        _ tls: [ClientTLS?]
+    ) -> (section: BackendSection, hub: HubSettings, address: UpstreamAddress, tls: ClientTLS?)? {
+        for (section, tls) in zip(backends, tls) {
+            guard let hub = section.hub, case .remote(let address) = section.address else { continue }
+            return (section, hub, address, tls)
+        }
+        return nil
+    }
+}
+
 /// The reason why a request of the probe has no response.
 struct ProbeError: Error, Sendable, Hashable {
     let detail: String

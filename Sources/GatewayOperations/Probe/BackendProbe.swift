@@ -14,11 +14,18 @@ internal import NotifyBackend
 /// the probe makes at a configured backend are deleted afterwards.
 public struct BackendProbe: Sendable {
     private let configuration: ServerConfiguration
+    /// The tested backend.
+    private let section: ServerConfiguration.BackendSection
     private let logger: Logger
 
-    /// Creates a probe of the backend of a configuration.
-    public init(configuration: ServerConfiguration, logger: Logger) {
+    /// Creates a probe of a backend of a configuration.
+    ///
+    /// - Parameter section: The backend; nil for the first one.
+    public init(
+        configuration: ServerConfiguration, of section: ServerConfiguration.BackendSection? = nil, logger: Logger
+    ) {
         self.configuration = configuration
+        self.section = section ?? configuration.backend
         self.logger = logger
     }
 
@@ -41,18 +48,18 @@ public struct BackendProbe: Sendable {
 
     /// Runs the probe, which makes about forty calls to the backend.
     public func run() async throws -> Report {
-        guard configuration.backend.hub == nil else {
+        guard section.hub == nil else {
             throw Unavailable(reason: "the gateway uses a notification hub instead of a notify-users backend")
         }
         do {
-            switch configuration.backend.address {
+            switch section.address {
             case .embedded: return try await probeEmbedded()
             case .remote(let address):
-                let tls = try configuration.backend.tls.map { try CertificateFiles.clientTLS($0) }
+                let tls = try section.tls.map { try CertificateFiles.clientTLS($0) }
                 return try await probe(
                     ProbeTarget(
-                        address: address, tls: tls, host: configuration.backend.address.hostField,
-                        profile: configuration.backend.profile.backend, credential: configuration.backend.credential,
+                        address: address, tls: tls, host: section.address.hostField,
+                        profile: section.profile.backend, credential: section.credential,
                         users: (Self.name(), Self.name()), inbox: nil))
             }
         } catch let fault as ProbeError {
@@ -85,12 +92,12 @@ public struct BackendProbe: Sendable {
 
     private func probeEmbedded() async throws -> Report {
         let flavor: BackendFlavor =
-            switch configuration.backend.profileName {
+            switch section.profileName {
             case .classic: .classic
             case .core: .core
             case .net6: .net6
             }
-        let profile = configuration.backend.profile.backend
+        let profile = section.profile.backend
         return try await ProbedEmbeddedBackend.run(flavor, profile: profile, logger: logger) { backend in
             var probe = Probe(backend.target)
             var findings = try await probe.run()

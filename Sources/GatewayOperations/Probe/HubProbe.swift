@@ -22,11 +22,10 @@ public struct HubProbe: Sendable {
 
     /// Creates a probe. Returns nil if the configuration has no hub outside this process.
     ///
-    /// - Parameter tls: The verification of the hub's certificate; nil without TLS.
-    public init?(configuration: ServerConfiguration, tls: ClientTLS?, clocks: Clocks) {
-        guard let hub = configuration.backend.hub, case .remote(let address) = configuration.backend.address else {
-            return nil
-        }
+    /// - Parameter tls: The verification of the backends' certificates, in the order of the configuration; nil without
+    ///   TLS.
+    public init?(configuration: ServerConfiguration, tls: [ClientTLS?], clocks: Clocks) {
+        guard let (_, hub, address, tls) = configuration.remoteHub(tls) else { return nil }
         self.hub = hub
         test = HubRightsTest(hub, clocks: clocks)
         connector = BackendConnector(address: address, tls: tls)

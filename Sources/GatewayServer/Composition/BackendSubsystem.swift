@@ -1,49 +1,68 @@
 internal import Gateway
 internal import GatewayConfiguration
+internal import Logging
 internal import NotifyBackend
 internal import ServiceLifecycle
 
-/// The embedded backend; with another backend there is none.
+/// The embedded backends and the embedded hub of a configuration. They share one notification hub in memory, as a
+/// backend and a gateway do that use the same hub.
 struct BackendSubsystem: Sendable {
-    private let backend: EmbeddedBackend?
-    private let ports: AsyncStream<Int>
+    private struct Embedded: Sendable {
+        let index: Int
+        let backend: EmbeddedBackend
+        let ports: AsyncStream<Int>
+    }
 
-    /// Creates the backend.
+    private let embedded: [Embedded]
+    private let count: Int
+
+    /// Creates the backends.
     init(_ context: ServerContext) {
-        let (ports, port) = AsyncStream<Int>.makeStream()
-        self.ports = ports
-        let section = context.configuration.backend
-        guard section.address == .embedded else {
-            backend = nil
-            return
+        let sections = context.configuration.backends
+        let hub = NotificationHub()
+        count = sections.count
+        embedded = sections.enumerated().filter { $0.element.address == .embedded }.map { index, section in
+            let (ports, port) = AsyncStream<Int>.makeStream()
+            let backend = section.embedded(hub, context.logger) { port.yield($0) }
+            return Embedded(index: index, backend: backend, ports: ports)
         }
-        if let hub = section.hub {
+    }
+
+    /// The services of the embedded backends.
+    var services: [any Service] { embedded.map { $0.backend } }
+
+    /// Waits until the embedded backends listen, and returns the port of each backend; nil for one elsewhere.
+    ///
+    /// - Throws: `CancellationError` if the gateway stops first.
+    func ports() async throws -> [Int?] {
+        var all = [Int?](repeating: nil, count: count)
+        for embedded in embedded {
+            guard let port = await embedded.ports.first(where: { _ in true }) else { throw CancellationError() }
+            all[embedded.index] = port
+        }
+        return all
+    }
+}
+
+extension ServerConfiguration.BackendSection {
+    /// Returns the embedded backend or hub of this section.
+    fileprivate func embedded(
+        _ hub: NotificationHub, _ logger: Logger, onListening: @escaping @Sendable (Int) async -> Void
+    ) -> EmbeddedBackend {
+        if let settings = self.hub {
             let policy = HubAccess.Policy(
-                name: hub.connection.keyName, key: hub.connection.key, rights: [.listen, .send])
-            backend = EmbeddedBackend(
-                access: HubAccess(hub: hub.name, policies: [policy]), port: section.embeddedPort,
-                logger: context.logger, onListening: { port.yield($0) })
-            return
+                name: settings.connection.keyName, key: settings.connection.key, rights: [.listen, .send])
+            return EmbeddedBackend(
+                access: HubAccess(hub: settings.name, policies: [policy]), hub: hub, port: embeddedPort,
+                logger: logger, onListening: onListening)
         }
         let flavor: BackendFlavor =
-            switch section.profileName {
+            switch profileName {
             case .classic: .classic
             case .core: .core
             case .net6: .net6
             }
-        backend = EmbeddedBackend(
-            flavor: flavor, port: section.embeddedPort, logger: context.logger, onListening: { port.yield($0) })
-    }
-
-    /// The services of the backend.
-    var services: [any Service] { backend.map { [$0] } ?? [] }
-
-    /// Waits until the embedded backend listens, and returns its port; nil for another backend.
-    ///
-    /// - Throws: `CancellationError` if the gateway stops first.
-    func port() async throws -> Int? {
-        guard backend != nil else { return nil }
-        guard let port = await ports.first(where: { _ in true }) else { throw CancellationError() }
-        return port
+        return EmbeddedBackend(
+            flavor: flavor, hub: hub, port: embeddedPort, logger: logger, onListening: onListening)
     }
 }

@@ -24,7 +24,7 @@ struct ControlSubsystem: Sendable {
                     ledger: stores.ledger, revocation: subsystems.accounts.revocation, names: names,
                     handles: calls.handles,
                     hub: HubRegistrations(
-                        configuration: context.configuration, tls: tls.backend, clocks: context.clocks),
+                        configuration: context.configuration, tls: tls.backends, clocks: context.clocks),
                     clocks: context.clocks)))
         do {
             return ControlSubsystem(

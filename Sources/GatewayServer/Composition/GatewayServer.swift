@@ -116,7 +116,7 @@ public struct GatewayServer: Sendable {
                 return context.configuration.admin.bound(to: port)
             },
             onStarted: onStarted)
-        let hubKey = HubProbe(configuration: configuration, tls: tls.backend, clocks: clocks).map {
+        let hubKey = HubProbe(configuration: configuration, tls: tls.backends, clocks: clocks).map {
             HubKeyCheck($0, logger: logger)
         }
         return [watchdog] + backend.services + (hubKey.map { [$0] } ?? []) + admin.services + reload.services

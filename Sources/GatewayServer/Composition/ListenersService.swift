@@ -22,15 +22,15 @@ struct ListenersService: Service {
     let onStarted: @Sendable (StartedGateway) async -> Void
 
     func run() async throws {
-        let embeddedPort: Int?
+        let embeddedPorts: [Int?]
         do {
-            embeddedPort = try await backend.port()
+            embeddedPorts = try await backend.ports()
         } catch {
             // The run was cancelled before the backend listened.
             return
         }
         let running = try await RunningGateway(
-            context, subsystems.stores, subsystems.calls, tls: tls.backend, embeddedPort: embeddedPort)
+            context, subsystems.stores, subsystems.calls, tls: tls.backends, embeddedPorts: embeddedPorts)
         let sweeping = running.start { [sweeper = subsystems.accounts.sweeper] in
             // These ids have a lane of their own, so no client's call shares one.
             let ids = Mutex(CallIDGenerator())
@@ -41,7 +41,7 @@ struct ListenersService: Service {
         do {
             try await open(&listeners, of: running)
             let admin = try await onListening(running)
-            await announce(listeners, admin: admin, embeddedPort: embeddedPort)
+            await announce(listeners, admin: admin, embeddedPorts: embeddedPorts)
             try? await gracefulShutdown()
         } catch {
             // No call has been served yet, so no grace period is needed.
@@ -82,11 +82,11 @@ struct ListenersService: Service {
     }
 
     /// Declares the gateway ready.
-    private func announce(_ listeners: [Listener], admin: ListenAddress, embeddedPort: Int?) async {
+    private func announce(_ listeners: [Listener], admin: ListenAddress, embeddedPorts: [Int?]) async {
         subsystems.stores.readiness.enter(.serving)
         let started = StartedGateway(
             listeners: zip(context.configuration.listeners, listeners).map { $0.address.bound(to: $1.port) },
-            admin: admin, embeddedBackendPort: embeddedPort)
+            admin: admin, embeddedBackendPorts: embeddedPorts)
         context.logger.notice(
             "Gateway started", metadata: ["listeners": "\(started.listeners)", "admin": "\(started.admin)"])
         context.notifier.ready()

@@ -6,6 +6,9 @@ public struct StartedGateway: Sendable, Hashable {
     public let listeners: [ListenAddress]
     /// The admin listener.
     public let admin: ListenAddress
-    /// The port of the embedded backend on 127.0.0.1; nil without an embedded backend.
-    public let embeddedBackendPort: Int?
+    /// The port on 127.0.0.1 of each backend of the configuration; nil for one that is not embedded.
+    public let embeddedBackendPorts: [Int?]
+
+    /// The port of the first embedded backend; nil without one.
+    public var embeddedBackendPort: Int? { embeddedBackendPorts.lazy.compactMap(\.self).first }
 }

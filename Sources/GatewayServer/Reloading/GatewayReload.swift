@@ -77,7 +77,7 @@ actor GatewayReload {
             renewed = try tls.renewed(
                 from: configuration, to: new, pool: context.threads.filePool, clocks: context.clocks, logger: logger)
             remade = try await subsystems.authenticators.remake(for: new)
-            try await running.exchange(new, tls: renewed.backend, remade.chain)
+            try await running.exchange(new, tls: renewed.backends, remade.chain)
         } catch let fault as ConfigurationError {
             return kept(problems + fault.problems)
         } catch let problem as ConfigurationProblem {
@@ -108,7 +108,7 @@ actor GatewayReload {
                 Result { () throws(ConfigurationError) in try FenceFile.read(files) }
             }.get()
             guard new.policy.fences != configuration.policy.fences else { return [] }
-            try await running.exchange(new, tls: tls.backend, subsystems.authenticators.chain.value)
+            try await running.exchange(new, tls: tls.backends, subsystems.authenticators.chain.value)
         } catch let fault as ConfigurationError {
             return fault.problems
         } catch {

@@ -22,13 +22,7 @@ struct RestartRequirements {
         need("connections", old.connections != new.connections)
         need("admin.address", old.admin != new.admin)
         need("control", old.control != new.control)
-        let isEmbedded = (old.backend.address == .embedded, new.backend.address == .embedded)
-        need("backend.url", isEmbedded.0 != isEmbedded.1)
-        if isEmbedded == (true, true) {
-            need("backend.port", old.backend.embeddedPort != new.backend.embeddedPort)
-            need("backend.hub", (old.backend.hub == nil) != (new.backend.hub == nil))
-            need("backend.profile", old.backend.profileName != new.backend.profileName)
-        }
+        paths += backendPaths
         need("event-loops", old.eventLoops != new.eventLoops)
         need("overload.calls", old.callsInFlight != new.callsInFlight)
         need("identity", old.names != new.names)
@@ -38,6 +32,33 @@ struct RestartRequirements {
         need("ledger.file", old.ledger.file != new.ledger.file)
         need("log.format", old.log.format != new.log.format)
         return paths
+    }
+
+    /// The changes of embedded backends, which run for as long as the gateway.
+    private var backendPaths: [String] {
+        let (old, new) = (old.backends, new.backends)
+        if old.count == 1, new.count == 1 {
+            let isEmbedded = (old[0].address == .embedded, new[0].address == .embedded)
+            if isEmbedded.0 != isEmbedded.1 { return ["backend.url"] }
+            if !isEmbedded.0 { return [] }
+            return [
+                old[0].embeddedPort != new[0].embeddedPort ? "backend.port" : nil,
+                (old[0].hub == nil) != (new[0].hub == nil) ? "backend.hub" : nil,
+                old[0].profileName != new[0].profileName ? "backend.profile" : nil,
+            ].compactMap(\.self)
+        }
+        func embedded(_ sections: [ServerConfiguration.BackendSection]) -> [String] {
+            sections.map { section in
+                guard section.address == .embedded else { return "" }
+                return "\(section.name) \(section.embeddedPort) \(section.profileName)"
+            }
+        }
+        // A backend elsewhere may be added behind the embedded ones, but their places in the list are fixed.
+        let (before, after) = (embedded(old), embedded(new))
+        let differs = (0..<max(before.count, after.count)).contains { index in
+            (index < before.count ? before[index] : "") != (index < after.count ? after[index] : "")
+        }
+        return differs ? ["backend"] : []
     }
 
     /// Returns a problem for each of them.

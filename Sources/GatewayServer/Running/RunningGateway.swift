@@ -3,12 +3,13 @@ internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewayHTTP
 internal import GatewayOperations
+internal import GatewayStore
 internal import GatewaySupport
 internal import Logging
 internal import NIOCore
 internal import NIOPosix
 
-/// The gateway that the listeners use and its connections to the backend. A reload exchanges both together while the
+/// The gateway that the listeners use and its connections to the backends. A reload exchanges both together while the
 /// sockets stay open.
 actor RunningGateway {
     /// The gateway for new calls, also used for calls that the gateway makes itself.
@@ -18,40 +19,51 @@ actor RunningGateway {
     private let stores: StoresSubsystem
     private let calls: CallsSubsystem
     private let scheduler: EventLoopScheduler
-    private let embeddedPort: Int?
+    private let embeddedPorts: [Int?]
     private let connects = ConnectCounters()
-    private var upstream: Upstream
-    private var upstreamConfiguration: UpstreamConfiguration
+    /// The connections to each backend, in the order of the configuration.
+    private var upstreams: [Connections]
     /// The previous connection pools that earlier calls may still use. Each closes by itself when its last call has
     /// completed.
     private var former: [Previous] = []
     private var listeners: [Listener] = []
+    /// The upstream that serves each push service now.
+    private var servedBy: [PushService: UpstreamName]
     private var connectionLimit: ConnectionLimit?
 
     private struct Previous {
         weak var upstream: Upstream?
     }
 
-    /// Starts the connections to the backend and creates the gateway of the first configuration.
+    /// The connections to one backend.
+    private struct Connections {
+        let name: UpstreamName
+        let configuration: UpstreamConfiguration
+        let upstream: Upstream
+    }
+
+    /// Starts the connections to the backends and creates the gateway of the first configuration.
     ///
     /// - Parameters:
-    ///   - tls: The verification of the backend's certificate; nil without TLS.
-    ///   - embeddedPort: The port of the embedded backend; nil for another backend.
+    ///   - tls: The verification of each backend's certificate; nil without TLS.
+    ///   - embeddedPorts: The port of each embedded backend; nil for another backend.
     init(
-        _ context: ServerContext, _ stores: StoresSubsystem, _ calls: CallsSubsystem, tls: ClientTLS?,
-        embeddedPort: Int?
+        _ context: ServerContext, _ stores: StoresSubsystem, _ calls: CallsSubsystem, tls: [ClientTLS?],
+        embeddedPorts: [Int?]
     ) async throws {
         self.context = context
         self.stores = stores
         self.calls = calls
-        self.embeddedPort = embeddedPort
+        self.embeddedPorts = embeddedPorts
         scheduler = try await EventLoopScheduler.start(group: context.threads.group)
-        upstreamConfiguration = context.configuration.upstream(
-            tls, embeddedPort: embeddedPort, connections: context.shares.backend)
-        upstream = try await Upstream.start(
-            configuration: upstreamConfiguration, group: context.threads.group, connectCounters: connects)
+        upstreams = try await Self.connections(
+            context.configuration, tls, embeddedPorts, replacing: [], context, countedBy: connects)
+        try await stores.stores.ledger.assignUpstreams(context.configuration.upstreamNames)
         current = HotSwappable(
-            Gateway(rules: calls.firstRules, dependencies: Self.dependencies(context, stores, upstream, scheduler)))
+            Gateway(
+                rules: calls.firstRules,
+                dependencies: Self.dependencies(context, stores, upstreams.map(\.upstream), scheduler)))
+        servedBy = context.configuration.upstreamNames
     }
 
     /// Sets the listeners that `exchange` updates, and the counter of their connections.
@@ -77,24 +89,28 @@ actor RunningGateway {
         (connectionLimit?.refused.value ?? 0, connectionLimit?.evicted.value ?? 0)
     }
 
-    /// Returns the statistics of the connections to the backend.
-    func upstreamReading() async -> UpstreamStatistics { await upstream.statistics() }
+    /// Returns the statistics of the connections to all backends together.
+    func upstreamReading() async -> UpstreamStatistics {
+        // A configuration has at least one backend.
+        var reading = await upstreams[0].upstream.statistics()
+        for connections in upstreams.dropFirst() { reading.append(await connections.upstream.statistics()) }
+        return reading
+    }
 
     /// Starts a task on one of the event loops.
     @discardableResult
     nonisolated func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> { scheduler.start(work) }
 
     /// Replaces the gateway by that of another configuration. If it throws, nothing has changed.
-    func exchange(_ new: ServerConfiguration, tls: ClientTLS?, _ chain: AuthenticatorChain) async throws {
-        let configuration = new.upstream(tls, embeddedPort: embeddedPort, connections: context.shares.backend)
-        var upstream = upstream
-        if configuration != upstreamConfiguration {
-            upstream = try await Upstream.start(
-                configuration: configuration, group: context.threads.group, connectCounters: connects)
-        }
+    func exchange(_ new: ServerConfiguration, tls: [ClientTLS?], _ chain: AuthenticatorChain) async throws {
+        let next = try await Self.connections(
+            new, tls, embeddedPorts, replacing: upstreams, context, countedBy: connects)
+        // Imported registrations belong to the upstreams that have served their platforms up to now.
+        if new.upstreamNames != servedBy { try await stores.stores.ledger.assignUpstreams(servedBy) }
         let rules = calls.rules(of: new, chain: chain)
         let gateway = Gateway(
-            rules: rules, dependencies: Self.dependencies(context, stores, upstream, scheduler),
+            rules: rules,
+            dependencies: Self.dependencies(context, stores, next.map(\.upstream), scheduler),
             replacing: current.value)
         // No later step can fail.
         await withTaskGroup { tasks in
@@ -102,28 +118,61 @@ actor RunningGateway {
         }
         current.value = gateway
         calls.use(rules)
-        if upstream !== self.upstream { former.append(Previous(upstream: self.upstream)) }
+        for old in upstreams where !next.contains(where: { $0.upstream === old.upstream }) {
+            former.append(Previous(upstream: old.upstream))
+        }
         former.removeAll { $0.upstream == nil }
-        (self.upstream, upstreamConfiguration) = (upstream, configuration)
+        upstreams = next
+        servedBy = new.upstreamNames
     }
 
-    /// Closes all connections to the backend. Requests in progress on them fail as interrupted.
+    /// Closes all connections to the backends. Requests in progress on them fail as interrupted.
     func shutdownUpstream() async {
-        await upstream.shutdown()
+        for connections in upstreams { await connections.upstream.shutdown() }
         for former in former { await former.upstream?.shutdown() }
     }
 
+    /// Returns the connections of a configuration. Those whose settings stay the same are kept.
+    private static func connections(
+        _ configuration: ServerConfiguration, _ tls: [ClientTLS?], _ embeddedPorts: [Int?],
+        replacing present: [Connections], _ context: ServerContext, countedBy counters: ConnectCounters
+    ) async throws -> [Connections] {
+        let share = max(1, context.shares.backend / configuration.backends.count)
+        var all: [Connections] = []
+        for (index, section) in configuration.backends.enumerated() {
+            let settings = section.upstream(
+                tls[index], embeddedPort: index < embeddedPorts.count ? embeddedPorts[index] : nil, connections: share)
+            if let kept = present.first(where: { $0.name == section.name && $0.configuration == settings }) {
+                all.append(kept)
+                continue
+            }
+            let upstream = try await Upstream.start(
+                configuration: settings, group: context.threads.group, connectCounters: counters)
+            all.append(Connections(name: section.name, configuration: settings, upstream: upstream))
+        }
+        return all
+    }
+
     private static func dependencies(
-        _ context: ServerContext, _ stores: StoresSubsystem, _ upstream: Upstream, _ scheduler: EventLoopScheduler
+        _ context: ServerContext, _ stores: StoresSubsystem, _ upstreams: [Upstream], _ scheduler: EventLoopScheduler
     ) -> GatewayDependencies {
         GatewayDependencies(
             ledger: stores.stores.ledger, sessions: stores.stores.sessions, journal: stores.stores.journal,
-            history: stores.history, backend: upstream, clocks: context.clocks, scheduler: scheduler,
+            history: stores.history, backends: upstreams, clocks: context.clocks, scheduler: scheduler,
             digester: stores.stores.messageDigester, logger: context.logger, metrics: context.metrics)
     }
 }
 
 extension ServerConfiguration {
+    /// The upstream that serves each push service.
+    fileprivate var upstreamNames: [PushService: UpstreamName] {
+        backends.reduce(into: [:]) { names, section in
+            for service in section.services { names[service] = section.name }
+        }
+    }
+}
+
+extension ServerConfiguration.BackendSection {
     /// Returns the settings of the connections to the backend.
     ///
     /// - Parameters:
@@ -132,19 +181,19 @@ extension ServerConfiguration {
     ///   - connections: The maximum number of connections.
     func upstream(_ tls: ClientTLS?, embeddedPort: Int?, connections: Int) -> UpstreamConfiguration {
         let address: UpstreamAddress =
-            switch backend.address {
+            switch self.address {
             case .remote(let address): address
             case .embedded: .tcp(host: "127.0.0.1", port: embeddedPort ?? 0)
             }
         var upstream = UpstreamConfiguration(address: address)
         upstream.tls = tls
-        upstream.maximumConnections = min(backend.connections, connections)
-        upstream.maximumWaiting = backend.waiting
-        upstream.otherAddresses = backend.otherAddresses
-        upstream.host = backend.address.hostField
-        upstream.healthCheck = backend.check.map { .init(path: $0.path, period: TimeAmount($0.period)) }
-        upstream.maximumAge = TimeAmount(backend.connectionAge)
-        upstream.idleTimeout = TimeAmount(backend.profile.backend.idleTime)
+        upstream.maximumConnections = min(self.connections, connections)
+        upstream.maximumWaiting = waiting
+        upstream.otherAddresses = otherAddresses
+        upstream.host = self.address.hostField
+        upstream.healthCheck = check.map { .init(path: $0.path, period: TimeAmount($0.period)) }
+        upstream.maximumAge = TimeAmount(connectionAge)
+        upstream.idleTimeout = TimeAmount(profile.backend.idleTime)
         // If the backend closes idle connections sooner than usual, a send must not use one that is about to close.
         upstream.maximumIdleTimeForNonRetryable = min(upstream.maximumIdleTimeForNonRetryable, upstream.idleTimeout)
         return upstream

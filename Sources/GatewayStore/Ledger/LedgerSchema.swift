@@ -6,7 +6,7 @@ internal import GatewaySupport
 /// The ledger's tables and their version, stored in `PRAGMA user_version`.
 enum LedgerSchema {
     /// The version that this code reads and writes.
-    static let version = 5
+    static let version = 6
 
     /// Returns the version of the database; 0 for an empty one.
     static func version(of database: Database) throws -> Int {
@@ -26,6 +26,7 @@ enum LedgerSchema {
             try database.execute(sql: tablesSince3)
             try database.execute(sql: tablesSince4)
             try database.execute(sql: tablesSince5)
+            try database.execute(sql: tablesSince6)
             try database.execute(
                 sql: "INSERT INTO property (name, value) VALUES ('key-fingerprint', ?)",
                 arguments: [Data(fingerprint.bytes)])
@@ -50,6 +51,7 @@ enum LedgerSchema {
             try database.execute(sql: tablesSince5)
             try markImported(database, now: now)
         }
+        if try version(of: database) < 6 { try database.execute(sql: tablesSince6) }
         try database.execute(sql: "PRAGMA user_version = \(version)")
     }
 
@@ -207,6 +209,13 @@ enum LedgerSchema {
         ALTER TABLE registration ADD COLUMN import_unconfirmed INTEGER;
         CREATE INDEX registration_import_unconfirmed ON registration (import_unconfirmed)
             WHERE import_unconfirmed IS NOT NULL;
+        """
+
+    /// Columns of version 6: the upstream at which a registration was made, NULL if that is not known yet.
+    private static let tablesSince6 = """
+        ALTER TABLE registration ADD COLUMN upstream TEXT;
+        ALTER TABLE stray ADD COLUMN upstream TEXT;
+        CREATE INDEX registration_without_upstream ON registration (service) WHERE upstream IS NULL;
         """
 
     /// Marks registrations as unconfirmed that an earlier version imported and whose devices have not registered since.

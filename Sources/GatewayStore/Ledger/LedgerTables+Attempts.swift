@@ -33,16 +33,18 @@ extension LedgerTables {
             replaces = true
             // An earlier attempt of this call sent this id to the backend, and may have succeeded.
             let isOfThisCall = try replacedID != updated && hasAttempt(replacedID, of: user)
-            try remove(row, replacedBy: id, now: task.now)
+            try supersede(row, by: id, task)
             if isOfThisCall {
-                try storeOrphan(OrphanRegistration(id: replacedID, handle: nil, reason: .superseded, owner: user))
+                try storeOrphan(
+                    OrphanRegistration(
+                        id: replacedID, handle: nil, reason: .superseded, owner: user, upstream: row.upstream))
             }
         }
         if wasReserved {
             try store(
                 Registration(
                     id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
-                    lastSeen: task.now))
+                    lastSeen: task.now, upstream: task.upstream))
         }
         try storeAttempt(on: id, by: user, account, now: task.now)
         let undo: RegistrationAttempt.Undo = replaces || wasInDoubt ? .nothing : wasReserved ? .reserve : .remove

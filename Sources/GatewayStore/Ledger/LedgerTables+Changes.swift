@@ -14,6 +14,8 @@ struct LedgerTask: Sendable {
     let limits: SQLiteLedger.Limits
     /// Returns whether the caller's credential was revoked.
     var isRevoked: @Sendable () -> Bool = { false }
+    /// The upstream at which the request's registration is made.
+    var upstream: UpstreamName?
     /// Whether a sweep deletes the registration while a call of a revoked user holds it.
     var precedesCall = false
 }
@@ -98,12 +100,12 @@ extension LedgerTables {
         if let handle, let bound = try registration(boundTo: handle) {
             if bound.id == id { return try updateLastSeen(bound, now) }
             if let existing, existing.isBound { throw Self.heldElsewhere }
-            try remove(bound, replacedBy: id, now: now)
+            try supersede(bound, by: id, task)
             try store(
                 Registration(
                     id: id, owner: user, account: bound.account, handle: handle, state: bound.state,
                     created: bound.created, lastSeen: now, reason: bound.reason,
-                    importUnconfirmed: bound.importUnconfirmed))
+                    importUnconfirmed: bound.importUnconfirmed, upstream: task.upstream))
             return try limitLabels(task.limits.labels, of: user)
         }
         if let existing, existing.isBound {
@@ -111,7 +113,10 @@ extension LedgerTables {
             return existing.owner == user ? try updateLastSeen(existing, now) : ()
         }
         let created = existing.flatMap { $0.owner == user ? $0.created : nil } ?? now
-        try store(Registration(id: id, owner: user, handle: handle, state: .reserved, created: created, lastSeen: now))
+        try store(
+            Registration(
+                id: id, owner: user, handle: handle, state: .reserved, created: created, lastSeen: now,
+                upstream: task.upstream))
         try limitReservations(task.limits.reservations, of: user)
     }
 
@@ -124,7 +129,7 @@ extension LedgerTables {
         }
         let stood = task.decision.updated
         if label == id, replaced == nil || replaced == id,
-            try refreshLastSeen(id, of: user, by: account, handle, task.now)
+            try refreshLastSeen(id, of: user, by: account, handle, at: task.upstream, task.now)
         {
             return try limitRegistrations(task.limits.registrations, of: user)
         }
@@ -135,7 +140,7 @@ extension LedgerTables {
             guard let lost, lost != id, let row = try registration(lost) else { continue }
             guard lost == stood || row.handle == handle || !row.isBound else { throw Self.replacesForeign }
             created = created ?? row.created
-            try remove(row, replacedBy: id, now: task.now)
+            try supersede(row, by: id, task)
         }
         if label != id {
             // The label was reserved and is now another registration, so the reservation is obsolete.
@@ -145,7 +150,7 @@ extension LedgerTables {
         try store(
             Registration(
                 id: id, owner: user, account: account, handle: handle, state: .live, created: created ?? task.now,
-                lastSeen: task.now))
+                lastSeen: task.now, upstream: task.upstream))
         if existing?.isInDoubt == true { try removeAttempts(on: id, by: user, now: task.now) }
         try limitLabels(task.limits.labels, of: user)
         try limitRegistrations(task.limits.registrations, of: user)
@@ -154,6 +159,16 @@ extension LedgerTables {
                 of: handle, from: former, to: user, now: task.now,
                 forgetting: task.now.adding(-SQLiteLedger.ownershipTransferPeriod))
         }
+    }
+
+    /// Replaces a registration by another of the same device. If another upstream has the replaced one, that upstream
+    /// deletes it: the device may change its owner here, and the other upstream would not learn of that.
+    func supersede(_ row: Registration, by id: RegistrationID, _ task: LedgerTask) throws {
+        try remove(row, replacedBy: id, now: task.now)
+        guard row.isBound, row.place.isElsewhere(than: task.upstream) else { return }
+        try storeOrphan(
+            OrphanRegistration(
+                id: row.id, handle: row.handle, reason: .superseded, owner: row.owner, upstream: row.upstream))
     }
 
     static var heldElsewhere: LedgerUnavailable {

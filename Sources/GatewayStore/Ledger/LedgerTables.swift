@@ -22,6 +22,8 @@ struct LedgerTables {
         /// The time since which an imported registration is unconfirmed, counting only time in which a gateway runs.
         /// Nil for a registration made by its owner's device.
         var importUnconfirmed: WallTime?
+        /// The upstream at which it was made; nil if that is not known.
+        var upstream: UpstreamName?
         /// Whether an update of it has an unknown outcome.
         var isInDoubt = false
 
@@ -30,6 +32,9 @@ struct LedgerTables {
 
         /// Whether it is registered and not marked for deletion.
         var isLive: Bool { state == .live }
+
+        /// Its push service and upstream.
+        var place: RegistrationPlace { RegistrationPlace(service: handle?.service, upstream: upstream) }
     }
 
     let database: Database
@@ -91,19 +96,19 @@ struct LedgerTables {
             sql: """
                 INSERT INTO registration
                     (id, owner, login, authenticator, service, handle, state, created, last_seen, reason, undeleted,
-                    import_unconfirmed)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    import_unconfirmed, upstream)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, login = excluded.login,
                     authenticator = excluded.authenticator, service = excluded.service,
                     handle = excluded.handle, state = excluded.state, created = excluded.created,
                     last_seen = excluded.last_seen, reason = excluded.reason, undeleted = excluded.undeleted,
-                    import_unconfirmed = excluded.import_unconfirmed
+                    import_unconfirmed = excluded.import_unconfirmed, upstream = excluded.upstream
                 """,
             arguments: [
                 row.id.text, row.owner.text, row.account?.login.text, row.account?.authenticator.text,
                 row.handle?.service.rawValue, row.handle.map { Data($0.digest.bytes) }, row.state.rawValue,
                 row.created.microseconds, row.lastSeen.microseconds, row.reason?.rawValue,
-                row.undeleted?.microseconds, row.importUnconfirmed?.microseconds,
+                row.undeleted?.microseconds, row.importUnconfirmed?.microseconds, row.upstream?.text,
             ])
         // A registration that was made again has an owner.
         if row.isBound { try removeOrphan(row.id) }
@@ -164,7 +169,7 @@ struct LedgerTables {
                 state: row.isLive && row.isInDoubt ? .unknown : row.state, created: row.created,
                 lastSeen: row.lastSeen,
                 ownershipTransfers: try row.handle.map { try ownershipTransferCount(of: $0, after: time) } ?? 0,
-                unconfirmedSince: row.importUnconfirmed)
+                unconfirmedSince: row.importUnconfirmed, upstream: row.upstream)
         }
     }
 
@@ -211,6 +216,7 @@ extension LedgerTables.Registration {
         reason = try row.optional("reason", as: String.self).flatMap(SweepReason.init)
         undeleted = try row.optionalTime("undeleted")
         importUnconfirmed = try row.optionalTime("import_unconfirmed")
+        upstream = try row.optional("upstream", as: String.self).map(UpstreamName.init)
         isInDoubt = try row.required("in_doubt", as: Bool.self)
     }
 }

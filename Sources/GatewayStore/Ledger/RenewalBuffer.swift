@@ -86,21 +86,22 @@ extension LedgerTables {
     /// Updates a registration whose device registered again with unchanged data, in one statement. `RenewalBuffer` takes
     /// most of these renewals; this is for those during another change of the ledger.
     ///
-    /// - Returns: Whether the row matched and is live. False for an unconfirmed one, which the caller writes again and
-    ///   thereby confirms.
+    /// - Returns: Whether the row matched and is live. False for an unconfirmed one, and for one of another upstream, which
+    ///   the caller writes again and thereby confirms.
     func refreshLastSeen(
-        _ id: RegistrationID, of owner: UserName, by account: Account?, _ handle: HandleKey, _ now: WallTime
+        _ id: RegistrationID, of owner: UserName, by account: Account?, _ handle: HandleKey,
+        at upstream: UpstreamName?, _ now: WallTime
     ) throws -> Bool {
         try execute(
             sql: """
                 UPDATE registration SET last_seen = ?
                 WHERE id = ? AND owner = ? AND login IS ? AND authenticator IS ? AND service = ? AND handle = ?
-                    AND state = 'live' AND import_unconfirmed IS NULL
+                    AND state = 'live' AND import_unconfirmed IS NULL AND upstream IS ?
                     AND NOT EXISTS (SELECT 1 FROM update_attempt WHERE update_attempt.registration = registration.id)
                 """,
             arguments: [
                 now.microseconds, id.text, owner.text, account?.login.text, account?.authenticator.text,
-                handle.service.rawValue, Data(handle.digest.bytes),
+                handle.service.rawValue, Data(handle.digest.bytes), upstream?.text,
             ])
         guard database.changesCount > 0 else { return false }
         try removeLabel(id, of: owner)

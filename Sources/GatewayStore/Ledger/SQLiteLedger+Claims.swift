@@ -7,7 +7,8 @@ extension SQLiteLedger: RegistrationLedger {
     ///
     /// Throws if the ledger cannot store the result. The backend must then not be called.
     public func begin(
-        _ request: LedgerRequest, now: WallTime, isRevoked: @escaping @Sendable () -> Bool
+        _ request: LedgerRequest, at upstream: UpstreamName?, now: WallTime,
+        isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim {
         try await requireWritable()
         if case .sweep(let id) = request { return try await beginSweep(of: id, now: now) }
@@ -16,14 +17,14 @@ extension SQLiteLedger: RegistrationLedger {
         do throws(LedgerUnavailable) {
             if let handle { try await claims.acquire(.handle(handle), for: number) }
             try await adoptFormerKeys(of: request, as: handle)
-            let (lookup, version) = try await decide(request, handle: handle, now: now, for: number)
+            let (lookup, version) = try await decide(request, handle: handle, at: upstream, now: now, for: number)
             var renewable: LedgerClaim.Renewable?
             if lookup.isRenewal, let id = lookup.registration, let version {
                 renewable = LedgerClaim.Renewable(id: id, version: version)
             }
             if let handle, !lookup.touchesHandle { claims.release(.handle(handle), of: number) }
             return LedgerClaim(
-                number: number, request: request, decision: lookup.decision,
+                number: number, request: request, decision: lookup.decision, upstream: upstream, place: lookup.place,
                 registered: lookup.isRegistered ? lookup.registration : nil,
                 renewable: renewable, isRevoked: isRevoked
             ) { [claims] number in
@@ -46,13 +47,15 @@ extension SQLiteLedger: RegistrationLedger {
             if result == .acquired, let handle = try await read({ try $0.orphan(id)?.handle }) {
                 result = claims.tryAcquire(.handle(handle), for: number)
             }
-            var decision = LedgerDecision.notMarked
+            var lookup = LedgerLookup(decision: .notMarked)
             if result != .busy {
-                decision = try await read { try $0.lookUp(.sweep(id), handle: nil, handOverLimit: 0, now: now) }
-                    .decision
+                lookup = try await read {
+                    try $0.lookUp(.sweep(id), handle: nil, at: nil, handOverLimit: 0, now: now)
+                }
             }
             return LedgerClaim(
-                number: number, request: .sweep(id), decision: decision, precedesCall: result == .heldByRevoked
+                number: number, request: .sweep(id), decision: lookup.decision, place: lookup.place,
+                precedesCall: result == .heldByRevoked
             ) { [claims] number in
                 claims.releaseAll(number)
             }
@@ -81,7 +84,7 @@ extension SQLiteLedger: RegistrationLedger {
         if id == claim.registered { return isRevoked() ? nil : RegistrationAttempt(id: id, undo: .nothing) }
         let task = LedgerTask(
             request: claim.request, decision: claim.decision, handle: try key(of: claim.request.handle),
-            changeHandle: nil, now: now, limits: limits)
+            changeHandle: nil, now: now, limits: limits, upstream: claim.upstream)
         // A later revocation has its own transaction after this one and finds the attempt.
         return try await write { tables in
             isRevoked() ? nil : try tables.prepare(id, replacing: replacing, for: task)
@@ -121,7 +124,7 @@ extension SQLiteLedger: RegistrationLedger {
             let task = LedgerTask(
                 request: claim.request, decision: claim.decision,
                 handle: try key(of: claim.request.handle), changeHandle: try key(of: change.handle), now: now,
-                limits: limits, isRevoked: claim.isRevoked, precedesCall: claim.precedesCall)
+                limits: limits, isRevoked: claim.isRevoked, upstream: claim.upstream, precedesCall: claim.precedesCall)
             outcome = await write { tables in try tables.apply(change, to: task) }
         } catch {
             outcome = .failure(error)
@@ -161,14 +164,14 @@ extension SQLiteLedger: RegistrationLedger {
     ///
     /// - Returns: The decision, and the version of the ledger that it was made of; nil if the version changed meanwhile.
     private func decide(
-        _ request: LedgerRequest, handle: HandleKey?, now: WallTime, for claim: UInt64
+        _ request: LedgerRequest, handle: HandleKey?, at upstream: UpstreamName?, now: WallTime, for claim: UInt64
     ) async throws(LedgerUnavailable) -> (LedgerLookup, version: UInt64?) {
         let limit = limits.ownershipTransfers
         var held: RegistrationID?
         for _ in 0..<Self.maximumAttempts {
             let version = commits.version
             let lookup = try await read { tables in
-                try tables.lookUp(request, handle: handle, handOverLimit: limit, now: now)
+                try tables.lookUp(request, handle: handle, at: upstream, handOverLimit: limit, now: now)
             }
             if lookup.registration == held { return (lookup, version) }
             if let held { claims.release(.registration(held), of: claim) }

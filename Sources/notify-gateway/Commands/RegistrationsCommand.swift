@@ -31,7 +31,8 @@ struct RegistrationsCommand: AsyncParsableCommand {
                 ControlRequest("registrations list", user.map { [.init("user", .string($0))] } ?? []),
                 columns: [
                     .init("registration", "REGISTRATION"), .init("user", "USER"), .init("platform", "PLATFORM"),
-                    .init("state", "STATE"), .init("last_seen", "LAST SEEN"), .init("hand_overs", "HAND-OVERS"),
+                    .init("backend", "BACKEND"), .init("state", "STATE"), .init("last_seen", "LAST SEEN"),
+                    .init("hand_overs", "HAND-OVERS"),
                     .init("confirm_until", "CONFIRM UNTIL"),
                 ])
         }

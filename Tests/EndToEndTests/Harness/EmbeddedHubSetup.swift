@@ -43,9 +43,9 @@ final class EmbeddedHubSetup: Sendable {
         journal = MemoryJournal(timeline: timeline)
         ledger = try SQLiteLedger(file: directory.path + "/ledger.sqlite")
         var rules = TestGateway.rules(clock: clock)
-        rules.hub = HubSettings(
+        rules.upstreams[0].hub = HubSettings(
             connection: try HubConnectionString(TestUpstream.connectionString(port: 80)), name: "demo")
-        rules.profile.backend = .hub
+        rules.upstreams[0].backend = .hub
         rules.limiter = Limiter([], clocks: clock.clocks)
         let backend = ScriptedBackend(timeline: timeline) { [unowned self] in respond(to: $0) }
         let made = Gateway(

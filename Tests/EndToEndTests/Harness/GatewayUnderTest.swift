@@ -166,8 +166,26 @@ struct GatewayUnderTest {
             policy: policy, more: more, keys: keys, listen: listen, socket: socket, hub: hub, seen: seen, body)
     }
 
+    /// Runs the body with a gateway whose configuration has this value of `backend`.
+    static func run<Result: Sendable>(
+        upstreams: String, hub: NotificationHub, seen: SeenRequests, _ body: (GatewayUnderTest) async throws -> Result
+    ) async throws -> Result {
+        try await run(
+            backendValue: upstreams, policy: policy, more: "", keys: keys, listen: "127.0.0.1:0", hub: hub, seen: seen,
+            body)
+    }
+
     private static func run<Result: Sendable>(
         backendSettings: String, policy: String, more: String, keys: String, listen: String, socket: String? = nil,
+        hub: NotificationHub, seen: SeenRequests, _ body: (GatewayUnderTest) async throws -> Result
+    ) async throws -> Result {
+        try await run(
+            backendValue: "{ \(backendSettings) }", policy: policy, more: more, keys: keys, listen: listen,
+            socket: socket, hub: hub, seen: seen, body)
+    }
+
+    private static func run<Result: Sendable>(
+        backendValue: String, policy: String, more: String, keys: String, listen: String, socket: String? = nil,
         hub: NotificationHub, seen: SeenRequests, _ body: (GatewayUnderTest) async throws -> Result
     ) async throws -> Result {
         let directory = try TestFiles()
@@ -177,7 +195,7 @@ struct GatewayUnderTest {
             listen: [{ address: "\(socket.map { "unix:\($0)" } ?? listen)" }]
             admin: { address: "127.0.0.1:0" }
             control: control.sock
-            backend: { \(backendSettings) }
+            backend: \(backendValue)
             authenticators:
               - static-users: { file: users.yaml }
               - hmac-token: { keys: token-keys.yaml, issuer: notify-gateway, audience: notify, lifetime: 1h }

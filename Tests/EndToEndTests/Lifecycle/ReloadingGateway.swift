@@ -12,18 +12,27 @@ import StaticUsers
 struct ReloadingGateway {
     let directory: TestFiles
     let port: Int
-    private let backend: String
+    /// The value of `backend`.
+    private let upstream: String
 
     static let sendsAllowed = #"policy: { send: [{ from: "*", to: "*" }], tags: [{ user: "*", allow: ["*"] }] }"#
     static let sendsRefused = #"policy: { send: [{ from: "bob", to: "carol" }] }"#
 
-    /// Returns the complete text of a configuration.
+    /// Returns the value of `backend` for one backend.
+    private static func single(_ url: String) -> String { "{ url: \"\(url)\" }" }
+
+    /// Returns the complete text of a configuration with one backend.
     static func text(backend: String, _ policy: String = sendsAllowed, more: String = "") -> String {
+        text(upstream: single(backend), policy, more: more)
+    }
+
+    /// Returns the complete text of a configuration.
+    static func text(upstream: String, _ policy: String = sendsAllowed, more: String = "") -> String {
         """
         listen: [{ address: "127.0.0.1:0" }]
         admin: { address: "127.0.0.1:0" }
         control: control.sock
-        backend: { url: "\(backend)" }
+        backend: \(upstream)
         authenticators:
           - static-users: { file: users.yaml }
           - hmac-token: { keys: token-keys.yaml }
@@ -39,21 +48,33 @@ struct ReloadingGateway {
     static func run<Result: Sendable>(
         backend: String, _ body: (ReloadingGateway) async throws -> Result
     ) async throws -> Result {
+        try await run(upstream: single(backend), body)
+    }
+
+    /// Runs the body with a gateway whose configuration has this value of `backend`.
+    static func run<Result: Sendable>(
+        upstream: String, _ body: (ReloadingGateway) async throws -> Result
+    ) async throws -> Result {
         let directory = try TestFiles()
         try directory.write(GatewayUnderTest.users, to: "users.yaml")
         try directory.write(GatewayUnderTest.keys, to: "token-keys.yaml")
         let catalog = PluginCatalog([StaticUsersPlugin.self, HMACTokenPlugin.self])
-        return try await ConfiguredGateway.start(text(backend: backend), in: directory, catalog: catalog) { gateway in
+        return try await ConfiguredGateway.start(text(upstream: upstream), in: directory, catalog: catalog) { gateway in
             guard case .tcp(_, let port) = gateway.listeners.first else {
                 throw GatewayUnderTest.StartFailure(description: "no listener")
             }
-            return try await body(ReloadingGateway(directory: directory, port: port, backend: backend))
+            return try await body(ReloadingGateway(directory: directory, port: port, upstream: upstream))
         }
     }
 
     /// Writes the configuration with another policy, other sections or another backend.
     func write(_ policy: String = sendsAllowed, more: String = "", backend other: String? = nil) throws {
-        try directory.write(Self.text(backend: other ?? backend, policy, more: more), to: "gateway.yaml")
+        try write(policy, more: more, upstream: other.map(Self.single) ?? upstream)
+    }
+
+    /// Writes the configuration with another value of `backend`.
+    func write(_ policy: String = sendsAllowed, more: String = "", upstream: String) throws {
+        try directory.write(Self.text(upstream: upstream, policy, more: more), to: "gateway.yaml")
     }
 
     /// Reloads the configuration. Returns whether the gateway accepted it, and the errors.

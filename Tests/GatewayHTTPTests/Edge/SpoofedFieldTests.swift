@@ -133,7 +133,7 @@ struct SpoofedFieldTests {
         for credential in Self.credentials {
             try await EdgeFixture.run { _ in
             } adjust: {
-                $0.credential = credential
+                $0.upstreams[0].credential = credential
             } _: { bench in
                 for (name, evil) in Self.names {
                     for way in Way.allCases {
@@ -176,7 +176,7 @@ struct SpoofedFieldTests {
             try await EdgeFixture.run {
                 $0.supportsHTTP2 = true
             } adjust: {
-                $0.credential = credential
+                $0.upstreams[0].credential = credential
             } _: { bench in
                 for (name, evil) in Self.names {
                     let client = try await FrameClient.connect(

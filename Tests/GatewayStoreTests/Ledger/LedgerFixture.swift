@@ -88,12 +88,15 @@ struct LedgerFixture {
         return claim.decision
     }
 
-    /// Removes everything that schema version 5 has added, so that the next start migrates the ledger. Must cover all
-    /// of `LedgerSchema.tablesSince5`.
+    /// Removes everything that the schema versions 5 and 6 have added, so that the next start migrates the ledger. Must
+    /// cover all of `LedgerSchema.tablesSince5` and `tablesSince6`.
     static func undoSchema5(_ database: Database) throws {
         try database.execute(
             sql: """
                 DROP TABLE update_attempt;
+                DROP INDEX registration_without_upstream;
+                ALTER TABLE registration DROP COLUMN upstream;
+                ALTER TABLE stray DROP COLUMN upstream;
                 ALTER TABLE registration DROP COLUMN undeleted;
                 ALTER TABLE stray DROP COLUMN undeleted;
                 ALTER TABLE stray DROP COLUMN owner;

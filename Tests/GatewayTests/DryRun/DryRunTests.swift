@@ -75,7 +75,7 @@ import Testing
             (.header(userField: "X-User", secretField: "X-Secret", secret: secret), "X-Secret: (hidden)"),
         ]
         for (credential, shown) in credentials {
-            let world = World(.classic, isLossy: false, seed: 1) { $0.credential = credential }
+            let world = World(.classic, isLossy: false, seed: 1) { $0.upstreams[0].credential = credential }
             let explanation = await world.explain(Sample.send("\"say \"hi\"\""), as: "alice")
             guard case .forwarded(let requests, let skipped) = explanation.outcome, skipped.isEmpty else {
                 Issue.record("the call is not forwarded: \(explanation)")

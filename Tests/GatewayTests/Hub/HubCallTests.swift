@@ -15,8 +15,8 @@ struct HubCallTests {
         let settings = HubSample.settings(adjust)
         return TestGateway(
             adjust: {
-                $0.hub = settings
-                $0.profile.backend = .hub
+                $0.upstreams[0].hub = settings
+                $0.upstreams[0].backend = .hub
             }, deciding: decide)
     }
 

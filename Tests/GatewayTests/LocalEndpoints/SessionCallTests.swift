@@ -73,7 +73,7 @@ struct SessionCallTests {
         arguments: [[.query], [.path], [.path, .query]] as [Set<BackendProfile.IDLocation>])
     func ownPath(places: Set<BackendProfile.IDLocation>) async throws {
         let gateway = TestGateway(
-            adjust: { $0.profile.client.idLocations = places }, deciding: { _ in .owned(Sample.other) })
+            adjust: { $0.client.idLocations = places }, deciding: { _ in .owned(Sample.other) })
         let response = await gateway.serve(ReceivedRequest("DELETE /auth/registrations/\(Sample.other)", as: "alice"))
         #expect(response.status == 200)
         #expect(

@@ -39,9 +39,9 @@ public struct StoppedGateway: Sendable {
             )
         }
         let stores: GatewayStores
-        let tls: ClientTLS?
+        let tls: [ClientTLS?]
         do {
-            tls = try configuration.backend.tls.map { try CertificateFiles.clientTLS($0) }
+            tls = try configuration.backends.map { try $0.tls.map { try CertificateFiles.clientTLS($0) } }
             stores = try GatewayStores(configuration, clocks: clocks, logger: logger)
         } catch {
             return .unavailable("The stores cannot be opened: \(error.reason)")

@@ -28,8 +28,8 @@ struct ReconcileRegistrationsOperation: ControlOperation {
         let start = clocks.wall()
         let lines = try await read(hub, connectionString)
         var differences = try await withLedger { () async throws(LedgerUnavailable) in
-            var differences = try await HubDifferences(of: lines, from: ledger)
-            try await differences.addMissing(in: ledger, notSeenSince: start)
+            var differences = try await HubDifferences(of: lines, at: hub, from: ledger)
+            try await differences.addMissing(in: ledger, at: hub, notSeenSince: start)
             return differences
         }
         guard isApplying else {

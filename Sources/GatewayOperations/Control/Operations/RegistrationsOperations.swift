@@ -42,6 +42,7 @@ struct ListRegistrationsOperation: ControlOperation {
             .init("registration", .string(registration.id.text)), .init("user", .string(registration.owner.text)),
         ]
         if let service = registration.service { members.append(.init("platform", .string(service.rawValue))) }
+        if let upstream = registration.upstream { members.append(.init("backend", .string(upstream.text))) }
         members += [
             .init("state", .string(isUnconfirmed ? "unconfirmed" : registration.state.rawValue)),
             .init("created", .string(registration.created.description)),

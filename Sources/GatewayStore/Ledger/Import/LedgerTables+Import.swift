@@ -21,6 +21,8 @@ struct OrphanRegistration: Sendable, Hashable {
     let reason: SweepReason
     /// The previous owner; nil for a registration from before the gateway.
     var owner: UserName?
+    /// The upstream that has it; nil if that is not known.
+    var upstream: UpstreamName?
 }
 
 extension LedgerTables {
@@ -79,16 +81,21 @@ extension LedgerTables {
             let reason = SweepReason(rawValue: try row.required("reason", as: String.self))
         else { return nil }
         let owner = try row.optional("owner", as: String.self).flatMap(UserName.init(canonical:))
-        return OrphanRegistration(id: id, handle: try HandleKey(row: row), reason: reason, owner: owner)
+        return OrphanRegistration(
+            id: id, handle: try HandleKey(row: row), reason: reason, owner: owner,
+            upstream: try row.optional("upstream", as: String.self).map(UpstreamName.init))
     }
 
     /// Stores a registration without an owner. Replaces the row with the same id.
     func storeOrphan(_ orphan: OrphanRegistration) throws {
         try execute(
-            sql: "INSERT OR REPLACE INTO stray (id, service, handle, reason, owner) VALUES (?, ?, ?, ?, ?)",
+            sql: """
+                INSERT OR REPLACE INTO stray (id, service, handle, reason, owner, upstream)
+                VALUES (?, ?, ?, ?, ?, ?)
+                """,
             arguments: [
                 orphan.id.text, orphan.handle?.service.rawValue, orphan.handle.map { Data($0.digest.bytes) },
-                orphan.reason.rawValue, orphan.owner?.text,
+                orphan.reason.rawValue, orphan.owner?.text, orphan.upstream?.text,
             ])
     }
 

@@ -97,7 +97,7 @@ struct SendLoad {
             dependencies: GatewayDependencies(
                 ledger: ScriptedLedger(timeline: timeline, deciding: ScriptedLedger.emptyLedgerDecision),
                 sessions: MemorySessions(clock: ManualClock()), journal: journal, history: ScriptedHistory(),
-                backend: upstream, clocks: .system, scheduler: try await EventLoopScheduler.start(group: group),
+                backends: [upstream], clocks: .system, scheduler: try await EventLoopScheduler.start(group: group),
                 digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
                 logger: Logger(label: "gateway") { _ in SwiftLogNoOpLogHandler() }))
     }

@@ -36,16 +36,18 @@ private final class Pipeline {
                     rules: rules.authentication, clocks: clocks, scheduler: scheduler, randomness: { 7 }),
                 clocks: clocks, scheduler: scheduler, logger: logger),
             sessions: sessions)
+        let upstreams = UpstreamTable(rules.upstreams, clocks: clocks)
         authorization = Authorization(
-            rules, ledger: ledger, sessions: sessions, history: ScriptedHistory(),
-            historyLimiter: rules.limiter.adding([.history]), clocks: clocks, digester: digester)
+            rules, upstreams: upstreams, ledger: ledger, sessions: sessions, history: ScriptedHistory(),
+            historyLimiter: rules.limiter.adding([.history]), clocks: clocks,
+            digester: digester)
         limiting = Limiting(limiter: rules.limiter)
-        rewriting = Rewriting(codec: rules.makeCodec(clocks: clocks), digester: digester, randomness: { 7 })
+        rewriting = Rewriting(upstreams: upstreams, digester: digester, randomness: { 7 })
         gateway = Gateway(
             rules: rules,
             dependencies: GatewayDependencies(
                 ledger: ledger, sessions: sessions, journal: DiscardingJournal(), history: ScriptedHistory(),
-                backend: ReadyBackend(), clocks: clocks, scheduler: scheduler, digester: digester, logger: logger))
+                backends: [ReadyBackend()], clocks: clocks, scheduler: scheduler, digester: digester, logger: logger))
     }
 
     func parse(_ request: ReceivedRequest, as action: Action) throws -> Bool {
