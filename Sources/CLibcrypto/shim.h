@@ -1,4 +1,4 @@
-// What the gateway uses of the system's OpenSSL: message digests, MACs, constant-time comparison, wiping.
+// What the gateway uses of the system's OpenSSL: message digests, MACs, AES-GCM, constant-time comparison, wiping.
 #pragma once
 #include <openssl/crypto.h>
 #include <openssl/err.h>

@@ -11,7 +11,8 @@ import Testing
                 "payload-too-large", "uri-too-long", "unsupported-media-type", "expectation-failed",
                 "idempotency-mismatch", "rate-limited", "registration-limit", "headers-too-large", "internal-error",
                 "backend-failed", "backend-unreachable", "authenticator-unavailable", "journal-unavailable",
-                "ledger-unavailable", "overloaded", "draining", "backend-timed-out",
+                "ledger-unavailable", "unknown-notification", "texts-unavailable", "texts-full", "overloaded",
+                "draining", "backend-timed-out",
             ])
     }
 

@@ -22,6 +22,10 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case sessionList = "session-list"
     /// `GET /auth/registrations`: lists the caller's registrations.
     case registrationList = "registration-list"
+    /// `GET /api/notifications/{id}`: a recipient reads the text of a secure notification.
+    case notificationFetch = "notification-fetch"
+    /// `GET /api/notifications`: lists the caller's secure notifications that were not fetched yet.
+    case notificationList = "notification-list"
     /// `GET /auth/notifications-received`: lists the notifications that others sent to the caller.
     case receivedList = "received-list"
     /// Tokens, sessions or a whole user are revoked, by an operator or because an account changed.

@@ -41,6 +41,10 @@ public struct CallFacts: Sendable, Hashable, CustomStringConvertible {
         public var fence: FenceName?
         /// The time at which a scheduled send is to be delivered; nil for a send that is delivered at once.
         public var scheduled: WallTime?
+        /// Whether the send is secure: the push contains an id in place of the text.
+        public var isSecure = false
+        /// The id of the secure notification that is sent or fetched.
+        public var secureID: SecureID?
         /// The name of the limit that rejected the call.
         public var limit: String?
         /// The names of shadow limits that would have rejected the call or skipped a member of its audience.

@@ -76,6 +76,8 @@ public enum RejectionCode: String, Sendable, Hashable, CaseIterable {
     case sendNotAllowed = "send-not-allowed"
     /// The policy does not allow this user to register this tag.
     case tagNotAllowed = "tag-not-allowed"
+    /// The caller has no secure notification with this id, or it has expired.
+    case unknownNotification = "unknown-notification"
     /// The path is unknown.
     case noRoute = "no-route"
     /// The path is known, but not with this method.
@@ -112,6 +114,10 @@ public enum RejectionCode: String, Sendable, Hashable, CaseIterable {
     case journalUnavailable = "journal-unavailable"
     /// The ledger cannot be read or written. Nothing has changed, and no request was sent to the backend.
     case ledgerUnavailable = "ledger-unavailable"
+    /// The texts of secure notifications cannot be read or written. Nothing was sent.
+    case textsUnavailable = "texts-unavailable"
+    /// There is no room for the text of a secure notification. Nothing was sent.
+    case textsFull = "texts-full"
     /// Too many calls, or no calls for a moment because the backend is unreachable.
     case overloaded
     /// The gateway is stopping.
@@ -132,12 +138,14 @@ public enum RejectionCode: String, Sendable, Hashable, CaseIterable {
     /// The side at fault.
     public var side: Side {
         switch self {
-        case .internalError, .authenticatorUnavailable, .journalUnavailable, .ledgerUnavailable, .overloaded, .draining:
+        case .internalError, .authenticatorUnavailable, .journalUnavailable, .ledgerUnavailable, .textsUnavailable,
+            .textsFull, .overloaded, .draining:
             .gateway
         case .backendFailed, .backendUnreachable, .backendTimedOut: .backend
         case .malformedRequest, .malformedMessage, .unknownPlatform, .handleUnusable, .credentialsMissing,
             .credentialsRejected, .identityUnmapped, .insecureTransport, .notOwner, .sendNotAllowed, .tagNotAllowed,
-            .noRoute, .methodNotAllowed, .requestTimeout, .idempotencyInProgress, .payloadTooLarge, .uriTooLong,
+            .unknownNotification, .noRoute, .methodNotAllowed, .requestTimeout, .idempotencyInProgress,
+            .payloadTooLarge, .uriTooLong,
             .unsupportedMediaType, .expectationFailed, .idempotencyMismatch, .rateLimited, .registrationLimit,
             .headersTooLarge:
             .caller

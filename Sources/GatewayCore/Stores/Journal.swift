@@ -121,6 +121,8 @@ public enum CallResult: String, Sendable, Hashable, CaseIterable {
     case deleteUnconfirmed = "delete-unconfirmed"
     /// The ledger could not be written. No request was sent to the backend, and no session or token has changed.
     case ledgerUnavailable = "ledger-unavailable"
+    /// The text of a secure notification could not be stored. No request was sent to the backend.
+    case textsUnavailable = "texts-unavailable"
     /// The backend responded with an error, or closed the connection early. It may have acted.
     case backendFailed = "backend-failed"
     /// No connection could be opened. The backend did not act.

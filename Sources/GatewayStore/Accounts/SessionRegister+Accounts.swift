@@ -73,6 +73,9 @@ public struct AccountChanges: Sendable, Hashable {
     /// The users whose access is revoked, with the reason.
     public let revoked: [UserName: AccountEndReason]
 
+    /// The users whose account has ended or is new: nothing that was meant for a former holder of the name may be left.
+    public var replaced: [UserName] { Array(removed) + updated.keys.filter { revoked[$0] == nil } }
+
     /// Computes the changes from `before` to `now`.
     public init(from before: [UserName: AccountFingerprint], to now: [UserName: AccountFingerprint]) {
         var removed: Set<UserName> = []

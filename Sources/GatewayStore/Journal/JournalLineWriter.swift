@@ -64,6 +64,8 @@ struct JournalLineWriter {
         member(#","rule":"#, text: facts.rule)
         if let fence = facts.fence { member(#","fence":"#, word: fence.text) }
         if let time = facts.scheduled { member(#","scheduled":"#, word: time.description) }
+        if facts.isSecure { bytes.append(#","secure":true"#) }
+        if let id = facts.secureID { member(#","secure-id":"#, number: Int(id.number)) }
         if let limit = facts.limit { member(#","limit":"#, text: limit) }
         if !facts.wouldLimit.isEmpty { member(#","would-limit":"#, texts: facts.wouldLimit) }
         member(#","bytes":"#, number: facts.bytes)

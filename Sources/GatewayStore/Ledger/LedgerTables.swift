@@ -4,7 +4,7 @@ internal import GatewayCore
 internal import GatewaySupport
 
 /// The ledger's SQL statements. Valid only during the database access that created it.
-struct LedgerTables {
+struct LedgerTables: DatabaseTables {
     /// A row of the table `registration`.
     struct Registration {
         var id: RegistrationID

@@ -27,10 +27,10 @@ final class RenewalBuffer: Sendable {
     }
 
     private let state = Mutex(State())
-    private let commits: GroupCommit
+    private let commits: GroupCommit<LedgerTables>
 
     /// Creates an empty buffer whose renewals are written with the commits.
-    init(_ commits: GroupCommit) { self.commits = commits }
+    init(_ commits: GroupCommit<LedgerTables>) { self.commits = commits }
 
     /// Whether every renewal is in the ledger's file.
     var isEmpty: Bool { state.withLock(\.renewals.isEmpty) }

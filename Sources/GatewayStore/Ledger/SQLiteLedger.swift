@@ -37,8 +37,8 @@ public final class SQLiteLedger: Sendable {
     static let confirmationPeriod: Int64 = 86_400_000_000
 
     let database: DatabasePool
-    let reads: BatchedRead
-    let commits: GroupCommit
+    let reads: BatchedRead<LedgerTables>
+    let commits: GroupCommit<LedgerTables>
     let renewals: RenewalBuffer
     let digester: HandleDigester
     let claims: KeyLocks
@@ -133,7 +133,7 @@ public final class SQLiteLedger: Sendable {
     }
 
     /// Makes every commit durable before it is acknowledged.
-    private static func makeDurable(_ database: Database) throws {
+    static func makeDurable(_ database: Database) throws {
         // Opening a pool sets this to NORMAL after applying the configuration.
         try database.execute(sql: "PRAGMA synchronous = FULL")
         guard try synchronous(database) == 2, try String.fetchOne(database, sql: "PRAGMA journal_mode") == "wal" else {

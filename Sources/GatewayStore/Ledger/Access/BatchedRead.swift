@@ -6,8 +6,8 @@ internal import Synchronization
 /// more than the queries of a call.
 ///
 /// A transaction starts after all of its reads were requested, so each sees everything that was on disk at its request.
-final class BatchedRead: Sendable {
-    typealias Query = @Sendable (Result<LedgerTables, any Error>) -> Void
+final class BatchedRead<Tables: DatabaseTables>: Sendable {
+    typealias Query = @Sendable (Result<Tables, any Error>) -> Void
 
     private let database: DatabasePool
     private let health: LedgerHealth
@@ -20,7 +20,7 @@ final class BatchedRead: Sendable {
 
     /// Runs the body on one state of the ledger.
     func read<Value: Sendable>(
-        _ body: @escaping @Sendable (LedgerTables) throws -> Value
+        _ body: @escaping @Sendable (Tables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
         await withCheckedContinuation { continuation in
             let query: Query = { [health] tables in
@@ -33,10 +33,10 @@ final class BatchedRead: Sendable {
     }
 
     /// Returns the tables in the state that all queries of the batch read.
-    private static func tables(_ database: Database) throws -> LedgerTables {
+    private static func tables(_ database: Database) throws -> Tables {
         // SQLite closes the transaction by itself on a read error. Later reads would see another state.
-        guard database.isInsideTransaction else { throw LedgerUnavailable("the ledger cannot be read") }
-        return LedgerTables(database)
+        guard database.isInsideTransaction else { throw LedgerUnavailable("the database cannot be read") }
+        return Tables(database)
     }
 
     private func run(_ queries: [Query]) {

@@ -2,12 +2,17 @@ internal import GRDB
 internal import GatewayCore
 internal import Synchronization
 
+/// The statements on the tables of a database, valid only during the database access that created them.
+protocol DatabaseTables {
+    init(_ database: Database)
+}
+
 /// Commits the changes that arrive during a commit in one transaction, because one disk synchronization costs more than
 /// many changes.
 ///
 /// Each change is still atomic. If one change of a group fails, the transaction is rolled back and the others are tried
 /// again without it.
-final class GroupCommit: Sendable {
+final class GroupCommit<Tables: DatabaseTables>: Sendable {
     typealias Acknowledgement = @Sendable () -> Void
 
     private struct Change: Sendable {
@@ -15,7 +20,7 @@ final class GroupCommit: Sendable {
         let isTest: Bool
         /// Writes the change inside a transaction and returns the acknowledgement to its caller. May run again after a
         /// rollback.
-        let apply: @Sendable (LedgerTables) throws -> Acknowledgement
+        let apply: @Sendable (Tables) throws -> Acknowledgement
         /// Passes the error to the caller.
         let fail: @Sendable (LedgerUnavailable) -> Void
     }
@@ -60,13 +65,13 @@ final class GroupCommit: Sendable {
     /// Adds a change that nobody waits for.
     ///
     /// - Parameter apply: Writes the change. Returns what to do once it is on disk. May run again after a rollback.
-    func add(_ apply: @escaping @Sendable (LedgerTables) throws -> Acknowledgement) {
+    func add(_ apply: @escaping @Sendable (Tables) throws -> Acknowledgement) {
         add(Change(isTest: false, apply: apply) { _ in })
     }
 
     /// Writes a change durably. Resumes once it is on disk or has failed.
     func write<Value: Sendable>(
-        isTest: Bool = false, _ body: @escaping @Sendable (LedgerTables) throws -> Value
+        isTest: Bool = false, _ body: @escaping @Sendable (Tables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
         await withCheckedContinuation { continuation in
             let change = Change(isTest: isTest) { tables in
@@ -130,7 +135,7 @@ final class GroupCommit: Sendable {
             try database.inTransaction {
                 for (index, change) in changes.enumerated() {
                     fault = .change(index)
-                    written.append(try change.apply(LedgerTables(database)))
+                    written.append(try change.apply(Tables(database)))
                 }
                 fault = .commit
                 return .commit

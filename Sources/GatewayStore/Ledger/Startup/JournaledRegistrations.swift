@@ -70,7 +70,7 @@ extension CallResult {
         case .accepted, .adopted, .healed, .revoked, .backendFailed, .backendTimedOut, .ledgerFailed, .unknownAtStop,
             .unknownAfterCrash, .ledgerUnavailable:
             true
-        case .notIssued, .neutralised, .deleteUnconfirmed, .backendUnreachable, .overloaded: false
+        case .notIssued, .neutralised, .deleteUnconfirmed, .backendUnreachable, .overloaded, .textsUnavailable: false
         }
     }
 }

@@ -1,0 +1,98 @@
+import Foundation
+import GatewayCore
+import GatewaySupport
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = SecureTextFixture
+
+@Suite("The key of the texts of secure sends", .timeLimit(.minutes(5)))
+struct SecureTextKeyTests {
+    /// Returns a closed store with one text, and the id.
+    private func closedStore() async throws -> (TemporaryDirectory, SecureID) {
+        let fixture = try SecureTextFixture()
+        let id = try await fixture.store("old")
+        try fixture.texts.close()
+        return (fixture.directory, id)
+    }
+
+    @Test("Texts under another key are absent, are reported, and can be read again with their key")
+    func anotherKey() async throws {
+        let (directory, id) = try await closedStore()
+        let key = try directory.bytes(Fixture.file + ".key")
+        #expect(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)) == nil)
+        try directory.write(Array(repeating: 9, count: 32), to: Fixture.file + ".key")
+        let said = try #require(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)))
+        #expect(said.hasPrefix("1 texts of secure notifications in ") && said.contains("another key"))
+        let fixture = try SecureTextFixture(directory)
+        #expect(fixture.texts.keyProblem == said && fixture.texts.unreadable == 1)
+        #expect(try await fixture.read(id) == nil)
+        #expect(try await fixture.unfetched().isEmpty)
+        let new = try await fixture.store("new")
+        #expect(try await fixture.read(new)?.text == "new")
+        // Also while the store is open.
+        #expect(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)) == said)
+        try fixture.texts.close()
+        try directory.write(key, to: Fixture.file + ".key")
+        let again = try SecureTextFixture(directory)
+        #expect(try await again.read(id)?.text == "old")
+        #expect(try await again.read(new) == nil && again.texts.unreadable == 1)
+    }
+
+    @Test("Without its key a store is opened with a new one, and says that nothing can be read")
+    func missingKey() async throws {
+        let (directory, id) = try await closedStore()
+        try FileManager.default.removeItem(atPath: directory(Fixture.file + ".key"))
+        #expect(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)) != nil)
+        #expect(try directory.names().contains(Fixture.file + ".key") == false)
+        let fixture = try SecureTextFixture(directory)
+        #expect(try await fixture.read(id) == nil && fixture.texts.unreadable == 1)
+    }
+
+    @Test("No file is no problem, and one that is no database says so")
+    func otherFiles() throws {
+        let directory = TemporaryDirectory()
+        #expect(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)) == nil)
+        try PrivateFiles.makeDirectory(directory.path)
+        try PrivateFiles.write(Array(repeating: 65, count: 8192), toNew: directory(Fixture.file))
+        #expect(throws: LedgerUnavailable.self) { try SecureTextFixture(directory) }
+        #expect(throws: LedgerUnavailable.self) {
+            try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file))
+        }
+    }
+
+    @Test("One process at a time has the store open")
+    func lock() async throws {
+        let fixture = try SecureTextFixture()
+        #expect(throws: LedgerUnavailable.self) { try SecureTextFixture(fixture.directory) }
+        try fixture.texts.close()
+        _ = try SecureTextFixture(fixture.directory)
+    }
+
+    @Test("A backup of the ledger contains the texts and their key, or leaves no file")
+    func backup() async throws {
+        let fixture = try SecureTextFixture()
+        let id = try await fixture.store("copied")
+        let ledger = try SQLiteLedger(file: fixture.directory("ledger.sqlite"))
+        let copy = TemporaryDirectory()
+        try PrivateFiles.makeDirectory(copy.path)
+        try await ledger.backup(to: copy("ledger.sqlite"), fixture.texts)
+        #expect(
+            try copy.names()
+                == ["ledger.sqlite", "ledger.sqlite.key", "ledger.sqlite.texts", "ledger.sqlite.texts.key"])
+        for name in try copy.names() { #expect(try copy.mode(name) == 0o600) }
+        #expect(try await SecureTextFixture(copy).read(id)?.text == "copied")
+
+        let taken = TemporaryDirectory()
+        try PrivateFiles.makeDirectory(taken.path)
+        for name in ["ledger.sqlite.key", "ledger.sqlite.texts", "ledger.sqlite.texts.key"] {
+            try PrivateFiles.write([1], toNew: taken(name))
+            await #expect(throws: LedgerUnavailable.self, "\(name)") {
+                try await ledger.backup(to: taken("ledger.sqlite"), fixture.texts)
+            }
+            #expect(try taken.names() == [name])
+            try FileManager.default.removeItem(atPath: taken(name))
+        }
+    }
+}
