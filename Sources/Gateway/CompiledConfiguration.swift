@@ -29,6 +29,8 @@ public struct CompiledConfiguration: Sendable {
     public var sends: IdempotencyStore?
     /// The maximum numbers of calls in flight for each user and each client address.
     public var callsInFlight: CallerConcurrencyLimit.Bounds
+    /// The rules of secure sends; nil if there are none.
+    public var secureSends: SecureSendRules?
 
     /// Creates a configuration.
     public init(
@@ -36,7 +38,8 @@ public struct CompiledConfiguration: Sendable {
         upstreams: [UpstreamRules], messages: MessageExtraction = .auto, authenticators: AuthenticatorChain,
         authentication: AuthenticationRules = AuthenticationRules(), policy: Policy, limiter: Limiter,
         throttle: LoginThrottle? = nil, passwordCache: PasswordCache? = nil, sends: IdempotencyStore? = nil,
-        callsInFlight: CallerConcurrencyLimit.Bounds = CallerConcurrencyLimit.Bounds()
+        callsInFlight: CallerConcurrencyLimit.Bounds = CallerConcurrencyLimit.Bounds(),
+        secureSends: SecureSendRules? = nil
     ) {
         self.names = names
         self.handles = handles
@@ -51,6 +54,7 @@ public struct CompiledConfiguration: Sendable {
         self.passwordCache = passwordCache
         self.sends = sends
         self.callsInFlight = callsInFlight
+        self.secureSends = secureSends
     }
 }
 
@@ -62,21 +66,24 @@ extension Parsing {
         self.init(
             routes: RouteTable(
                 rules.client, issuesTokens: rules.authenticators.issuer != nil,
-                schedulesSends: platforms.schedulesSends),
+                schedulesSends: platforms.schedulesSends, offersSecureSends: rules.secureSends != nil),
             names: rules.names, handles: rules.handles, client: rules.client, platforms: platforms,
-            messages: rules.messages)
+            messages: rules.messages,
+            sendParameters: Self.sendParameters(
+                schedulesSends: platforms.schedulesSends, offersSecureSends: rules.secureSends != nil))
     }
 }
 
 extension Authorization {
     init(
         _ rules: CompiledConfiguration, upstreams: UpstreamTable, ledger: any RegistrationLedger,
-        sessions: any SessionStore, history: any NotificationHistory, historyLimiter: Limiter, clocks: Clocks,
+        sessions: any SessionStore, history: any NotificationHistory, historyLimiter: Limiter,
+        secure: SecureTextAccess?, clocks: Clocks,
         digester: KeyedDigester
     ) {
         self.init(
             policy: rules.policy, sendRules: SendRules(rules.policy.send, fences: rules.policy.fences), ledger: ledger,
             limiter: rules.limiter, sessions: sessions, chain: rules.authenticators, history: history,
-            historyLimiter: historyLimiter, upstreams: upstreams, clocks: clocks, digester: digester)
+            historyLimiter: historyLimiter, upstreams: upstreams, secure: secure, clocks: clocks, digester: digester)
     }
 }

@@ -52,14 +52,23 @@ public struct Gateway: RequestResponder {
         authorization = Authorization(
             rules, upstreams: upstreams, ledger: dependencies.ledger, sessions: dependencies.sessions,
             history: dependencies.history, historyLimiter: rules.limiter.adding([.history]),
-            clocks: dependencies.clocks, digester: dependencies.digester)
+            secure: rules.secureSends.map {
+                SecureTextAccess(
+                    rules: $0, store: dependencies.texts, missLimiter: rules.limiter.adding([.notificationMisses]))
+            }, clocks: dependencies.clocks, digester: dependencies.digester)
         idempotency = Idempotency(
             store: rules.sends ?? previous?.idempotency.store ?? IdempotencyStore(clocks: dependencies.clocks),
             digester: dependencies.digester, limiter: rules.limiter,
             journal: dependencies.journal)
         limiting = Limiting(limiter: rules.limiter)
+        let planner = dependencies.texts.flatMap { texts in
+            rules.secureSends.map {
+                SecureTextPlanner(destination: .store(texts), rules: $0, clocks: dependencies.clocks)
+            }
+        }
         rewriting = Rewriting(
-            upstreams: upstreams, digester: dependencies.digester, randomness: dependencies.randomness)
+            upstreams: upstreams, digester: dependencies.digester, randomness: dependencies.randomness,
+            secure: planner)
         recording = Recording(journal: dependencies.journal)
         forwarding = Forwarding(
             upstreams: upstreams, backends: dependencies.backends, ledger: dependencies.ledger,
@@ -67,12 +76,12 @@ public struct Gateway: RequestResponder {
         let challenges = ProblemDocument.challenges(for: rules.authenticators.credentialKinds)
         completion = Completion(
             client: rules.client, journal: dependencies.journal, ledger: dependencies.ledger,
-            clocks: dependencies.clocks, digester: dependencies.digester, challenges: challenges,
-            logger: dependencies.logger)
+            clocks: dependencies.clocks, digester: dependencies.digester, texts: dependencies.texts,
+            challenges: challenges, logger: dependencies.logger)
         localEndpoints = LocalEndpoints(
             chain: rules.authenticators, authentication: rules.authentication, sessions: dependencies.sessions,
             journal: dependencies.journal, clocks: dependencies.clocks, randomness: dependencies.randomness,
-            forwarding: forwarding, challenges: challenges, logger: dependencies.logger)
+            forwarding: forwarding, texts: dependencies.texts, challenges: challenges, logger: dependencies.logger)
         rejectionResponder = RejectionResponder(
             challenges: challenges,
             recording: previous?.rejectionResponder.recording
@@ -86,7 +95,7 @@ public struct Gateway: RequestResponder {
         inFlightBounds = rules.callsInFlight
         metrics = dependencies.metrics
         limitCounters = metrics.counters(
-            ofLimits: (rules.limiter.limits + [.history]).map(\.name) + LoginThrottle.names + [
+            ofLimits: (rules.limiter.limits + [.history, .notificationMisses]).map(\.name) + LoginThrottle.names + [
                 FailedLoginDelay.limitName
             ]
                 + CallerConcurrencyLimit.names)

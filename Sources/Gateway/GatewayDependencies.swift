@@ -12,6 +12,8 @@ public struct GatewayDependencies: Sendable {
     public var journal: any Journal
     /// The notifications that recipients received, for queries.
     public var history: any NotificationHistory
+    /// The texts of secure sends; nil if there are none.
+    public var texts: (any SecureTextStore)?
     /// The upstreams, in the order of the configuration's.
     public var backends: [any Backend]
     /// The clocks.
@@ -30,7 +32,7 @@ public struct GatewayDependencies: Sendable {
     /// Creates dependencies.
     public init(
         ledger: any RegistrationLedger, sessions: any SessionStore, journal: any Journal,
-        history: any NotificationHistory, backends: [any Backend],
+        history: any NotificationHistory, texts: (any SecureTextStore)? = nil, backends: [any Backend],
         clocks: Clocks, scheduler: any CallScheduler, digester: KeyedDigester,
         randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) },
         logger: Logger, metrics: CallMetrics? = nil
@@ -39,6 +41,7 @@ public struct GatewayDependencies: Sendable {
         self.sessions = sessions
         self.journal = journal
         self.history = history
+        self.texts = texts
         self.backends = backends
         self.clocks = clocks
         self.scheduler = scheduler

@@ -85,6 +85,16 @@ public struct ClientRequests: Sendable {
         send(position: "&latitude=\(latitude)&longitude=\(longitude)")
     }
 
+    /// Returns the request `GET /api/notifications/{id}` of a client of the tutorial "secure push".
+    public func fetch(id: String) -> [UInt8] {
+        let line = "GET /api/notifications/\(id)"
+        switch kind {
+        case .ios: return request(line, [hostField, "Accept: */*", authorization], body: [])
+        case .windows: return request(line, [authorization, hostField, "Connection: Keep-Alive"], body: [])
+        case .android: return request(line, [authorization, hostField] + apache, body: [])
+        }
+    }
+
     private func send(position: String) -> [UInt8] {
         let quoted = "\"\(message)\""
         func line(_ pns: String) -> String { "POST /api/notifications?pns=\(pns)&to_tag=\(recipient)\(position)" }

@@ -18,7 +18,7 @@ public final class MemoryJournal: Journal {
             switch event {
             case .recorded(let records): records
             case .noted(let record): [record]
-            case .recordRejected, .exchanged, .claimed, .prepared, .changed, .released: []
+            case .recordRejected, .textStored, .exchanged, .claimed, .prepared, .changed, .released: []
             }
         }
     }

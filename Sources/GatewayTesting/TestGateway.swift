@@ -23,6 +23,8 @@ public struct TestGateway: Sendable {
     public let journal: MemoryJournal
     /// The notification history of recipients.
     public let history = ScriptedHistory()
+    /// The texts of secure sends.
+    public let texts: MemorySecureTexts
     /// The backend.
     public let backend: ScriptedBackend
     /// The gateway.
@@ -71,6 +73,7 @@ public struct TestGateway: Sendable {
         ledger = ScriptedLedger(timeline: timeline, deciding: decide)
         sessions = MemorySessions(clock: clock)
         journal = MemoryJournal(timeline: timeline)
+        texts = MemorySecureTexts(timeline: timeline)
         backend = ScriptedBackend(timeline: timeline, answering: response)
         var rules = Self.rules(profile, clock: clock)
         adjust(&rules)
@@ -78,7 +81,7 @@ public struct TestGateway: Sendable {
             rules: rules,
             dependencies: Self.dependencies(
                 clock: clock, scheduler: scheduler, ledger: ledger, sessions: sessions, journal: journal,
-                history: history,
+                history: history, texts: texts,
                 backend: backend, others: others))
     }
 
@@ -86,11 +89,11 @@ public struct TestGateway: Sendable {
     public static func dependencies(
         clock: ManualClock, scheduler: (any CallScheduler)? = nil, ledger: any RegistrationLedger,
         sessions: (any SessionStore)? = nil, journal: any Journal, history: any NotificationHistory = ScriptedHistory(),
-        backend: any Backend, others: [any Backend] = []
+        texts: (any SecureTextStore)? = nil, backend: any Backend, others: [any Backend] = []
     ) -> GatewayDependencies {
         GatewayDependencies(
             ledger: ledger, sessions: sessions ?? MemorySessions(clock: clock), journal: journal,
-            history: history, backends: [backend] + others, clocks: clock.clocks,
+            history: history, texts: texts, backends: [backend] + others, clocks: clock.clocks,
             scheduler: scheduler ?? ManualScheduler(clock: clock),
             digester: KeyedDigester(key: Secret(Array(repeating: 7, count: 32))),
             randomness: { 0x0123_4567_89AB_CDEF }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -12,6 +12,8 @@ public final class Timeline: Sendable {
         case recordRejected([JournalRecord])
         /// The journal was given this record without waiting.
         case noted(JournalRecord)
+        /// The texts of secure notifications with these ids were stored.
+        case textStored([SecureID])
         /// The backend received this request.
         case exchanged(CapturedRequest)
         /// The ledger created a claim.
@@ -39,6 +41,7 @@ public final class Timeline: Sendable {
             case .recorded: "recorded"
             case .recordRejected: "record-refused"
             case .noted(let record): record.kind.rawValue
+            case .textStored: "text-stored"
             case .exchanged: "exchanged"
             case .claimed: "claimed"
             case .prepared: "prepared"

@@ -14,14 +14,23 @@ enum PermittedLocalCall: Sendable {
     case listRegistrations([OwnedRegistration])
     case listReceived([ReceivedNotification])
     case cancelSend(ScheduledSendReference)
+    case fetchNotification(SecureText)
+    case listNotifications([UnfetchedText])
 
     /// The session that is renewed or closed; nil for a new one, which has no id yet.
     var session: SessionID? {
         switch self {
         case .renewSession(let session, _): session.id
         case .deleteSession(let id): id
-        case .whoami, .startSession, .revokeToken, .listSessions, .listRegistrations, .listReceived, .cancelSend: nil
+        case .whoami, .startSession, .revokeToken, .listSessions, .listRegistrations, .listReceived, .cancelSend,
+            .fetchNotification, .listNotifications:
+            nil
         }
+    }
+
+    /// The secure notification that is read.
+    var secureID: SecureID? {
+        if case .fetchNotification(let text) = self { text.id } else { nil }
     }
 
     /// The backend's id of the scheduled notification that is cancelled.
@@ -29,11 +38,11 @@ enum PermittedLocalCall: Sendable {
         if case .cancelSend(let reference) = self { reference.notification } else { nil }
     }
 
-    /// Whether the call changes anything, and therefore is recorded first.
+    /// Whether the call changes anything or discloses a text, and therefore is recorded first.
     var isRecorded: Bool {
         switch self {
-        case .startSession, .renewSession, .deleteSession, .revokeToken, .cancelSend: true
-        case .whoami, .listSessions, .listRegistrations, .listReceived: false
+        case .startSession, .renewSession, .deleteSession, .revokeToken, .cancelSend, .fetchNotification: true
+        case .whoami, .listSessions, .listRegistrations, .listReceived, .listNotifications: false
         }
     }
 }
@@ -67,6 +76,10 @@ extension Authorization {
             } catch {
                 throw Rejection(.journalUnavailable, "history: \(error.detail)", extra: .retryAfter(seconds: 5))
             }
+        case .fetchNotification(let id):
+            return try await fetch(id, caller, at: peer)
+        case .listNotifications(let since, let limit):
+            return try await listUnfetched(caller, since: since, limit: limit)
         case .cancelSend(let text):
             guard let reference = ScheduledSendReference(text, givenTo: caller.user, digester) else {
                 throw Rejection(

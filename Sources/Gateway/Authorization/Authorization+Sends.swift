@@ -7,6 +7,8 @@ extension Authorization {
         _ send: RequestedSend, at position: Position?, _ caller: Identity, _ facts: inout CallFacts
     ) throws(Rejection) -> PermittedOperation {
         if let time = facts.scheduled { try DeliveryTime.check(time, now: clocks.wall()) }
+        var send = send
+        send.isSecure = try isSecure(requested: send.isSecure, caller, &facts)
         let rule = try rule(sendRules.rule(for: caller, to: send.recipient, at: position))
         facts.establish { facts in
             facts.rule = rule.name
@@ -23,6 +25,8 @@ extension Authorization {
         guard let members = policy.audiences[send.audience] else {
             throw Rejection(.sendNotAllowed, "there is no such audience")
         }
+        var send = send
+        send.isSecure = try isSecure(requested: send.isSecure, caller, &facts)
         let rule = try rule(sendRules.rule(for: caller, toAudience: send.audience, at: position))
         facts.establish { facts in
             facts.rule = rule.name

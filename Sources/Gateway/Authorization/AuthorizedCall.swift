@@ -78,6 +78,8 @@ struct Authorization: Sendable {
     let historyLimiter: Limiter
     /// The upstreams at which registrations are made.
     let upstreams: UpstreamTable
+    /// Secure sends and their texts; nil if there are none.
+    let secure: SecureTextAccess?
     let clocks: Clocks
     /// Verifies the references of scheduled sends.
     let digester: KeyedDigester
@@ -171,6 +173,7 @@ struct Authorization: Sendable {
         case .local(let local):
             let permitted = try await permit(local, caller, at: facts.peer, login: login, since: revocation.epoch)
             facts.session = permitted.session
+            facts.secureID = permitted.secureID
             return .local(permitted)
         case .registration(let registration):
             return .registration(try await permit(registration, caller, login: login, revocation, &facts))

@@ -7,10 +7,10 @@ extension Completion {
     func complete(_ audience: AudiencePlan, _ results: [MemberResult], _ facts: CallFacts) -> Response {
         var counts = AudienceCounts(skipped: audience.skipped.count)
         var failure: ForwardResult?
-        for (member, sent) in zip(audience.members, results) {
+        for (index, sent) in results.enumerated() {
             journal.append(
                 JournalRecord(
-                    .outcome, facts: facts.with(recipient: member), result: sent.outcome.result.rawValue,
+                    .outcome, facts: audience.facts(ofMember: index, facts), result: sent.outcome.result.rawValue,
                     status: sent.outcome.status, milliseconds: sent.milliseconds,
                     notification: sent.outcome.notification))
             if sent.outcome.result == .accepted {

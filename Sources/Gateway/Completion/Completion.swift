@@ -11,6 +11,8 @@ struct Completion: Sendable {
     let clocks: Clocks
     /// Makes the references of scheduled sends.
     let digester: KeyedDigester
+    /// The texts of secure sends; nil if there are none.
+    let texts: (any SecureTextStore)?
     let challenges: [Response.Field]
     let logger: Logger
 
@@ -57,6 +59,9 @@ struct Completion: Sendable {
         let (facts, claim) = (forwarded.plan.facts, forwarded.plan.claim)
         let (audience, memberResults) = (forwarded.plan.audience, forwarded.memberResults)
         let upstream = forwarded.plan.upstream
+        if let text = forwarded.plan.secureText {
+            removeUnsent(text, audience == nil ? [outcome.result] : memberResults.map(\.outcome.result))
+        }
         switch consume forwarded.plan.purpose {
         case .registration(let change):
             return .registration(
@@ -78,10 +83,18 @@ struct Completion: Sendable {
     private func sent(_ outcome: ForwardResult, _ facts: CallFacts) -> Response {
         var response = Response.empty(200)
         guard facts.scheduled != nil, let sender = facts.user, let notification = outcome.notification,
-            let reference = ScheduledSendReference(notification, of: sender, digester)
+            let reference = ScheduledSendReference(notification, facts.secureID, of: sender, digester)
         else { return response }
         response.fields.append(Response.Field("Location", ScheduledSendReference.path + reference.text))
         return response
+    }
+
+    /// Removes the texts whose push certainly did not leave: the sender may send again, and nobody learns the id.
+    ///
+    /// - Parameter results: The results, in the order of the places.
+    private func removeUnsent(_ text: SecureTextReservation, _ results: [CallResult]) {
+        let unsent = zip(text.places, results).filter { $1 == .backendUnreachable || $1 == .overloaded }
+        texts?.remove(unsent.map(\.0.id))
     }
 
     @inline(never)

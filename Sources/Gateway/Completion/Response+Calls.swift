@@ -51,6 +51,7 @@ extension CallResult {
         case .backendTimedOut: .backendTimedOut
         case .overloaded: .overloaded
         case .ledgerUnavailable: .ledgerUnavailable
+        case .textsUnavailable: .textsUnavailable
         case .ledgerFailed, .notIssued: .internalError
         case .revoked: .credentialsRejected
         case .unknownAtStop, .unknownAfterCrash: .backendFailed
@@ -60,7 +61,7 @@ extension CallResult {
     /// The additional content of the error response: when to retry.
     var extra: Rejection.Extra? {
         switch self {
-        case .overloaded, .ledgerUnavailable: .retryAfter(seconds: 1)
+        case .overloaded, .ledgerUnavailable, .textsUnavailable: .retryAfter(seconds: 1)
         case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .backendFailed, .backendUnreachable,
             .backendTimedOut, .ledgerFailed, .notIssued, .revoked, .unknownAtStop, .unknownAfterCrash:
             nil

@@ -25,9 +25,14 @@ public struct DryRun: Sendable {
         let upstreams = UpstreamTable(rules.upstreams, clocks: clocks)
         authorization = Authorization(
             rules, upstreams: upstreams, ledger: ledger, sessions: sessions, history: UnusedHistory(),
-            historyLimiter: Limiter([], clocks: clocks), clocks: clocks, digester: digester)
+            historyLimiter: Limiter([], clocks: clocks),
+            secure: rules.secureSends.map {
+                SecureTextAccess(rules: $0, store: nil, missLimiter: Limiter([], clocks: clocks))
+            }, clocks: clocks, digester: digester)
         limiting = Limiting(limiter: rules.limiter)
-        rewriting = Rewriting(upstreams: upstreams, digester: digester, randomness: randomness)
+        rewriting = Rewriting(
+            upstreams: upstreams, digester: digester, randomness: randomness,
+            secure: rules.secureSends.map { SecureTextPlanner(destination: .dryRun, rules: $0, clocks: clocks) })
         self.rules = rules
         self.sessions = sessions
     }
@@ -52,6 +57,7 @@ public struct DryRun: Sendable {
             explanation.action = allowed.facts.action
             explanation.rule = allowed.facts.rule
             explanation.fence = allowed.facts.fence
+            explanation.isSecure = allowed.facts.isSecure
             explanation.registration = allowed.facts.registration
             let admitted = try limiting.limit(Idempotency.exempt(allowed), .dryRun)
             switch try rewriting.rewrite(admitted) {

@@ -31,6 +31,8 @@ public struct Explanation: Sendable {
     public var rule: String?
     /// The fence of that rule, which contains the position in the request; nil if the rule has no fence.
     public var fence: FenceName?
+    /// Whether the push of the send contains an id in place of the text.
+    public var isSecure = false
     /// The backend's id of the registration concerned.
     public var registration: RegistrationID?
     /// The current state of the limits that count the call. Some limits count every call; the others count only calls
@@ -88,8 +90,8 @@ public struct ExplainedRequest: Sendable, Hashable {
 
     /// The condition under which the request is sent.
     public let condition: Condition
-    /// The head and the body. `{id}` stands for the id that the backend assigns, `{traceparent}` for the unique value
-    /// of the request, and `(hidden)` for a credential.
+    /// The head and the body. `{id}` stands for the id that the backend assigns to a registration, or the gateway to a
+    /// secure notification, `{traceparent}` for the unique value of the request, and `(hidden)` for a credential.
     public let text: String
 
     init(_ condition: Condition, _ bytes: ByteBuffer, hiding credentialField: String) {

@@ -71,6 +71,10 @@ struct Forwarding: Sendable {
     func forward(_ recorded: consuming RecordedPlan) async -> ForwardedPlan {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps
+        if let text = recorded.plan.secureText, let failure = await store(text) {
+            let results = steps.map { _ in MemberResult(outcome: failure, milliseconds: 0) }
+            return ForwardedPlan(recorded.plan, failure, milliseconds: 0, memberResults: results)
+        }
         if recorded.plan.audience != nil {
             let results = await sendToAll(
                 steps, of: recorded.plan.facts, caller: recorded.plan.caller.user, to: recorded.plan.upstream,

@@ -128,7 +128,7 @@ enum IdempotentResult {
     /// Creates the result of a send to one user.
     init(_ result: CallResult, _ response: Response) {
         switch result {
-        case .backendUnreachable, .overloaded: self = .notSent
+        case .backendUnreachable, .overloaded, .textsUnavailable: self = .notSent
         case .backendTimedOut, .unknownAtStop, .unknownAfterCrash: self = .unknown
         case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .ledgerUnavailable, .backendFailed,
             .ledgerFailed, .notIssued, .revoked:

@@ -11,6 +11,8 @@ struct LocalEndpoints: Sendable {
     let clocks: Clocks
     let randomness: @Sendable () -> UInt64
     let forwarding: Forwarding
+    /// The texts of secure sends; nil if there are none.
+    let texts: (any SecureTextStore)?
     let challenges: [Response.Field]
     let logger: Logger
 
@@ -26,6 +28,11 @@ struct LocalEndpoints: Sendable {
             return .registrations(registrations)
         case .listReceived(let notifications):
             return .received(notifications)
+        case .listNotifications(let notifications):
+            return .unfetched(notifications)
+        case .fetchNotification(let text):
+            texts?.markFetched(text.id, at: clocks.wall())
+            return finish(.accepted, facts, "", or: .secureText(text))
         case .startSession(let device, let login, let epoch):
             return await startSession(device, login, since: epoch, caller, facts)
         case .renewSession(let session, let groups):
@@ -62,6 +69,7 @@ struct LocalEndpoints: Sendable {
                     .notOwner, "the send was delivered or cancelled before",
                     hint: "The notification was delivered or cancelled before."), challenges: challenges)
         }
+        if outcome.result == .accepted, let id = reference.secureID { texts?.remove([id]) }
         return respond(to: outcome.result, facts, outcome.detail, extra: outcome.extra(for: outcome.result))
     }
 

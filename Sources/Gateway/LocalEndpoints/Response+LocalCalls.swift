@@ -67,6 +67,29 @@ extension Response {
         ])
     }
 
+    /// Returns the response with the text of a secure notification, with the members that clients of the tutorial read.
+    static func secureText(_ text: SecureText) -> Response {
+        .json([
+            .init("Id", .number(text.id.text)), .init("Payload", .string(text.text)),
+            .init("Read", .bool(text.wasFetched)),
+        ])
+    }
+
+    /// Returns the response with the secure notifications that the caller has not fetched, newest first.
+    static func unfetched(_ notifications: [UnfetchedText]) -> Response {
+        .json([
+            .init(
+                "notifications",
+                .array(
+                    notifications.map { notification in
+                        .object([
+                            .init("id", .number(notification.id.text)),
+                            .init("at", .string(notification.delivery.description)),
+                        ])
+                    }))
+        ])
+    }
+
     /// Returns the response with the caller's identity, and the tag that addresses its devices.
     static func whoami(_ caller: Identity) -> Response {
         .json([

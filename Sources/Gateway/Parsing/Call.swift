@@ -46,6 +46,10 @@ enum LocalCall: Sendable, Hashable {
     case listRegistrations
     /// Lists the notifications that the caller received, from an earliest time and up to a maximum number.
     case listReceived(since: WallTime?, limit: Int)
+    /// Reads the text of a secure notification; nil stands for a malformed id.
+    case fetchNotification(SecureID?)
+    /// Lists the caller's secure notifications that were not fetched, from an earliest time and up to a maximum number.
+    case listNotifications(since: WallTime?, limit: Int)
     /// Lists the caller's sessions.
     case listSessions
     /// Closes one of the caller's sessions.
@@ -67,6 +71,8 @@ struct RequestedAudienceSend: Sendable, Hashable {
     var text: String
     /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
+    /// Whether the push contains an id in place of the text. Until *authorize*, whether the sender asks for that.
+    var isSecure = false
 }
 
 /// The parameters of a send to one user.
@@ -76,6 +82,8 @@ struct RequestedSend: Sendable, Hashable {
     var text: String
     /// The idempotency key, if the request has one.
     var key: IdempotencyKey?
+    /// Whether the push contains an id in place of the text. Until *authorize*, whether the sender asks for that.
+    var isSecure = false
 }
 
 /// The value of `Idempotency-Key`, by which a sender identifies a send: 1–255 visible ASCII characters.

@@ -29,6 +29,8 @@ struct Parsing: Sendable {
     let client: BackendProfile.ClientSide
     let platforms: ServedPlatforms
     let messages: MessageExtraction
+    /// The parameters of a send.
+    var sendParameters = Parsing.sendParameters(schedulesSends: false, offersSecureSends: false)
 
     @inline(never)
     /// Parses the request. Throws if the path, a parameter or the body is invalid.
@@ -98,8 +100,7 @@ struct Parsing: Sendable {
             }
             return .registration(.delete(label: id))
         case .send:
-            let query = try QueryParameters(
-                request.query, allowed: platforms.schedulesSends ? Self.scheduledSend : Self.send)
+            let query = try QueryParameters(request.query, allowed: sendParameters)
             try MediaType.requireJSON(request.contentType)
             let service = try pushService(try query.require("pns"))
             let target = try query.require("to_tag")
@@ -107,29 +108,36 @@ struct Parsing: Sendable {
             if query.count > 2, let time = try DeliveryTime.read(query, of: service, platforms) {
                 facts.scheduled = time
             }
+            let isSecure = query.count > 2 ? try SecureParameter.read(query) : false
             let key = try IdempotencyKey.read(request.idempotencyKey)
             if let name = AudienceName.named(in: target) {
                 let audience = try audience(name)
                 return .sendToAudience(
                     RequestedAudienceSend(
-                        service: service, audience: audience, text: try messages.text(of: request.body), key: key),
+                        service: service, audience: audience, text: try messages.text(of: request.body), key: key,
+                        isSecure: isSecure),
                     at: position)
             }
             let recipient = try recipient(target)
             return .send(
                 RequestedSend(
-                    service: service, recipient: recipient, text: try messages.text(of: request.body), key: key),
+                    service: service, recipient: recipient, text: try messages.text(of: request.body), key: key,
+                    isSecure: isSecure),
                 at: position)
         case .local(let route):
-            if route != .listReceived { _ = try QueryParameters(request.query, allowed: []) }
+            if route != .listReceived, route != .listNotifications {
+                _ = try QueryParameters(request.query, allowed: [])
+            }
             if route != .issueToken { try requireNoBody(request) }
             return .local(try localCall(route, segment, request))
         }
     }
 
-    /// The parameters of a send.
-    private static let send = ["pns", "to_tag", "latitude", "longitude"]
-    private static let scheduledSend = send + ["at"]
+    /// Returns the parameters that a send may have.
+    static func sendParameters(schedulesSends: Bool, offersSecureSends: Bool) -> [String] {
+        ["pns", "to_tag", "latitude", "longitude"] + (schedulesSends ? ["at"] : [])
+            + (offersSecureSends ? ["secure"] : [])
+    }
 
     private func localCall(
         _ route: LocalRoute, _ segment: String?, _ request: ReceivedRequest
@@ -137,7 +145,13 @@ struct Parsing: Sendable {
         switch route {
         case .whoami: return .whoami
         case .listRegistrations: return .listRegistrations
-        case .listReceived: return try ReceivedQuery.call(request.query)
+        case .listReceived:
+            let query = try ReceivedQuery(request.query)
+            return .listReceived(since: query.since, limit: query.limit)
+        case .listNotifications:
+            let query = try ReceivedQuery(request.query)
+            return .listNotifications(since: query.since, limit: query.limit)
+        case .fetchNotification: return .fetchNotification(segment.flatMap { SecureID($0) })
         case .issueToken:
             if request.body.readableBytes == 0 { return .issueToken(device: nil) }
             try MediaType.requireJSON(request.contentType)

@@ -92,13 +92,18 @@ struct QueryParameters {
     }
 }
 
-/// The query of `GET /auth/notifications-received`.
-enum ReceivedQuery {
+/// The query of a list of notifications: an earliest time and a maximum number.
+struct ReceivedQuery {
     /// The maximum and default number of results.
     static let maximumLimit = 100
 
-    /// Returns the call with the parameters `since` and `limit` of the query.
-    static func call(_ query: ByteBuffer?) throws(Rejection) -> LocalCall {
+    /// The parameter `since`; nil without one.
+    let since: WallTime?
+    /// The parameter `limit`, or its default.
+    let limit: Int
+
+    /// Reads the parameters.
+    init(_ query: ByteBuffer?) throws(Rejection) {
         let query = try QueryParameters(query, allowed: ["since", "limit"])
         var since: WallTime?
         if let text = query.value("since") {
@@ -109,16 +114,17 @@ enum ReceivedQuery {
             }
             since = time
         }
-        var limit = maximumLimit
+        var limit = Self.maximumLimit
         if let text = query.value("limit") {
             guard text.utf8.count <= 3, text.utf8.allSatisfy(\.isASCIIDigit), let number = Int(text),
-                (1...maximumLimit).contains(number)
+                (1...Self.maximumLimit).contains(number)
             else {
                 throw Rejection(
-                    .malformedRequest, "limit is out of range", hint: "limit must be from 1 to \(maximumLimit).")
+                    .malformedRequest, "limit is out of range", hint: "limit must be from 1 to \(Self.maximumLimit).")
             }
             limit = number
         }
-        return .listReceived(since: since, limit: limit)
+        self.since = since
+        self.limit = limit
     }
 }

@@ -27,6 +27,8 @@ enum Route: Sendable, Hashable {
         case .local(.listRegistrations): .registrationList
         case .local(.listReceived): .receivedList
         case .local(.cancelSend): .sendCancel
+        case .local(.fetchNotification): .notificationFetch
+        case .local(.listNotifications): .notificationList
         }
     }
 }
@@ -45,6 +47,10 @@ enum LocalRoute: Sendable, Hashable {
     case listReceived
     /// Cancels the scheduled send that the path names.
     case cancelSend
+    /// Reads the text of the secure notification that the path names.
+    case fetchNotification
+    /// Lists the caller's secure notifications that were not fetched yet.
+    case listNotifications
 }
 
 /// The table of all paths, built once from the profile. Paths and prefixes are compared byte for byte, without
@@ -60,11 +66,18 @@ struct RouteTable: Sendable {
     ///   - issuesTokens: Whether some authenticator issues tokens. Without one there are no sessions and no endpoints
     ///     for them.
     ///   - schedulesSends: Whether the backend schedules sends, which may then be cancelled.
-    init(_ client: BackendProfile.ClientSide, issuesTokens: Bool, schedulesSends: Bool = false) {
+    ///   - offersSecureSends: Whether there are secure notifications, whose texts the gateway serves.
+    init(
+        _ client: BackendProfile.ClientSide, issuesTokens: Bool, schedulesSends: Bool = false,
+        offersSecureSends: Bool = false
+    ) {
         var register: [(method: HTTPMethod, route: Route)] = [(.post, .create)]
         if client.idLocations.contains(.query) { register += [(.put, .update), (.delete, .delete)] }
         var paths: [(path: [UInt8], routes: Routes)] = [
-            (Array(client.notificationsPath.utf8), [(.post, .send)]),
+            (
+                Array(client.notificationsPath.utf8),
+                [(.post, .send)] + (offersSecureSends ? [(.get, .local(.listNotifications))] : [])
+            ),
             (Array(client.registerPath.utf8), register),
             (Array("/auth/whoami".utf8), [(.get, .local(.whoami))]),
             (Array("/auth/registrations".utf8), [(.get, .local(.listRegistrations))]),
@@ -81,6 +94,10 @@ struct RouteTable: Sendable {
         }
         if schedulesSends {
             prefixRoutes.append((Array(ScheduledSendReference.path.utf8), [(.delete, .local(.cancelSend))]))
+        }
+        if offersSecureSends {
+            prefixRoutes.append(
+                (Array("\(client.notificationsPath)/".utf8), [(.get, .local(.fetchNotification))]))
         }
         self.paths = paths
         self.prefixRoutes = prefixRoutes

@@ -85,7 +85,7 @@ extension RejectionCode {
         case .malformedRequest, .malformedMessage, .unknownPlatform, .handleUnusable: 400
         case .credentialsMissing, .credentialsRejected: 401
         case .identityUnmapped, .insecureTransport, .notOwner, .sendNotAllowed, .tagNotAllowed: 403
-        case .noRoute: 404
+        case .noRoute, .unknownNotification: 404
         case .methodNotAllowed: 405
         case .requestTimeout: 408
         case .idempotencyInProgress: 409
@@ -98,8 +98,11 @@ extension RejectionCode {
         case .headersTooLarge: 431
         case .internalError: 500
         case .backendFailed, .backendUnreachable: 502
-        case .authenticatorUnavailable, .journalUnavailable, .ledgerUnavailable, .overloaded, .draining: 503
+        case .authenticatorUnavailable, .journalUnavailable, .ledgerUnavailable, .textsUnavailable, .overloaded,
+            .draining:
+            503
         case .backendTimedOut: 504
+        case .textsFull: 507
         }
     }
 
@@ -117,6 +120,7 @@ extension RejectionCode {
         case .notOwner: "The registration is not yours."
         case .sendNotAllowed: "You may not notify this recipient."
         case .tagNotAllowed: "You may not register this tag."
+        case .unknownNotification: "There is no such notification."
         case .noRoute: "The path does not exist."
         case .methodNotAllowed: "The path does not support this method."
         case .requestTimeout: "The request was not complete in time."
@@ -135,6 +139,8 @@ extension RejectionCode {
         case .authenticatorUnavailable: "Credentials cannot be verified now."
         case .journalUnavailable: "Calls cannot be recorded now."
         case .ledgerUnavailable: "Registrations and sessions cannot be changed now."
+        case .textsUnavailable: "Secure notifications cannot be stored or read now."
+        case .textsFull: "There is no room for the secure notification."
         case .overloaded: "The gateway is overloaded."
         case .draining: "The gateway is stopping."
         case .backendTimedOut: "The backend did not respond in time."

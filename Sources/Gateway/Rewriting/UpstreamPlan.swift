@@ -13,6 +13,8 @@ struct UpstreamPlan: ~Copyable {
     let audience: AudiencePlan?
     /// The idempotency claim of the send.
     let claim: IdempotencyClaim?
+    /// The text of a secure send, which is stored before the first step; nil for any other plan.
+    let secureText: SecureTextReservation?
 
     /// The purpose of the plan, which determines its completion.
     enum Purpose: ~Copyable {
@@ -47,8 +49,10 @@ struct UpstreamPlan: ~Copyable {
 
     fileprivate init(
         facts: CallFacts, caller: Identity, to upstream: PlannedUpstream, steps: [PlannedStep],
-        purpose: consuming Purpose, audience: AudiencePlan? = nil, claim: IdempotencyClaim? = nil
+        purpose: consuming Purpose, audience: AudiencePlan? = nil, claim: IdempotencyClaim? = nil,
+        secureText: SecureTextReservation? = nil
     ) {
+        self.secureText = secureText
         self.audience = audience
         self.claim = claim
         self.facts = facts
@@ -83,6 +87,8 @@ struct Rewriting: Sendable {
     let upstreams: UpstreamTable
     let digester: KeyedDigester
     let randomness: @Sendable () -> UInt64
+    /// Reserves ids for secure sends; nil if there are none.
+    let secure: SecureTextPlanner?
 
     @inline(never)
     /// Plans the requests. Throws if the payload is too long or cannot represent the text.
@@ -106,42 +112,72 @@ struct Rewriting: Sendable {
         case .registration(let registration):
             return .upstream(plan(registration, facts, caller))
         case .send(let send):
-            let upstream = upstreams[send.service]
-            let step: UpstreamStep
             do throws(Rejection) {
-                let content = try upstream.codec.content(of: send.text, for: send.service, from: caller.user)
-                step = .send(
-                    UpstreamSend(
-                        sender: caller.user, recipient: send.recipient, service: send.service, content: content,
-                        time: facts.scheduled))
+                return .upstream(try plan(send, facts, caller, sendClaim))
             } catch {
                 throw error.with(facts)
             }
-            return .upstream(
-                UpstreamPlan(
-                    facts: facts, caller: caller, to: upstream, steps: [PlannedStep(step: step)], purpose: .send,
-                    claim: sendClaim))
         case .sendToAudience(let send, _):
-            let upstream = upstreams[send.service]
-            let audience = AudiencePlan(members)
-            let content: [UInt8]
             do throws(Rejection) {
-                content = try upstream.codec.content(of: send.text, for: send.service, from: caller.user)
+                return .upstream(try plan(send, to: members, facts, caller, sendClaim))
             } catch {
                 throw error.with(facts)
             }
-            let steps = audience.members.map { member in
-                PlannedStep(
-                    step: .send(
-                        UpstreamSend(
-                            sender: caller.user, recipient: member, service: send.service, content: content,
-                            time: facts.scheduled)))
-            }
-            return .upstream(
-                UpstreamPlan(
-                    facts: facts, caller: caller, to: upstream, steps: steps, purpose: .send, audience: audience,
-                    claim: sendClaim))
         }
+    }
+
+    private func plan(
+        _ send: RequestedSend, _ facts: CallFacts, _ caller: Identity, _ claim: IdempotencyClaim?
+    ) throws(Rejection) -> UpstreamPlan {
+        var facts = facts
+        let upstream = upstreams[send.service]
+        let content: [UInt8]
+        var reservation: SecureTextReservation?
+        if send.isSecure {
+            let secure = try secureContent(
+                send.text, for: [send.recipient], send.service, scheduled: facts.scheduled)
+            guard let payload = secure.payloads.first else { throw .textsFull("the recipient's bounds are reached") }
+            (content, reservation) = (payload, secure.reservation)
+            facts.secureID = secure.ids.first
+        } else {
+            content = try upstream.codec.content(of: send.text, for: send.service, from: caller.user)
+        }
+        let step = UpstreamStep.send(
+            UpstreamSend(
+                sender: caller.user, recipient: send.recipient, service: send.service, content: content,
+                time: facts.scheduled, isSecure: send.isSecure))
+        return UpstreamPlan(
+            facts: facts, caller: caller, to: upstream, steps: [PlannedStep(step: step)], purpose: .send,
+            claim: claim, secureText: reservation)
+    }
+
+    private func plan(
+        _ send: RequestedAudienceSend, to members: AudienceAdmission, _ facts: CallFacts, _ caller: Identity,
+        _ claim: IdempotencyClaim?
+    ) throws(Rejection) -> UpstreamPlan {
+        func step(_ member: UserName, _ content: [UInt8]) -> PlannedStep {
+            PlannedStep(
+                step: .send(
+                    UpstreamSend(
+                        sender: caller.user, recipient: member, service: send.service, content: content,
+                        time: facts.scheduled, isSecure: send.isSecure)))
+        }
+        let upstream = upstreams[send.service]
+        guard send.isSecure else {
+            let content = try upstream.codec.content(of: send.text, for: send.service, from: caller.user)
+            let audience = AudiencePlan(members)
+            return UpstreamPlan(
+                facts: facts, caller: caller, to: upstream, steps: audience.members.map { step($0, content) },
+                purpose: .send, audience: audience, claim: claim)
+        }
+        let secure = try secureContent(send.text, for: members.reached, send.service, scheduled: facts.scheduled)
+        var members = members
+        members.reached = secure.recipients
+        members.skipped += secure.full.map { SkippedMember(user: $0, limit: SecureTextPlanner.limitName) }
+        return UpstreamPlan(
+            facts: facts, caller: caller, to: upstream, steps: zip(secure.recipients, secure.payloads).map(step),
+            purpose: .send, audience: AudiencePlan(members, ids: secure.ids), claim: claim,
+            secureText: secure.reservation)
     }
 
     private func plan(
@@ -208,28 +244,5 @@ struct Rewriting: Sendable {
     private func registrationOfNobody() -> UpstreamRegistration {
         let random = (0..<4).map { _ in String(hexEncoding: withUnsafeBytes(of: randomness(), Array.init)) }.joined()
         return UpstreamRegistration(owner: .nobody(random), handle: .nobody(random), tags: [])
-    }
-}
-
-/// The recipients of a send to an audience, one step for each, and the skipped members.
-struct AudiencePlan: Sendable {
-    /// The recipients, in the order of the plan's steps.
-    let members: [UserName]
-    let skipped: [SkippedMember]
-
-    init(_ admitted: AudienceAdmission) {
-        members = admitted.reached
-        skipped = admitted.skipped
-    }
-
-    /// Returns the records to write before the first step: an intent for each send, and a rejection for each
-    /// skipped member.
-    func records(_ facts: CallFacts) -> [JournalRecord] {
-        members.map { JournalRecord(.intent, facts: facts.with(recipient: $0)) }
-            + skipped.map { member in
-                var facts = facts.with(recipient: member.user)
-                facts.limit = member.limit
-                return JournalRecord(.rejection, facts: facts, result: RejectionCode.rateLimited.rawValue)
-            }
     }
 }

@@ -17,6 +17,10 @@ protocol StepCodec: AnyObject, Sendable {
     /// Throws if the payload would be longer than the push service accepts, or cannot represent the text.
     func content(of text: String, for service: PushService, from sender: UserName) throws(Rejection) -> [UInt8]
 
+    /// Returns the payload of a secure send, which contains the id in place of the text; nil if the backend builds the
+    /// payloads itself.
+    func secureContent(id: String, for service: PushService) -> [UInt8]?
+
     /// Returns the request of a step; nil if the backend does not support the push service, which is an error in the
     /// plan.
     ///

@@ -62,10 +62,12 @@ struct UpstreamSend: Sendable, Hashable {
     var sender: UserName
     var recipient: UserName
     var service: PushService
-    /// The content that `StepCodec.content(of:for:from:)` returned.
+    /// The content that `StepCodec.content(of:for:from:)` or `StepCodec.secureContent(id:for:)` returned.
     var content: [UInt8]
     /// The time of the delivery; nil for at once.
     var time: WallTime?
+    /// Whether the content is that of a secure send.
+    var isSecure = false
 }
 
 /// A step, and the alternative steps if the backend responds that the registration no longer exists.

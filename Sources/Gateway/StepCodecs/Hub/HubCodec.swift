@@ -39,6 +39,10 @@ final class HubCodec: StepCodec {
         return payload
     }
 
+    func secureContent(id: String, for service: PushService) -> [UInt8]? {
+        HubPayloads.securePayload(id: id, for: service)
+    }
+
     @inline(never)
     func request(for step: UpstreamStep, caller: UserName, reserved: String?, _ origin: RequestOrigin) -> ByteBuffer? {
         switch step {
@@ -85,15 +89,12 @@ final class HubCodec: StepCodec {
         switch send.service {
         case .apns:
             fields.append("\r\nContent-Type: application/json;charset=utf-8\r\nServiceBusNotification-Format: apple")
-            fields.append("\r\napns-push-type: ")
-            fields.append(text: settings.apns.pushType)
-            if let priority = settings.apns.priority {
-                fields.append("\r\napns-priority: ")
-                fields.append(decimal: priority)
-            }
-            if let id = settings.apns.collapseID {
-                fields.append("\r\napns-collapse-id: ")
-                fields.append(text: id)
+            if send.isSecure {
+                // A notification that wakes the app must have this priority. A later one must not replace it, because
+                // its id would be lost.
+                fields.append("\r\napns-push-type: background\r\napns-priority: 5")
+            } else {
+                appendAlertFields(to: &fields)
             }
             if let lifetime = settings.apns.lifetime {
                 fields.append("\r\nServiceBusNotification-Apns-Expiry: ")
@@ -102,8 +103,10 @@ final class HubCodec: StepCodec {
         case .fcm:
             fields.append("\r\nContent-Type: application/json;charset=utf-8\r\nServiceBusNotification-Format: fcmV1")
         case .wns:
-            fields.append("\r\nContent-Type: application/xml;charset=utf-8\r\nServiceBusNotification-Format: windows")
-            fields.append("\r\nX-WNS-Type: wns/toast")
+            fields.append("\r\nContent-Type: ")
+            fields.append(send.isSecure ? "application/octet-stream" : "application/xml;charset=utf-8")
+            fields.append("\r\nServiceBusNotification-Format: windows\r\nX-WNS-Type: wns/")
+            fields.append(send.isSecure ? "raw" : "toast")
         case .mpns:
             fields.append("\r\nContent-Type: application/xml;charset=utf-8")
             fields.append("\r\nServiceBusNotification-Format: windowsphone")
@@ -114,6 +117,19 @@ final class HubCodec: StepCodec {
         if let time = send.time {
             fields.append("\r\nServiceBusNotification-ScheduleTime: ")
             fields.append(text: time.description)
+        }
+    }
+
+    private func appendAlertFields(to fields: inout ByteWriter) {
+        fields.append("\r\napns-push-type: ")
+        fields.append(text: settings.apns.pushType)
+        if let priority = settings.apns.priority {
+            fields.append("\r\napns-priority: ")
+            fields.append(decimal: priority)
+        }
+        if let id = settings.apns.collapseID {
+            fields.append("\r\napns-collapse-id: ")
+            fields.append(text: id)
         }
     }
 

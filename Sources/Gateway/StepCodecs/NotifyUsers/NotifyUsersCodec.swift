@@ -44,6 +44,9 @@ final class NotifyUsersCodec: StepCodec {
         return escaped
     }
 
+    /// A notify-users backend builds the payload from the text.
+    func secureContent(id: String, for service: PushService) -> [UInt8]? { nil }
+
     @inline(never)
     func request(for step: UpstreamStep, caller: UserName, reserved: String?, _ origin: RequestOrigin) -> ByteBuffer? {
         switch step {

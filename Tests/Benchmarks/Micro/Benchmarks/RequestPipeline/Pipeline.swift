@@ -39,10 +39,9 @@ private final class Pipeline {
         let upstreams = UpstreamTable(rules.upstreams, clocks: clocks)
         authorization = Authorization(
             rules, upstreams: upstreams, ledger: ledger, sessions: sessions, history: ScriptedHistory(),
-            historyLimiter: rules.limiter.adding([.history]), clocks: clocks,
-            digester: digester)
+            historyLimiter: rules.limiter.adding([.history]), secure: nil, clocks: clocks, digester: digester)
         limiting = Limiting(limiter: rules.limiter)
-        rewriting = Rewriting(upstreams: upstreams, digester: digester, randomness: { 7 })
+        rewriting = Rewriting(upstreams: upstreams, digester: digester, randomness: { 7 }, secure: nil)
         gateway = Gateway(
             rules: rules,
             dependencies: GatewayDependencies(
