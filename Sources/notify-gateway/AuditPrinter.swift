@@ -27,7 +27,8 @@ struct AuditPrinter {
     /// The members of records, in the order of the journal.
     private static let columns = [
         "seq", "at", "kind", "call", "action", "user", "attempted", "authenticator", "peer", "recipient", "audience",
-        "pns", "platform", "registration", "tags", "session", "rule", "fence", "limit", "would-limit", "bytes",
+        "pns", "platform", "registration", "tags", "session", "rule", "fence", "secure", "secure-id", "limit",
+        "would-limit", "bytes",
         "digest", "idempotency", "result", "reason", "status", "ms", "notification", "count", "operator", "target",
     ]
 

@@ -40,6 +40,7 @@ struct DemoDirectory {
           - address: "\(listen)"
         admin: { address: "127.0.0.1:0" }
         \(hasControl ? "control: control.sock" : "")
+        \(upstream == .hub ? "sends: { secure: requested }" : "")
         backend:
           \(upstream == .hub ? "hub" : "url"): embedded
           profile: \(profile)

@@ -18,6 +18,7 @@ struct ExplanationText {
         for name in ["registration", "rule", "fence"] {
             if let value = item[name]?.string { lines.append((name, value)) }
         }
+        if item["secure"] == .bool(true) { lines.append(("secure", "yes: the push contains an id, no text")) }
         lines.append(("end", Self.endText(item)))
         let width = lines.map(\.0.count).max() ?? 0
         parts.append(

@@ -11,6 +11,9 @@ struct ClientFixtures {
 
     static let id = "6150337204881239465-7700236381151834022-3"
 
+    /// The id of a secure notification.
+    static let secureID = "1804289383"
+
     /// The fixtures of this project, as opposed to recorded requests.
     static let own = [
         client(
@@ -38,6 +41,7 @@ struct ClientFixtures {
             ("\(name)-2-register.http", requests.registration(id: Self.id)),
             ("\(name)-3-send.http", requests.send),
             ("\(name)-4-send-with-position.http", requests.send(latitude: "47.6", longitude: "-122.3")),
+            ("\(name)-5-fetch.http", requests.fetch(id: Self.secureID)),
         ]
     }
 

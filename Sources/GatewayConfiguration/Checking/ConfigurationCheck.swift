@@ -31,6 +31,21 @@ public enum ConfigurationCheck {
         directories(of: configuration, path)
             + NameRulesChange.problems(ofLedger: configuration.ledger.file, for: configuration.names)
             + migration(of: configuration, path) + damage(of: configuration, path)
+            + secureTexts(of: configuration, path)
+    }
+
+    /// Returns a warning of stored texts that the present key cannot open. A running gateway may have the file open.
+    private static func secureTexts(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
+        let file = SQLiteSecureTexts.path(ofLedger: configuration.ledger.file)
+        let problem: String?
+        do throws(LedgerUnavailable) {
+            problem = try SQLiteSecureTexts.keyProblem(inFile: file)
+        } catch {
+            problem = "\(file) cannot be read: \(error.detail)"
+        }
+        return problem.map {
+            [ConfigurationProblem(at: SourceLocation(file: path), path: "sends", $0, severity: .warning)]
+        } ?? []
     }
 
     /// Returns the damage of the ledger's file. A running gateway may have the file open.

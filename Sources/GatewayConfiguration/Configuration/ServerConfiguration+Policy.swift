@@ -116,7 +116,7 @@ extension ServerConfiguration {
         return pattern
     }
 
-    private static func subject(
+    static func subject(
         _ text: String, _ name: String, _ reader: ConfigurationReader, _ names: NameRules
     ) -> Policy.Subject? {
         if text == "*" { return .anyUser }
@@ -175,7 +175,8 @@ extension ServerConfiguration {
             names: names, handles: backend.handles, client: backend.profile.client,
             upstreams: backends.map(\.upstreamRules), messages: backend.messages,
             authenticators: chain, authentication: authentication, policy: policy, limiter: limiter,
-            throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsPerCaller)
+            throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsPerCaller,
+            secureSends: self.sends.secure)
     }
 }
 

@@ -30,6 +30,8 @@ extension ServerConfiguration {
         let fenceFiles = readFences(fences)
         let policy = readPolicy(root, names, audiences: members, fences: fenceFiles)
         warnOfUnused(fences, fenceFiles.files, policy)
+        // The sends whose push contains no text.
+        let sends = readSends(root.mapping("sends"), names, backends)
         let limits = readLimits(root, names)
         warnOfUnreachable(audiences, members, policy, limits)
         // The number of event loop threads. Each has its own connections to the backend. Default: the number of
@@ -47,7 +49,7 @@ extension ServerConfiguration {
             listeners: listeners, connections: connections, admin: admin, control: control, backends: backends,
             authenticators: authenticators,
             authentication: authentication, names: names,
-            policy: policy, fenceFiles: fenceFiles.files, limits: limits, eventLoops: eventLoops,
+            policy: policy, fenceFiles: fenceFiles.files, sends: sends, limits: limits, eventLoops: eventLoops,
             callsInFlight: callsInFlight,
             callsPerCaller: callsPerCaller, journal: journal,
             ledger: ledger, log: log,

@@ -26,6 +26,8 @@ public struct ServerConfiguration: Sendable {
     public var policy: Policy
     /// The files of the fences in `policy`.
     package var fenceFiles: [FenceFile]
+    /// The secure sends and the bounds of their texts.
+    public var sends: SendsSection
     /// The rate limits.
     public var limits: [Limit]
     /// The number of event loop threads.
@@ -132,6 +134,14 @@ public struct ServerConfiguration: Sendable {
         public var isMigrated: Bool
         /// The time for which an imported registration is kept until its owner's device registers again.
         public var confirmation: Duration
+    }
+
+    /// The secure sends.
+    public struct SendsSection: Sendable, Hashable {
+        /// The rules; nil if there are no secure sends.
+        public var secure: SecureSendRules?
+        /// The bounds of the stored texts.
+        public var bounds = SQLiteSecureTexts.Bounds()
     }
 
     /// The time limits of a graceful shutdown.

@@ -3,7 +3,8 @@ package import GatewayCore
 internal import GatewayStore
 package import Logging
 
-/// Revokes what users were granted: cached password results, sessions, tokens and registrations.
+/// Revokes what users were granted: cached password results, sessions, tokens and registrations. If the account has ended,
+/// the texts that were sent to it are removed too.
 ///
 /// The order is fixed. First the caches forget the old password, then tokens and sessions end, then the backend
 /// registrations are deleted. A login in the meantime is verified by the authenticators in their present state.
@@ -12,6 +13,8 @@ package struct UserRevocation: Sendable {
     let passwordCache: PasswordCache
     let throttle: LoginThrottle
     let sends: IdempotencyStore
+    /// The texts of secure sends; nil if there are none.
+    let texts: SQLiteSecureTexts?
     let journal: any Journal
     let sweeper: RegistrationSweeper
     let logger: Logger
@@ -19,7 +22,9 @@ package struct UserRevocation: Sendable {
     /// Applies the changes of an authenticator's accounts. The revocation comes first; its journal records follow.
     func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
         for (user, reason) in changes.revoked { clearCaches(of: user, because: reason) }
+        async let removed: Void = removeTexts(of: changes.replaced)
         try await sessions.reconcile(changes, of: authenticator)
+        await removed
         sweeper.wake()
         let records = changes.revoked.sorted { $0.key < $1.key }.map { user, reason in
             record(user, reason, authenticator: authenticator)
@@ -110,8 +115,25 @@ package struct UserRevocation: Sendable {
     /// Revokes one user without a journal record, which the caller writes.
     func revokeWithoutRecord(_ user: UserName, because reason: AccountEndReason) async throws(LedgerUnavailable) {
         clearCaches(of: user, because: reason)
+        async let removed: Void = removeTexts(of: reason == .ended ? [user] : [])
         try await sessions.revoke(user)
+        await removed
         sweeper.wake()
+    }
+
+    /// Removes the texts that were sent to the users. Runs beside the revocation, which must not wait for it. If it fails,
+    /// the texts stay until they expire or the name appears anew.
+    private func removeTexts(of users: [UserName]) async {
+        guard let texts else { return }
+        for user in users {
+            do throws(LedgerUnavailable) {
+                try await texts.removeAll(of: user)
+            } catch {
+                logger.error(
+                    "Texts of an ended account could not be removed",
+                    metadata: ["user": "\(user)", "detail": "\(error.detail)"])
+            }
+        }
     }
 
     /// Removes the user's cached password results and login throttling state. If the account has ended, also removes
@@ -147,6 +169,6 @@ extension UserRevocation {
     ) {
         self.init(
             sessions: stores.sessions, passwordCache: passwordCache, throttle: throttle, sends: sends,
-            journal: stores.journal, sweeper: sweeper, logger: logger)
+            texts: stores.texts, journal: stores.journal, sweeper: sweeper, logger: logger)
     }
 }

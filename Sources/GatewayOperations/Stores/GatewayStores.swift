@@ -18,6 +18,8 @@ package enum RestoredSessions: Sendable, Hashable {
 package struct GatewayStores: Sendable {
     package let ledger: SQLiteLedger
     package let sessions: SessionRegister
+    /// The texts of secure sends; nil without secure sends, unless a former configuration had some.
+    package let texts: SQLiteSecureTexts?
     package let journal: JournalFile
     package let journalMetrics: JournalMetrics
     package let messageDigester: KeyedDigester
@@ -40,6 +42,7 @@ package struct GatewayStores: Sendable {
             try Self.reconcileIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
             try Self.completeRestore(ledger, restore, journal: section.directory, logger: logger)
             sessions = try SessionRegister(ledger, clocks: clocks)
+            texts = try Self.openTexts(configuration, logger: logger)
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
             settings.signingKey = try SigningKeyFile.open(
@@ -65,6 +68,18 @@ package struct GatewayStores: Sendable {
             try? ledger.close()
             throw error
         }
+    }
+
+    /// Opens the texts of secure sends. Those of a former configuration are opened too, so that they still expire and end
+    /// with the account of their recipient.
+    private static func openTexts(_ configuration: ServerConfiguration, logger: Logger) throws -> SQLiteSecureTexts? {
+        let file = SQLiteSecureTexts.path(ofLedger: configuration.ledger.file)
+        guard configuration.sends.secure != nil || SQLiteSecureTexts.exists(file) else { return nil }
+        let texts = try SQLiteSecureTexts(file: file, bounds: configuration.sends.bounds)
+        if let problem = texts.keyProblem {
+            logger.warning("Texts of secure notifications cannot be read", metadata: ["detail": "\(problem)"])
+        }
+        return texts
     }
 
     /// Checks that the ledger's user names follow the configured rules, before anything else reads names. With other
@@ -121,6 +136,7 @@ package struct GatewayStores: Sendable {
     package func adopt(_ configuration: ServerConfiguration) {
         let section = configuration.journal
         ledger.limits = Self.ledgerLimits(configuration)
+        texts?.bounds = configuration.sends.bounds
         journal.apply(
             JournalFile.Bounds(minimumFree: section.minimumFree, keep: section.keep, keepBytes: section.keepBytes))
     }
@@ -128,6 +144,12 @@ package struct GatewayStores: Sendable {
     /// Closes the stores. Logs a failure, because the caller is about to exit.
     package func close(logger: Logger) async {
         await journal.close()
+        do throws(LedgerUnavailable) {
+            try texts?.close()
+        } catch {
+            logger.error(
+                "Texts of secure notifications were not closed cleanly", metadata: ["detail": "\(error.detail)"])
+        }
         do throws(LedgerUnavailable) {
             try ledger.close()
         } catch {

@@ -158,7 +158,8 @@ actor RunningGateway {
     ) -> GatewayDependencies {
         GatewayDependencies(
             ledger: stores.stores.ledger, sessions: stores.stores.sessions, journal: stores.stores.journal,
-            history: stores.history, backends: upstreams, clocks: context.clocks, scheduler: scheduler,
+            history: stores.history, texts: stores.stores.texts, backends: upstreams, clocks: context.clocks,
+            scheduler: scheduler,
             digester: stores.stores.messageDigester, logger: context.logger, metrics: context.metrics)
     }
 }

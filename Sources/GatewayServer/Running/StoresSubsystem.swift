@@ -13,6 +13,7 @@ struct StoresSubsystem: ReloadParticipant {
     let readiness: Readiness
     /// Monitors the ledger.
     let monitor: LedgerMonitor
+    private let expiry: SecureTextExpiry?
     private let logger: Logger
 
     /// Opens the stores.
@@ -26,10 +27,12 @@ struct StoresSubsystem: ReloadParticipant {
             minimumFree: context.configuration.journal.minimumFree, sessions: stores.sessions, logger: logger)
         readiness = stores.readiness(clocks: context.clocks)
         monitor = LedgerMonitor(ledger: stores.ledger, logger: logger)
+        let sessions = stores.sessions
+        expiry = stores.texts.map { SecureTextExpiry($0, sessions: sessions, logger: context.logger) }
     }
 
     /// The services of the stores.
-    var services: [any Service] { [monitor] }
+    var services: [any Service] { [monitor] + (expiry.map { [$0] } ?? []) }
 
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
         stores.adopt(configuration)

@@ -67,14 +67,16 @@ extension HubAPI {
             return .failure(
                 Malformed(Self.error(400, "The ServiceBusNotification-Format header is missing or not supported.")))
         }
-        guard MediaType(call.request.contentType ?? "").essence == format.type else {
+        let isRaw = format.pns == "wns" && fields["x-wns-type"] == "wns/raw"
+        guard MediaType(call.request.contentType ?? "").essence == (isRaw ? "application/octet-stream" : format.type)
+        else {
             return .failure(Malformed(Self.error(400, "The content type does not fit the format.")))
         }
         if format.pns == "wns", fields["x-wns-type"] == nil {
             return .failure(Malformed(Self.error(400, "The X-WNS-Type header is missing.")))
         }
         guard let payload = String(validating: call.request.body, as: UTF8.self),
-            Self.isValid(call.request.body, format.pns)
+            isRaw || Self.isValid(call.request.body, format.pns)
         else { return .failure(Malformed(Self.error(400, "The supplied notification payload is invalid."))) }
         guard let service = PushService(word: format.pns), payload.utf8.count <= service.payloadLimit else {
             return .failure(Malformed(Self.error(413, "The notification payload is too large.")))

@@ -94,6 +94,18 @@ struct DemoGuide {
             gateway = "http://\(started.listeners.first.map(\.description) ?? "")"
         }
         let (platform, handle) = phone
+        // The push of a secure send contains only an id, by which bob's app reads the text.
+        let secure =
+            upstream == .hub
+            ? """
+
+
+            5. alice notifies bob with a push that contains only an id; bob's app reads the text:
+            \(curl) -u alice:alice -X POST '\(gateway)/api/notifications?pns=\(platform)&to_tag=bob&secure=true' \
+            -H 'Content-Type: application/json' -d '"For your eyes only"' && \
+            id=$(\(curl) -u bob:bob '\(gateway)/api/notifications' | grep -o '"id":[0-9]*' | head -1 | cut -d: -f2) && \
+            \(curl) -u bob:bob "\(gateway)/api/notifications/$id"
+            """ : ""
         let inbox = "http://127.0.0.1:\(started.embeddedBackendPort ?? 0)/inbox/\(handle)"
         return """
             The gateway listens on \(gateway), the embedded \(upstream.rawValue) behind it on 127.0.0.1:\(started.embeddedBackendPort ?? 0).
@@ -114,7 +126,7 @@ struct DemoGuide {
             curl -sS '\(inbox)'
 
             4. who notified bob, from the journal:
-            notify-gateway audit who-notified bob --config \(directory)/gateway.yaml
+            notify-gateway audit who-notified bob --config \(directory)/gateway.yaml\(secure)
 
             Who notified whom: \(directory)/journal    Health: curl -sS http://\(started.admin)/health/ready
 

@@ -15,8 +15,8 @@ struct LedgerCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Copy the ledger and its keys, with or without a running gateway.",
             discussion: """
-                FILE is the copy, FILE.key its key, FILE.digest.key the key of the journal's digests; none of them may \
-                exist. The copy is a consistent snapshot that a gateway can start with. The gateway writes it, with \
+                FILE is the copy, FILE.key its key, FILE.digest.key the key of the journal's digests, FILE.texts and \
+                FILE.texts.key the texts of secure pushes and their key; none of them may exist. The copy is a consistent snapshot that a gateway can start with. The gateway writes it, with \
                 the rights of its user. Recorded with your uid.
 
                 Example: notify-gateway ledger backup /var/backups/ledger.sqlite

@@ -30,19 +30,23 @@ final class EmbeddedHubSetup: Sendable {
     let hub: NotificationHub
     let journal: MemoryJournal
     let ledger: SQLiteLedger
+    let texts: SQLiteSecureTexts
     private let directory: TestFiles
     /// The requests to the hub, and the fault of one of them.
     let requests = Mutex<[String]>([])
     let fault = Mutex<(index: Int, fault: Fault)?>(nil)
     private let gateway = Mutex<Gateway?>(nil)
 
-    init() throws {
+    /// - Parameter secure: The rules of secure sends; nil for none.
+    init(secure: SecureSendRules? = nil) throws {
         directory = try TestFiles()
         let timeline = Timeline()
         hub = NotificationHub(now: { [clock] in Self.date(of: clock) })
         journal = MemoryJournal(timeline: timeline)
         ledger = try SQLiteLedger(file: directory.path + "/ledger.sqlite")
+        texts = try SQLiteSecureTexts(file: directory.path + "/ledger.sqlite.texts")
         var rules = TestGateway.rules(clock: clock)
+        rules.secureSends = secure
         rules.upstreams[0].hub = HubSettings(
             connection: try HubConnectionString(TestUpstream.connectionString(port: 80)), name: "demo")
         rules.upstreams[0].backend = .hub
@@ -51,7 +55,7 @@ final class EmbeddedHubSetup: Sendable {
         let made = Gateway(
             rules: rules,
             dependencies: TestGateway.dependencies(
-                clock: clock, ledger: ledger, journal: journal, backend: backend))
+                clock: clock, ledger: ledger, journal: journal, texts: texts, backend: backend))
         gateway.withLock { $0 = made }
     }
 

@@ -22,6 +22,7 @@ final class AccountFixture: Sendable {
     let journal = MemoryJournal()
     let accounts = ScriptedAccountList()
     let watch: AccountMonitor
+    let texts: SQLiteSecureTexts
     let revocation: UserRevocation
 
     /// - Parameter lists: The watched lists; nil for `accounts` alone.
@@ -30,10 +31,11 @@ final class AccountFixture: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         ledger = try SQLiteLedger(file: files.path + "/ledger.sqlite")
         sessions = try SessionRegister(ledger, clocks: clock.clocks)
+        texts = try SQLiteSecureTexts(file: files.path + "/ledger.sqlite.texts")
         revocation = UserRevocation(
             sessions: sessions, passwordCache: PasswordCache(clocks: clock.clocks),
             throttle: LoginThrottle(clocks: clock.clocks), sends: IdempotencyStore(clocks: clock.clocks),
-            journal: journal,
+            texts: texts, journal: journal,
             sweeper: RegistrationSweeper(ledger: ledger, logger: logger), logger: logger)
         watch = AccountMonitor(
             lists ?? [ScopedAccountList(name: "list", list: accounts)], sessions: sessions, revocation: revocation,

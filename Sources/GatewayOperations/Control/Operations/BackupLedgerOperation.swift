@@ -2,12 +2,13 @@ internal import Foundation
 internal import GatewayCore
 internal import GatewayStore
 
-/// `ledger backup`: copies the ledger and its key while the ledger is in use.
+/// `ledger backup`: copies the ledger, the texts of secure sends and their keys while the ledger is in use.
 struct BackupLedgerOperation: ControlOperation {
     static let name = "ledger backup"
     static let arguments: Set<String> = ["file"]
 
     let ledger: SQLiteLedger
+    let texts: SQLiteSecureTexts?
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         guard let file = try arguments.text("file"), file.hasPrefix("/") else {
@@ -15,7 +16,7 @@ struct BackupLedgerOperation: ControlOperation {
         }
         let record = try await context.record(.operatorBackup, target: String(file.prefix(200)))
         do throws(LedgerUnavailable) {
-            try await ledger.backup(to: file)
+            try await ledger.backup(to: file, texts)
         } catch {
             record.failed()
             throw .refused("The backup failed: \(error.detail); it is written as uid \(geteuid())")

@@ -73,6 +73,7 @@ extension Explanation {
         if let call { members.append(.init("call", .object(call.parameters))) }
         if let rule { members.append(.init("rule", .string(rule))) }
         if let fence { members.append(.init("fence", .string(fence.text))) }
+        if isSecure { members.append(.init("secure", .bool(true))) }
         if let registration { members.append(.init("registration", .string(registration.text))) }
         members.append(.init("limits", .array(limits.map(\.item))))
         switch outcome {

@@ -43,7 +43,8 @@ struct MetricsCollector: Sendable {
             families += await Self.upstream(running.upstreamReading())
         }
         families += journal
-        families += LedgerMetrics.families(subsystems.stores.monitor, sessions: stores.sessions)
+        families += LedgerMetrics.families(
+            subsystems.stores.monitor, sessions: stores.sessions, texts: stores.texts)
         families.append(
             MetricFamily(
                 "notify_gateway_event_loop_lag_seconds", .histogram,
