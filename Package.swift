@@ -82,9 +82,8 @@ let package = Package(
         .target(
             name: "GatewayHTTP",
             dependencies: [
-                "CMalloc", "Gateway", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, nioTLS, nioSSL,
-                nioHTTP2,
-                nioHPACK,
+                "CLibcrypto", "CMalloc", "Gateway", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, nioTLS,
+                nioSSL, nioHTTP2, nioHPACK,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -116,7 +115,8 @@ let package = Package(
         .target(
             name: "GatewayTesting",
             dependencies: [
-                "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", logging, nioCore, nioPosix, nioEmbedded,
+                "CLibcrypto", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", logging, nioCore, nioPosix,
+                nioEmbedded,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .executableTarget(
@@ -124,7 +124,7 @@ let package = Package(
             dependencies: [
                 "GatewayConfiguration", "GatewayCore", "GatewayOperations", "GatewayServer", "GatewayStore",
                 "GatewaySupport", "NotifyBackend", "StaticUsers", "HMACToken", "PAM", "ExternalProcess", "ForwardAuth",
-                arguments, logging,
+                "ClientCertificate", arguments, logging,
             ],
             swiftSettings: strict),
 
@@ -178,6 +178,14 @@ let package = Package(
             ],
             path: "plugins/ForwardAuth/Tests", swiftSettings: strict),
 
+        .target(
+            name: "ClientCertificate", dependencies: ["GatewayCore", "GatewaySupport"],
+            path: "plugins/ClientCertificate/Sources", swiftSettings: strict),
+        .testTarget(
+            name: "ClientCertificateTests",
+            dependencies: ["ClientCertificate", "GatewayCore", "GatewaySupport", "GatewayTesting"],
+            path: "plugins/ClientCertificate/Tests", swiftSettings: strict),
+
         .testTarget(
             name: "GatewaySupportTests", dependencies: ["GatewaySupport", "GatewayTesting"], swiftSettings: strict),
         .testTarget(
@@ -208,7 +216,9 @@ let package = Package(
             name: "GatewayConfigurationTests",
             dependencies: [
                 "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
-                "StaticUsers", "HMACToken", "PAM", "ExternalProcess", "ForwardAuth", logging, nioCore, nioPosix,
+                "StaticUsers", "HMACToken", "PAM", "ExternalProcess", "ForwardAuth", "ClientCertificate", logging,
+                nioCore,
+                nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -231,7 +241,7 @@ let package = Package(
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
                 "GatewayStore", "GatewaySupport", "GatewayTesting", "NotifyBackend", "StaticUsers", "HMACToken", "PAM",
-                "notify-gateway", nioCore, nioPosix, nioSSL, logging, coreMetrics,
+                "ClientCertificate", "notify-gateway", nioCore, nioPosix, nioSSL, logging, coreMetrics,
             ],
             swiftSettings: strict),
     ]

@@ -1,4 +1,4 @@
-// What the gateway uses of the system's OpenSSL: message digests, MACs, AES-GCM, constant-time comparison, wiping.
+// What the gateway uses of the system's OpenSSL: message digests, MACs, AES-GCM, constant-time comparison, wiping, X.509.
 #pragma once
 #include <openssl/crypto.h>
 #include <openssl/err.h>
@@ -6,6 +6,14 @@
 #include <openssl/params.h>
 #include <openssl/core_names.h>
 #include <openssl/rand.h>
+#include <openssl/bio.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+#include <openssl/x509_vfy.h>
+#include <openssl/x509v3.h>
+
+// XN_FLAG_RFC2253, whose definition Swift cannot import.
+static const unsigned long notify_gateway_rfc2253_flags = XN_FLAG_RFC2253;
 
 // OSSL_PARAM arrays are awkward to build from Swift: one call that makes a keyed HMAC context, or NULL.
 static inline EVP_MAC_CTX *notify_gateway_hmac_context(

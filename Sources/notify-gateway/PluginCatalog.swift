@@ -1,3 +1,4 @@
+import ClientCertificate
 import ExternalProcess
 import ForwardAuth
 import GatewayConfiguration
@@ -13,5 +14,6 @@ extension PluginCatalog {
         PAMPlugin.self,
         ExternalProcessPlugin.self,
         ForwardAuthPlugin.self,
+        ClientCertificatePlugin.self,
     ])
 }

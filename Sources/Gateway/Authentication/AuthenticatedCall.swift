@@ -6,7 +6,7 @@ struct AuthenticatedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
     let caller: Identity
-    /// The login name presented with a password; nil for a token.
+    /// The login name presented with a password, or the name of a certificate's user; nil for a token.
     let login: LoginName?
     /// The revocation epoch, read before verification. A later revocation of the user may invalidate the credential.
     let epoch: RevocationEpoch
@@ -41,18 +41,41 @@ struct Authentication: Sendable {
 
     @inline(never)
     private func presented(_ parsed: inout ParsedCall) throws(Rejection) -> PresentedCredential {
-        guard case .single(let field) = parsed.authorization else {
+        guard case .single(let field) = parsed.authorization else { return try presentedCertificate(parsed) }
+        try requireProtectedConnection(parsed)
+        let presented = try parseCredential(field, from: parsed.facts.peer)
+        if let name = presented.name { parsed.facts.attempted = name }
+        return presented
+    }
+
+    /// Returns the client certificate of a call without `Authorization`.
+    private func presentedCertificate(_ parsed: borrowing ParsedCall) throws(Rejection) -> PresentedCredential {
+        guard let result = parsed.certificate, credentialVerifier.chain.acceptsCertificates else {
             throw Rejection(.credentialsMissing, "no Authorization")
         }
+        try requireProtectedConnection(parsed)
+        switch result {
+        case .verified(let certificate):
+            return PresentedCredential(certificate)
+        case .invalid(let reason):
+            // An invalid certificate is charged like a wrong token.
+            _ = try credentialVerifier.limiter.admitLogin(from: parsed.facts.peer)
+            throw Rejection(.credentialsRejected, "client certificate: \(reason.rawValue)")
+        case .unverifiable:
+            throw Rejection(
+                .authenticatorUnavailable,
+                "the client certificate cannot be verified; a revocation list may be out of date",
+                extra: .retryAfter(seconds: 5))
+        }
+    }
+
+    private func requireProtectedConnection(_ parsed: borrowing ParsedCall) throws(Rejection) {
         // The credential is not verified: an eavesdropper has it already, and the response would confirm it.
         guard parsed.allowsCredentials else {
             throw Rejection(
                 .insecureTransport, "a credential was sent over a plaintext connection",
                 hint: "Credentials are accepted over TLS only.")
         }
-        let presented = try parseCredential(field, from: parsed.facts.peer)
-        if let name = presented.name { parsed.facts.attempted = name }
-        return presented
     }
 
     @inline(never)
@@ -69,7 +92,8 @@ struct Authentication: Sendable {
             $0.attempted = nil
         }
         return AuthenticatedCall(
-            facts: parsed.facts, call: parsed.call, caller: caller, login: presented.login, epoch: epoch)
+            facts: parsed.facts, call: parsed.call, caller: caller, login: presented.login(of: caller.user),
+            epoch: epoch)
     }
 
     /// Removes groups that a token lists and that its account has lost since. Reads from memory; most tokens list no

@@ -14,7 +14,9 @@ public struct AuthenticatorChain: Sendable {
     private let generation = Self.generations.wrappingAdd(1, ordering: .relaxed).newValue
     private static let generations = Atomic<UInt64>(0)
     /// The authenticators that verify tokens. The user of a token is not known beforehand.
-    let tokenCandidates: Candidates
+    private let tokenCandidates: Candidates
+    /// The authenticators that decide whose a certificate is.
+    private let certificateCandidates: Candidates
     // An authenticator that hangs keeps its resources beyond the deadline, so the number of concurrent verifications is
     // limited.
     private let inProgress = InFlightCount()
@@ -34,6 +36,8 @@ public struct AuthenticatorChain: Sendable {
             links.lazy.filter { $0.authenticator is any AccountAuthenticator }.map(\.name))
         tokenCandidates = Candidates(
             links.enumerated().filter { $0.element.credentialKinds.contains(.bearer) }, of: generation)
+        certificateCandidates = Candidates(
+            links.enumerated().filter { $0.element.credentialKinds.contains(.certificate) }, of: generation)
     }
 
     /// The token issuer: the first link that can issue tokens.
@@ -123,6 +127,14 @@ public struct AuthenticatorChain: Sendable {
             of: generation)
     }
 
+    /// Whether an authenticator accepts certificates.
+    var acceptsCertificates: Bool { !certificateCandidates.isEmpty }
+
+    /// Returns the candidates for a token or a certificate.
+    func candidates(for credential: Credential) -> Candidates {
+        if case .certificate = credential { certificateCandidates } else { tokenCandidates }
+    }
+
     /// The candidates: the authenticators that are queried about one credential.
     struct Candidates: Sendable {
         /// A name that is unique among the candidate lists of all chains.
@@ -130,6 +142,8 @@ public struct AuthenticatorChain: Sendable {
         /// Whether the result of any candidate may depend on the peer's address.
         let dependsOnPeer: Bool
         fileprivate let links: [Link]
+
+        var isEmpty: Bool { links.isEmpty }
 
         /// Counts a password that the authenticator was not queried about, because its result was cached or already
         /// pending.
@@ -175,17 +189,18 @@ public struct AuthenticatorChain: Sendable {
         return VerificationResult(outcome: .rejected(.wrong))
     }
 
-    /// Returns the result for a token if every queried authenticator can verify it without suspending; otherwise nil.
-    func immediateOutcome(on token: Credential, from peer: Peer, logger: Logger) -> VerificationResult? {
-        for link in tokenCandidates.links {
+    /// Returns the result for a token or a certificate if every queried authenticator can verify it without
+    /// suspending; otherwise nil.
+    func immediateOutcome(on credential: Credential, from peer: Peer, logger: Logger) -> VerificationResult? {
+        for link in candidates(for: credential).links {
             let start = link.metrics?.now() ?? 0
-            guard let outcome = link.authenticator.immediateOutcome(on: token, from: peer) else { return nil }
+            guard let outcome = link.authenticator.immediateOutcome(on: credential, from: peer) else { return nil }
             link.metrics?.record(outcome, since: start)
             switch outcome {
             case .notMine: continue
             case .accepted(let identity):
                 return VerificationResult(
-                    outcome: link.checked(identity, .bearer, of: nil, logger), authenticator: link.name)
+                    outcome: link.checked(identity, credential.kind, of: nil, logger), authenticator: link.name)
             case .rejected, .unavailable: return VerificationResult(outcome: outcome, authenticator: link.name)
             }
         }

@@ -25,8 +25,8 @@ struct CredentialVerifier: Sendable {
         _ credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect? = nil
     ) async throws(Rejection) -> VerificationResult {
         switch credential {
-        case .bearer:
-            return try await verify(token: credential, from: peer, clientDisconnect)
+        case .bearer, .certificate:
+            return try await verify(nameless: credential, from: peer, clientDisconnect)
         case .password(let login, let password):
             let arrival = clocks.monotonic()
             let verification = try await verify(login, password, credential, from: peer, clientDisconnect)
@@ -37,18 +37,19 @@ struct CredentialVerifier: Sendable {
         }
     }
 
+    /// Verifies a token or a certificate, whose user only an authenticator can tell.
     private func verify(
-        token credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect?
+        nameless credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect?
     ) async throws(Rejection) -> VerificationResult {
         let loginCharge = try limiter.admitLogin(from: peer)
         // The synchronous path avoids a task and a pending verification, which cost more than checking a token.
-        if let verification = verifyImmediately(token: credential, from: peer, loginCharge) { return verification }
+        if let verification = verifyImmediately(credential, from: peer, loginCharge) { return verification }
         return try await query(about: credential, from: peer, loginCharge, clientDisconnect)
     }
 
     @inline(never)
     private func verifyImmediately(
-        token credential: Credential, from peer: Peer, _ loginCharge: Limiter.LoginCharge
+        _ credential: Credential, from peer: Peer, _ loginCharge: Limiter.LoginCharge
     ) -> VerificationResult? {
         guard let verification = chain.immediateOutcome(on: credential, from: peer, logger: logger) else { return nil }
         if !verification.outcome.isRejection { limiter.refund(loginCharge) }
@@ -64,7 +65,8 @@ struct CredentialVerifier: Sendable {
         pending.start(
             on: scheduler, within: rules.deadline,
             { [chain, logger] in
-                await chain.authenticate(credential, of: nil, by: chain.tokenCandidates, from: peer, logger: logger)
+                await chain.authenticate(
+                    credential, of: nil, by: chain.candidates(for: credential), from: peer, logger: logger)
             },
             completed: { [limiter] verification in
                 if let verification, !verification.outcome.isRejection { limiter.refund(loginCharge) }

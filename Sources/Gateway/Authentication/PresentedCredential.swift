@@ -2,17 +2,28 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import NIOCore
 
-/// The parsed `Authorization` field: Basic (RFC 7617) or Bearer (RFC 6750).
+/// The credential of a call: the parsed `Authorization` field with Basic (RFC 7617) or Bearer (RFC 6750), or a client
+/// certificate.
 struct PresentedCredential {
     let credential: Credential
-    /// The presented name, unchanged, for the log; nil for a token.
+    /// The presented name, unchanged, for the log; nil for a token or a certificate.
     let name: PresentedName?
 
-    /// The login name that authenticators receive; nil for a token.
-    var login: LoginName? { if case .password(let login, _) = credential { login } else { nil } }
+    /// Returns the login name of a new session of the user; nil if the credential cannot begin one. A certificate has no
+    /// login name, so the user's own name takes its place.
+    func login(of user: UserName) -> LoginName? {
+        switch credential {
+        case .password(let login, _): login
+        case .certificate: LoginName(user.text)
+        case .bearer: nil
+        }
+    }
 
     /// The maximum length of a password in bytes. A longer one is rejected before it is hashed.
     static let maximumPasswordLength = 1024
+
+    /// Wraps a verified certificate.
+    init(_ certificate: VerifiedCertificate) { self.init(.certificate(certificate), name: nil) }
 
     init(_ field: ByteBuffer, names: NameRules) throws(Rejection) {
         let bytes = field.readableBytesUInt8Span

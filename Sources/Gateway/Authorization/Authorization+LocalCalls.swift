@@ -3,7 +3,7 @@ internal import GatewayCore
 /// An authorized call to one of the gateway's own endpoints.
 enum PermittedLocalCall: Sendable {
     case whoami
-    /// Starts a session after a login by password, unless the user was revoked since the epoch.
+    /// Starts a session after a login by password or certificate, unless the user was revoked since the epoch.
     case startSession(DeviceLabel?, login: LoginName, since: RevocationEpoch)
     /// Renews the session of the presented token. Its account is valid and belongs to these groups.
     case renewSession(Session, groups: Set<GroupName>)

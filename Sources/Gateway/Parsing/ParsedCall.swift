@@ -6,16 +6,18 @@ struct ParsedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
     let authorization: ReceivedRequest.FieldValue
+    let certificate: ClientCertificateResult?
     let allowsCredentials: Bool
     let clientDisconnect: ClientDisconnect?
 
     fileprivate init(
-        facts: CallFacts, call: Call, authorization: ReceivedRequest.FieldValue, allowsCredentials: Bool,
-        clientDisconnect: ClientDisconnect?
+        facts: CallFacts, call: Call, authorization: ReceivedRequest.FieldValue,
+        certificate: ClientCertificateResult?, allowsCredentials: Bool, clientDisconnect: ClientDisconnect?
     ) {
         self.facts = facts
         self.call = call
         self.authorization = authorization
+        self.certificate = certificate
         self.allowsCredentials = allowsCredentials
         self.clientDisconnect = clientDisconnect
     }
@@ -68,7 +70,7 @@ struct Parsing: Sendable {
                 }
             }
             return ParsedCall(
-                facts: facts, call: call, authorization: request.authorization,
+                facts: facts, call: call, authorization: request.authorization, certificate: request.certificate,
                 allowsCredentials: request.allowsCredentials, clientDisconnect: request.clientDisconnect)
         } catch {
             throw error.with(facts)

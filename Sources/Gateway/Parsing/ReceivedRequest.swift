@@ -21,6 +21,9 @@ public struct ReceivedRequest: Sendable {
         public var query: ByteBuffer?
         /// `Authorization`; several such fields are `.repeated`.
         public var authorization: FieldValue
+        /// The verified client certificate; nil if there is none. The listener may omit it for a request with
+        /// `Authorization`, whose credential is used instead.
+        public var certificate: ClientCertificateResult?
         /// `Content-Type`.
         public var contentType: FieldValue
         /// `Content-Encoding`.
@@ -68,14 +71,16 @@ public struct ReceivedRequest: Sendable {
     /// Creates a request. Called by the listener, for dry runs, and by tests.
     public init(
         id: CallID, method: HTTPMethod?, path: ByteBuffer, query: ByteBuffer? = nil,
-        authorization: FieldValue = .absent, contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent,
-        idempotencyKey: FieldValue = .absent, traceparent: FieldValue = .absent, tracestate: ByteBuffer? = nil,
+        authorization: FieldValue = .absent, certificate: ClientCertificateResult? = nil,
+        contentType: FieldValue = .absent, contentEncoding: FieldValue = .absent, idempotencyKey: FieldValue = .absent,
+        traceparent: FieldValue = .absent, tracestate: ByteBuffer? = nil,
         body: ByteBuffer = ByteBuffer(), peer: Peer, allowsCredentials: Bool, clientDisconnect: ClientDisconnect? = nil
     ) {
         fields = CopyOnWriteBox(
             Fields(
                 id: id, method: method, path: path, query: query, authorization: authorization,
-                contentType: contentType, contentEncoding: contentEncoding, idempotencyKey: idempotencyKey,
+                certificate: certificate, contentType: contentType, contentEncoding: contentEncoding,
+                idempotencyKey: idempotencyKey,
                 traceparent: traceparent, tracestate: tracestate, body: body, peer: peer,
                 allowsCredentials: allowsCredentials, clientDisconnect: clientDisconnect))
     }

@@ -69,10 +69,12 @@ enum ProblemDocument {
 
     /// Returns a `WWW-Authenticate` field for each accepted scheme (RFC 9110, section 11.6.1).
     static func challenges(for kinds: [CredentialKind]) -> [Response.Field] {
-        kinds.map { kind in
+        kinds.compactMap { kind in
             switch kind {
             case .password: .init("WWW-Authenticate", "Basic realm=\"notify\", charset=\"UTF-8\"")
             case .bearer: .init("WWW-Authenticate", "Bearer")
+            // A certificate is presented in the TLS handshake, so no HTTP scheme asks for one.
+            case .certificate: nil
             }
         }
     }

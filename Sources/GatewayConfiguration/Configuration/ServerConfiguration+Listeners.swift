@@ -17,11 +17,13 @@ extension ServerConfiguration {
             // With `plaintext-credentials: allow`, credentials are verified that anybody on the network path can read.
             let plaintext = reader.word("plaintext-credentials", of: PlaintextCredentials.self) ?? .refuse
             // The certificate for TLS 1.2 and 1.3; default: plaintext.
-            let (isSecure, tls) = (reader.has("tls"), readListenerTLS(reader))
+            let isSecure = reader.has("tls")
+            let (tls, clients) = readListenerTLS(reader)
             // HTTP/2 in addition to HTTP/1.1. With TLS it is negotiated by ALPN and on by default; without TLS it needs
             // prior knowledge.
             let supportsHTTP2 = reader.bool("http2") ?? isSecure
             let trust = readTrustedProxies(reader)
+            let forwardedCertificates = readForwardedCertificates(reader, trust)
             guard let address = readListenAddress(reader) else { return nil }
             if let other = taken.first(where: { $0.address.overlaps(address) }) {
                 reader.report("address", "\(address) is already used by \(other.path)")
@@ -36,8 +38,8 @@ extension ServerConfiguration {
                 warnOfMissingScheme(reader, trust, isSecure: isSecure)
             }
             return ListenerSection(
-                address: address, allowsPlaintextCredentials: plaintext == .allow, tls: tls,
-                supportsHTTP2: supportsHTTP2, trust: trust)
+                address: address, allowsPlaintextCredentials: plaintext == .allow, tls: tls, clients: clients,
+                supportsHTTP2: supportsHTTP2, trust: trust, forwardedCertificates: forwardedCertificates)
         }
     }
 
@@ -99,6 +101,27 @@ extension ServerConfiguration {
         reader.report(
             "trusted-proxies", "credentials are accepted only if the proxy reports https; let it \(word)",
             severity: .warning)
+    }
+
+    /// Warns of client certificates that no authenticator accepts, and of an authenticator that receives none.
+    static func warnOfUnusedCertificates(
+        _ root: ConfigurationReader, _ listeners: [ListenerSection], _ authenticators: [ConfiguredPlugin]
+    ) {
+        let isAccepted = authenticators.contains { $0.credentialKinds.contains(.certificate) }
+        if isAccepted, listeners.allSatisfy({ $0.clients == nil && $0.forwardedCertificates == nil }) {
+            root.report(
+                "authenticators",
+                "client certificates are accepted, but no listener has tls.clients or forwarded-certificates",
+                severity: .warning)
+        }
+        // A required certificate protects the listener even if it identifies nobody.
+        if !isAccepted,
+            listeners.contains(where: { $0.clients?.isRequired == false || $0.forwardedCertificates != nil })
+        {
+            root.report(
+                "listen", "client certificates are verified, but no authenticator accepts them",
+                severity: .warning)
+        }
     }
 
     private enum PlaintextCredentials: String, CaseIterable {

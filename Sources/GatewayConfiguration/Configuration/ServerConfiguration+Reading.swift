@@ -21,6 +21,7 @@ extension ServerConfiguration {
         let control = ControlSocketPath.read(root, toListen: true)
         let backends = readBackends(root)
         let authenticators = readAuthenticators(root, catalog)
+        warnOfUnusedCertificates(root, listeners, authenticators)
         let authentication = readAuthentication(root.mapping("authentication"))
         // The named groups of recipients of one send.
         let audiences = root.mapping("audiences")

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewayHTTP
 internal import GatewaySupport
 
 /// The files of a certificate and its key.
@@ -15,6 +16,28 @@ public struct TLSFiles: Sendable, Hashable {
     }
 }
 
+/// The files that verify client certificates.
+public struct ClientAuthorityFiles: Sendable, Hashable {
+    /// The certificates of the trusted authorities in PEM.
+    public var authorities: String
+    /// The revocation lists of the authorities in PEM; nil if revocation is not checked.
+    public var revocationLists: String?
+
+    /// Creates the names of the files.
+    package init(authorities: String, revocationLists: String? = nil) {
+        self.authorities = authorities
+        self.revocationLists = revocationLists
+    }
+}
+
+/// The client certificates that a listener asks for in the TLS handshake.
+public struct ClientCertificateSection: Sendable, Hashable {
+    /// The files that verify them.
+    public var files: ClientAuthorityFiles
+    /// Whether a handshake without a valid certificate fails.
+    public var isRequired: Bool
+}
+
 /// The verification of a backend with TLS, and the client certificate of the gateway.
 public struct BackendTLSSection: Sendable, Hashable {
     /// The file of the trusted authorities; nil for those of the system.
@@ -26,11 +49,47 @@ public struct BackendTLSSection: Sendable, Hashable {
 }
 
 extension ServerConfiguration {
-    /// Reads `tls` of a listener: a certificate and its key; nil for a plaintext listener.
-    static func readListenerTLS(_ listener: ConfigurationReader) -> TLSFiles? {
-        guard let reader = listener.mapping("tls") else { return nil }
+    /// Reads `tls` of a listener: a certificate and its key, and the verification of client certificates; nil for a
+    /// plaintext listener.
+    static func readListenerTLS(_ listener: ConfigurationReader) -> (TLSFiles?, ClientCertificateSection?) {
+        guard let reader = listener.mapping("tls") else { return (nil, nil) }
         defer { reader.finish() }
-        return readFiles(reader)
+        return (readFiles(reader), readClients(reader))
+    }
+
+    /// Reads `clients`; default: clients are not asked for a certificate.
+    private static func readClients(_ tls: ConfigurationReader) -> ClientCertificateSection? {
+        guard let reader = tls.mapping("clients") else { return nil }
+        defer { reader.finish() }
+        // Whether a handshake without a valid certificate fails; default: false.
+        let isRequired = reader.bool("required") ?? false
+        return readClientAuthorities(reader).map { ClientCertificateSection(files: $0, isRequired: isRequired) }
+    }
+
+    /// Reads `forwarded-certificates` of a listener: the verification of the client certificates that its trusted
+    /// proxies forward (RFC 9440); default: they are ignored.
+    static func readForwardedCertificates(
+        _ listener: ConfigurationReader, _ trust: TrustedProxies
+    ) -> ClientAuthorityFiles? {
+        guard let reader = listener.mapping("forwarded-certificates") else { return nil }
+        defer { reader.finish() }
+        if trust.proxies.isEmpty {
+            listener.report("forwarded-certificates", "applies only to listeners with trusted-proxies")
+        } else if trust.source == .proxyProtocol {
+            listener.report(
+                "forwarded-certificates",
+                "does not apply to client-address: proxy-protocol; the proxy passes the client's TLS on, so use "
+                    + "tls.clients")
+        }
+        return readClientAuthorities(reader)
+    }
+
+    private static func readClientAuthorities(_ reader: ConfigurationReader) -> ClientAuthorityFiles? {
+        // The trusted authorities in PEM. Each is trusted by itself, whether it is a root or not.
+        let authorities = reader.required("ca").map(reader.absolute)
+        // The revocation lists in PEM, a current one of each authority; default: revocation is not checked.
+        let revocationLists = reader.textIfPresent("crl").map(reader.absolute)
+        return authorities.map { ClientAuthorityFiles(authorities: $0, revocationLists: revocationLists) }
     }
 
     /// Reads `tls` of the backend, which is allowed for a `url` with https only.

@@ -53,10 +53,14 @@ public struct ServerConfiguration: Sendable {
         public var allowsPlaintextCredentials: Bool
         /// The server certificate; nil for a plaintext listener.
         public var tls: TLSFiles?
+        /// The client certificates that the listener asks for; nil for none.
+        public var clients: ClientCertificateSection?
         /// Whether HTTP/2 is served in addition to HTTP/1.1.
         public var supportsHTTP2: Bool
         /// The trusted proxies.
         public var trust: TrustedProxies
+        /// The verification of client certificates that trusted proxies forward; nil if they are ignored.
+        public var forwardedCertificates: ClientAuthorityFiles?
     }
 
     /// The backend.

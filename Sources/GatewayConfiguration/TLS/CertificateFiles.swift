@@ -24,6 +24,36 @@ package enum CertificateFiles {
         }
     }
 
+    /// Returns the authorities of client certificates and their revocation lists.
+    static func authorities(
+        _ files: ClientAuthorityFiles, now: WallTime
+    ) throws(ConfigurationProblem)
+        -> ClientAuthorities
+    {
+        let authorities = try text(files.authorities)
+        let lists: String?
+        if let file = files.revocationLists { lists = try text(file) } else { lists = nil }
+        do throws(ClientAuthoritiesError) {
+            return try ClientAuthorities(authorities: authorities, revocationLists: lists, now: now)
+        } catch {
+            let file = error.concernsRevocation ? files.revocationLists : files.authorities
+            throw problem(file ?? files.authorities, "\(error)")
+        }
+    }
+
+    /// Returns the warning about authorities of which one has expired or is about to.
+    static func warnings(
+        of authorities: ClientAuthorities, in files: ClientAuthorityFiles, now: WallTime
+    ) -> [ConfigurationProblem] {
+        let end = authorities.end
+        guard end.seconds - now.seconds < notice else { return [] }
+        let message =
+            end <= now
+            ? "holds an authority that expired at \(end); its client certificates are rejected"
+            : "holds an authority that expires at \(end)"
+        return [problem(files.authorities, message, severity: .warning)]
+    }
+
     /// Returns the TLS context for connections to the backend.
     package static func clientTLS(_ section: BackendTLSSection) throws(ConfigurationProblem) -> ClientTLS {
         let settings = try clientSettings(section)

@@ -7,6 +7,8 @@ package import Logging
 package struct ConfiguredTLS {
     /// The contexts in the order of the listeners; nil for a plaintext listener.
     package private(set) var listeners: [ServerTLS?] = []
+    /// The verifications of forwarded client certificates in the order of the listeners; nil where they are ignored.
+    package private(set) var forwardedCertificates: [ClientCertificateVerifier?] = []
     /// The contexts in the order of the backends; nil for a plaintext connection.
     package private(set) var backends: [ClientTLS?] = []
     /// The contexts that read files.
@@ -21,20 +23,29 @@ package struct ConfiguredTLS {
         var problems: [ConfigurationProblem] = []
         for section in configuration.listeners {
             listeners.append(nil)
-            guard let files = section.tls else { continue }
+            forwardedCertificates.append(nil)
             do throws(ConfigurationProblem) {
-                let identity = try CertificateFiles.identity(files)
-                for warning in CertificateFiles.warnings(of: identity, in: files, now: clocks.wall()) {
-                    logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
+                if let files = section.forwardedCertificates {
+                    let verifier = try Self.verifier(files, clocks: clocks, logger: logger)
+                    forwardedCertificates[forwardedCertificates.count - 1] = verifier
                 }
-                do throws(TLSConfigurationError) {
-                    let tls = try ServerTLS(identity)
-                    listeners[listeners.count - 1] = tls
-                    reloadable.append(
-                        ReloadableCertificates(files, for: tls, pool: pool, clocks: clocks, logger: logger))
-                } catch { throw files.problem(error) }
+                if let files = section.tls {
+                    let identity = try CertificateFiles.identity(files)
+                    for warning in CertificateFiles.warnings(of: identity, in: files, now: clocks.wall()) {
+                        logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
+                    }
+                    var clients: ServerTLS.Clients?
+                    if let section = section.clients {
+                        let verifier = try Self.verifier(section.files, clocks: clocks, logger: logger)
+                        clients = ServerTLS.Clients(verifier, isRequired: section.isRequired)
+                    }
+                    do throws(TLSConfigurationError) {
+                        listeners[listeners.count - 1] = try ServerTLS(identity, clients: clients)
+                    } catch { throw files.problem(error) }
+                }
             } catch { problems.append(error) }
         }
+        reloadable = listenerFiles(configuration, pool: pool, clocks: clocks, logger: logger)
         for section in configuration.backends {
             do throws(ConfigurationProblem) {
                 backends.append(
@@ -54,12 +65,7 @@ package struct ConfiguredTLS {
         from old: ServerConfiguration, to new: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
     ) throws(ConfigurationProblem) -> ConfiguredTLS {
         var renewed = self
-        renewed.reloadable = []
-        for (section, tls) in zip(new.listeners, listeners) {
-            guard let files = section.tls, let tls else { continue }
-            renewed.reloadable.append(
-                ReloadableCertificates(files, for: tls, pool: pool, clocks: clocks, logger: logger))
-        }
+        renewed.reloadable = listenerFiles(new, pool: pool, clocks: clocks, logger: logger)
         renewed.backends = []
         for section in new.backends {
             let former = old.backends.firstIndex { $0.name == section.name && $0.tls == section.tls }
@@ -85,6 +91,39 @@ package struct ConfiguredTLS {
         }
     }
 
+    /// Returns the files of the listeners' contexts, as the configuration names them.
+    private func listenerFiles(
+        _ configuration: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
+    ) -> [any ReloadableFiles] {
+        var reloadable: [any ReloadableFiles] = []
+        for (index, section) in configuration.listeners.enumerated() {
+            if let files = section.tls, let tls = listeners[index] {
+                reloadable.append(ReloadableCertificates(files, for: tls, pool: pool, clocks: clocks, logger: logger))
+                if let section = section.clients, let clients = tls.clients {
+                    reloadable.append(
+                        ReloadableCertificates(
+                            section.files, for: clients.verifier, of: tls, pool: pool, clocks: clocks, logger: logger))
+                }
+            }
+            if let files = section.forwardedCertificates, let verifier = forwardedCertificates[index] {
+                reloadable.append(
+                    ReloadableCertificates(
+                        files, for: verifier, of: nil, pool: pool, clocks: clocks, logger: logger))
+            }
+        }
+        return reloadable
+    }
+
+    private static func verifier(
+        _ files: ClientAuthorityFiles, clocks: Clocks, logger: Logger
+    ) throws(ConfigurationProblem) -> ClientCertificateVerifier {
+        let authorities = try CertificateFiles.authorities(files, now: clocks.wall())
+        for warning in CertificateFiles.warnings(of: authorities, in: files, now: clocks.wall()) {
+            logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
+        }
+        return ClientCertificateVerifier(authorities)
+    }
+
     /// Logs each certificate of a listener that has expired or is about to. Called once a day, because a gateway may
     /// run for months.
     package func logExpiring(_ configuration: ServerConfiguration, now: WallTime, logger: Logger) {
@@ -105,6 +144,13 @@ package struct ConfiguredTLS {
             do throws(ConfigurationProblem) {
                 let identity = try CertificateFiles.identity(files)
                 problems += CertificateFiles.warnings(of: identity, in: files, now: clocks.wall())
+            } catch { problems.append(error) }
+        }
+        for files in configuration.listeners.flatMap({ [$0.clients?.files, $0.forwardedCertificates] }) {
+            guard let files else { continue }
+            do throws(ConfigurationProblem) {
+                let authorities = try CertificateFiles.authorities(files, now: clocks.wall())
+                problems += CertificateFiles.warnings(of: authorities, in: files, now: clocks.wall())
             } catch { problems.append(error) }
         }
         for section in configuration.backends.compactMap(\.tls) {

@@ -27,6 +27,29 @@ struct ReloadableCertificates: ReloadableFiles {
         }
     }
 
+    /// Creates the files that verify client certificates. If they are invalid, or a revocation list is out of date, the
+    /// previous ones stay in effect; after the end of the previous revocation list nobody is accepted.
+    ///
+    /// - Parameter tls: The listener's configuration, which tells clients the authorities; nil for certificates that
+    ///   proxies forward.
+    init(
+        _ files: ClientAuthorityFiles, for verifier: ClientCertificateVerifier, of tls: ServerTLS?, pool: BlockingPool,
+        clocks: Clocks, logger: Logger
+    ) {
+        self.files = [files.authorities, files.revocationLists].compactMap(\.self)
+        self.pool = pool
+        take = { () throws(ConfigurationProblem) in
+            let authorities = try CertificateFiles.authorities(files, now: clocks.wall())
+            guard verifier.replace(authorities) else { return }
+            logger.notice("Client authorities replaced", metadata: ["file": "\(files.authorities)"])
+            do throws(TLSConfigurationError) {
+                try tls?.updateClientAuthorities()
+            } catch {
+                throw ConfigurationProblem(at: SourceLocation(file: files.authorities), path: "", "\(error)")
+            }
+        }
+    }
+
     /// Creates the files of the connections to the backend.
     init(_ section: BackendTLSSection, for tls: ClientTLS, pool: BlockingPool) {
         files = [section.authority, section.identity?.certificate, section.identity?.key].compactMap(\.self)

@@ -8,7 +8,7 @@ public protocol Authenticator: Sendable {
     /// pool. The credential's kind is one of the `credentialKinds` of the plug-in.
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome
 
-    /// Verifies one token without suspending; returns nil if that is not possible, and `authenticate` is called then.
+    /// Verifies one token or certificate without suspending; returns nil if that is not possible, and `authenticate` is called then.
     ///
     /// For authenticators that need no more than some microseconds on the event loop of the call. Such a call needs
     /// neither a task nor a deadline timer. The result must be the same as that of `authenticate`. The default
@@ -70,12 +70,15 @@ public enum Credential: Sendable {
     case password(user: LoginName, password: Secret)
     /// A bearer token (RFC 6750).
     case bearer(token: Secret)
+    /// A client certificate that the listener has verified. The authenticator only decides whose it is.
+    case certificate(VerifiedCertificate)
 
     /// The kind of the credential.
     public var kind: CredentialKind {
         switch self {
         case .password: .password
         case .bearer: .bearer
+        case .certificate: .certificate
         }
     }
 }
@@ -86,6 +89,8 @@ public enum CredentialKind: String, Sendable, Hashable, CaseIterable {
     case password
     /// A token, with the challenge `Bearer` (RFC 6750).
     case bearer
+    /// A TLS client certificate, which has no challenge. It is used for calls without an `Authorization` field.
+    case certificate
 }
 
 /// An authenticator with workers or connections of its own that reports their load.

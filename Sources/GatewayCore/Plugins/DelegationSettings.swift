@@ -5,6 +5,9 @@ public import GatewaySupport
 ///
 /// Read together with a plug-in's own settings, from the same mapping.
 public struct DelegationSettings: Sendable, Hashable {
+    /// The kinds of credential that a service or process outside the gateway can verify.
+    public static let delegableKinds: Set<CredentialKind> = [.password, .bearer]
+
     /// `kinds`: the kinds of credential to delegate. A list of `password` and `bearer`, default both.
     public var kinds: Set<CredentialKind>
     /// `timeout`: the maximum duration of a login, including the wait for a connection. 10 ms to 60 s, default 5 s.
@@ -16,7 +19,7 @@ public struct DelegationSettings: Sendable, Hashable {
 
     /// Creates settings with the defaults of the configuration.
     public init(
-        kinds: Set<CredentialKind> = [.password, .bearer], timeout: Duration = .seconds(5), connections: Int = 4,
+        kinds: Set<CredentialKind> = delegableKinds, timeout: Duration = .seconds(5), connections: Int = 4,
         queue: Int = 64
     ) {
         self.kinds = kinds
@@ -41,7 +44,7 @@ public struct DelegationSettings: Sendable, Hashable {
         if values.isEmpty { reader.report("kinds", "must not be empty; list at least one kind, or omit it for both") }
         let kinds = values.compactMap { node, path -> CredentialKind? in
             guard let text = reader.string(of: node, under: path) else { return nil }
-            let kind = CredentialKind(rawValue: text)
+            let kind = CredentialKind(rawValue: text).flatMap { Self.delegableKinds.contains($0) ? $0 : nil }
             if kind == nil {
                 reader.report(at: node.location, under: path, "\"\(text)\" is not one of: password, bearer")
             }

@@ -16,6 +16,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
     private let peer: Peer
     private let opened: NIODeadline
     private let allowsCredentials: Bool
+    private let certificate: PresentedCertificate?
     private let timer: DeadlineTimer
     private var machine: HTTP1ConnectionStateMachine
     private var memory: RequestMemory.Account
@@ -36,8 +37,9 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
     ///   - usesProxyProtocol: Whether the listener's connections come through proxies that use the PROXY protocol.
     init(
         loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, opened: NIODeadline? = nil,
-        isEncrypted: Bool = false, usesProxyProtocol: Bool = false
+        isEncrypted: Bool = false, usesProxyProtocol: Bool = false, certificate: PresentedCertificate? = nil
     ) {
+        self.certificate = certificate
         self.loop = loop
         self.peer = peer
         self.opened = opened ?? loop.eventLoop.now
@@ -47,7 +49,6 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
         self.timer = DeadlineTimer(on: loop.eventLoop)
     }
 
-    /// Makes the next response the last one.
     func announceShutdown() { machine.announceShutdown() }
 
     /// Closes the connection after its current request, or at once if it is idle. A connection that has not carried a
@@ -59,9 +60,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
 
     /// Closes the connection at once. A call in progress continues.
     func closeImmediately() { context?.close(promise: nil) }
-
     func evict() { context?.channel.closeWithoutWaiting() }
-
     var hasUnsentBytes: Bool { context?.channel.hasUnsentBytes ?? false }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -181,7 +180,8 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
 
     private func begin(_ framed: FramedRequest) {
         let id = loop.ids.next()
-        let request = loop.request(framed, id: id, peer: peer, allowsCredentials: allowsCredentials)
+        let request = loop.request(
+            framed, id: id, peer: peer, allowsCredentials: allowsCredentials, certificate: certificate)
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving] in
             let response = await serving.serve(request)

@@ -83,6 +83,8 @@ public struct ListenerConfiguration: Sendable {
     public var supportsHTTP2 = false
     /// The trusted proxies; none by default.
     public var trustedProxies = TrustedProxies()
+    /// The verification of client certificates that trusted proxies forward (RFC 9440); nil ignores them.
+    public var forwardedCertificates: ClientCertificateVerifier?
     /// Whether credentials are accepted on unencrypted connections from other machines. If false, the request pipeline
     /// rejects such calls.
     public var allowsPlaintextCredentials = false

@@ -24,6 +24,9 @@ final class ListenerLoop {
     /// The request pipeline for calls that start from now on.
     var serving: any RequestResponder
     let configuration: ListenerConfiguration
+    let clocks: Clocks
+    /// The certificates that trusted proxies forward; nil if they are ignored.
+    let forwardedCertificates: ForwardedCertificates?
     /// Whether credentials on an unencrypted connection may be verified.
     let allowsCredentials: Bool
     var ids = CallIDGenerator()
@@ -53,6 +56,8 @@ final class ListenerLoop {
         self.serving = serving
         self.configuration = configuration
         self.allowsCredentials = allowsCredentials
+        self.clocks = clocks
+        forwardedCertificates = configuration.forwardedCertificates.map(ForwardedCertificates.init)
         self.responseWriter = ResponseWriter(clocks: clocks)
         connectionLimit = configuration.connectionLimit ?? ConnectionLimit(configuration.connections)
         idleConnections = connectionLimit.idleConnections(on: eventLoop)
@@ -84,7 +89,19 @@ final class ListenerLoop {
     }
 
     /// Returns the request in the form of the request pipeline, on behalf of the client that a trusted proxy reports.
+    ///
+    /// - Parameter certificate: The certificate that the peer presented in the TLS handshake; nil if there is none.
     func request(
+        _ framed: FramedRequest, id: CallID, peer: Peer, allowsCredentials: Bool, certificate: PresentedCertificate?
+    ) -> ReceivedRequest {
+        var request = request(framed, id: id, peer: peer, allowsCredentials: allowsCredentials)
+        if certificate != nil || forwardedCertificates != nil {
+            addCertificate(to: &request, of: framed, peer: peer, presented: certificate)
+        }
+        return request
+    }
+
+    private func request(
         _ framed: FramedRequest, id: CallID, peer: Peer, allowsCredentials: Bool
     ) -> ReceivedRequest {
         let trust = configuration.trustedProxies

@@ -64,8 +64,9 @@ struct ListenersService: Service {
         let calls = InFlightLimit(maximum: configuration.callsInFlight)
         subsystems.stores.readiness.watch(calls)
         var sockets = context.inherited
-        for (section, tls) in zip(configuration.listeners, tls.listeners) {
-            var listener = section.listener(tls)
+        for (index, section) in configuration.listeners.enumerated() {
+            var listener = section.listener(tls.listeners[index])
+            listener.forwardedCertificates = tls.forwardedCertificates[index]
             listener.calls = calls
             do {
                 listeners.append(

@@ -74,11 +74,15 @@ struct RestartRequirements {
 }
 
 extension ServerConfiguration.ListenerSection {
-    /// The settings that are fixed while the socket is open. The certificate may change, but TLS cannot be turned on or
-    /// off.
+    /// The settings that are fixed while the socket is open. The files may change, but TLS and client certificates cannot
+    /// be turned on or off.
     fileprivate var socket: Self {
         var section = self
         if section.tls != nil { section.tls = TLSFiles(certificate: "", key: "") }
+        section.clients?.files = ClientAuthorityFiles(authorities: "")
+        if section.forwardedCertificates != nil {
+            section.forwardedCertificates = ClientAuthorityFiles(authorities: "")
+        }
         return section
     }
 }

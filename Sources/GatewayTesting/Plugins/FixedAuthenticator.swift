@@ -45,6 +45,8 @@ public final class FixedAuthenticator: Authenticator {
         case .bearer(let token):
             let text = token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
             return tokens[text].map(accepted) ?? .rejected(.untrusted)
+        case .certificate(let certificate):
+            return certificate.commonNames.first.map(accepted) ?? .rejected(.unmapped)
         }
     }
 

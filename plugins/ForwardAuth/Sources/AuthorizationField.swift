@@ -30,6 +30,8 @@ struct AuthorizationField {
                 token.withUnsafeBytes({ $0.allSatisfy(Self.isTokenByte) })
             else { return nil }
             text = "Bearer " + token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+        case .certificate:
+            return nil
         }
     }
 

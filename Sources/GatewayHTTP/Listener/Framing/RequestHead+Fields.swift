@@ -48,7 +48,7 @@ extension RequestHead {
             return contentEncoding.add(value)
         case .idempotencyKey:
             return idempotencyKey.add(value)
-        case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate:
+        case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate, .clientCert, .clientCertChain:
             break
         }
         return false

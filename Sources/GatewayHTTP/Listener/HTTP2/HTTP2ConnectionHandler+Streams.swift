@@ -126,7 +126,8 @@ extension HTTP2ConnectionHandler {
 
     private func begin(_ framed: FramedRequest, on id: HTTP2StreamID, _ clientDisconnect: ClientDisconnect) {
         let callID = loop.ids.next()
-        var request = loop.request(framed, id: callID, peer: peer, allowsCredentials: allowsCredentials)
+        var request = loop.request(
+            framed, id: callID, peer: peer, allowsCredentials: allowsCredentials, certificate: certificate)
         request.clientDisconnect = clientDisconnect
         let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving, request] in

@@ -30,6 +30,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     let opened: NIODeadline
     let timer: DeadlineTimer
     let allowsCredentials: Bool
+    /// The certificate that the peer presented in the TLS handshake; nil if there is none.
+    let certificate: PresentedCertificate?
     /// How the proxy reports the client's address (a header field or the PROXY protocol) if the peer is a trusted
     /// proxy; nil if it is not.
     let source: TrustedProxies.Source?
@@ -59,8 +61,10 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
 
     init(
         loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, rateLimiter: FrameRateLimitHandler,
-        opened: NIODeadline, isEncrypted: Bool, usesProxyProtocol: Bool = false
+        opened: NIODeadline, isEncrypted: Bool, usesProxyProtocol: Bool = false,
+        certificate: PresentedCertificate? = nil
     ) {
+        self.certificate = certificate
         self.loop = loop
         self.peer = peer
         self.rateLimiter = rateLimiter

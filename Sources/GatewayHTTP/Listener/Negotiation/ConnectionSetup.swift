@@ -1,6 +1,7 @@
 internal import GatewayCore
 internal import NIOCore
 internal import NIOHTTP2
+internal import NIOSSL
 
 /// The setup of an accepted connection before its first request, for listeners that use more than plain HTTP/1.1. Each
 /// step is a handler that removes itself when it is done.
@@ -30,6 +31,9 @@ final class ConnectionSetup: ListenerConnection {
     private var peer: Peer
     private var source: TrustedProxies.Source?
     private var isEncrypted = false
+    /// The client certificate of the handshake; nil without TLS, and if the client is not asked for one.
+    private var handshake: ClientCertificateHandshake?
+    private var certificate: PresentedCertificate?
     private var isFinished = false
     private var evictionEntry: EvictionCandidates.Entry?
 
@@ -107,6 +111,10 @@ final class ConnectionSetup: ListenerConnection {
         leave()
         let isEncrypted = isEncrypted || self.isEncrypted
         do {
+            if let handshake {
+                certificate = try handshake.complete(
+                    try context.pipeline.syncOperations.handler(type: NIOSSLServerHandler.self))
+            }
             switch applicationProtocol {
             case .http1: try addHTTP1Handler(isEncrypted: isEncrypted)
             case .http2: try addHTTP2Handler(isEncrypted: isEncrypted)
@@ -133,11 +141,12 @@ final class ConnectionSetup: ListenerConnection {
         let pipeline = channel.pipeline.syncOperations
         if let tls = loop.configuration.tls {
             let supportsHTTP2 = loop.configuration.supportsHTTP2
+            handshake = tls.clients.map { ClientCertificateHandshake($0, clocks: loop.clocks) }
             try pipeline.addHandlers([
                 ApplicationProtocolCheck(
                     supported: ServerTLS.protocols(supportsHTTP2: supportsHTTP2), scheduler: loop.turns,
                     owner: loop.turnOwner(of: channel, of: peer)),
-                tls.handler(supportsHTTP2: supportsHTTP2), ALPNHandler(opening: self),
+                tls.handler(supportsHTTP2: supportsHTTP2, verifying: handshake), ALPNHandler(opening: self),
             ])
         } else if loop.configuration.supportsHTTP2 {
             try pipeline.addHandler(HTTP2PrefaceDetector(opening: self))
@@ -155,7 +164,7 @@ final class ConnectionSetup: ListenerConnection {
         try channel.pipeline.syncOperations.addHandler(
             HTTP1ConnectionHandler(
                 loop: loop, peer: peer, trustedProxy: source, opened: opened, isEncrypted: isEncrypted,
-                usesProxyProtocol: usesProxyProtocol))
+                usesProxyProtocol: usesProxyProtocol, certificate: certificate))
     }
 
     private func addHTTP2Handler(isEncrypted: Bool) throws {
@@ -164,8 +173,7 @@ final class ConnectionSetup: ListenerConnection {
             owner: loop.turnOwner(of: channel, of: peer))
         let handler = HTTP2ConnectionHandler(
             loop: loop, peer: peer, trustedProxy: source, rateLimiter: rateLimiter, opened: opened,
-            isEncrypted: isEncrypted,
-            usesProxyProtocol: usesProxyProtocol)
+            isEncrypted: isEncrypted, usesProxyProtocol: usesProxyProtocol, certificate: certificate)
         let frames = NIOHTTP2Handler(
             mode: .server, frameDelegate: HTTP2ConnectionHandler.GoAwayObserver(handler),
             connectionConfiguration: HTTP2Limits.connection(loop.configuration.limits),

@@ -10,6 +10,10 @@ struct ForwardingFields {
     private var lists: [Range<Int>] = []
     /// The last `X-Forwarded-Proto`.
     private var scheme: Range<Int>?
+    /// `Client-Cert` (RFC 9440).
+    private(set) var certificate = RequestHead.Occurrence.absent
+    /// The lines of `Client-Cert-Chain` in order. Together they form one list.
+    private(set) var intermediates: [Range<Int>] = []
 
     init(_ source: TrustedProxies.Source) { self.source = source }
 
@@ -21,6 +25,8 @@ struct ForwardingFields {
         switch (source, field) {
         case (.xForwardedFor, .xForwardedFor), (.forwarded, .forwarded): lists.append(value)
         case (.xForwardedFor, .xForwardedProto): scheme = value
+        case (.xForwardedFor, .clientCert), (.forwarded, .clientCert): certificate.add(value)
+        case (.xForwardedFor, .clientCertChain), (.forwarded, .clientCertChain): intermediates.append(value)
         default: break
         }
     }
@@ -75,7 +81,8 @@ struct ForwardingFields {
         bytes.first == .colon && (2...6).contains(bytes.count) && bytes.dropFirst().allSatisfy(\.isASCIIDigit)
     }
 
-    private static func bytes(_ range: Range<Int>, in head: ByteBuffer) -> ByteBufferView {
+    /// Returns the bytes of a value.
+    static func bytes(_ range: Range<Int>, in head: ByteBuffer) -> ByteBufferView {
         head.viewBytes(at: head.readerIndex + range.lowerBound, length: range.count) ?? ByteBufferView()
     }
 }

@@ -5,11 +5,13 @@ internal import GatewaySupport
 enum RequestField {
     case host, contentLength, transferEncoding, connection, expect, authorization, contentType, contentEncoding
     case idempotencyKey, traceparent, tracestate, forwarded, xForwardedFor, xForwardedProto
+    case clientCert, clientCertChain
 
     /// Whether the field is ignored unless the peer is trusted.
     var requiresTrustedProxy: Bool {
         switch self {
-        case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate: true
+        case .forwarded, .xForwardedFor, .xForwardedProto, .traceparent, .tracestate, .clientCert, .clientCertChain:
+            true
         case .host, .contentLength, .transferEncoding, .connection, .expect, .authorization, .contentType,
             .contentEncoding, .idempotencyKey:
             false
@@ -29,6 +31,7 @@ enum RequestField {
             case (9, UInt8(ascii: "f")): ("forwarded", .forwarded)
             case (10, UInt8(ascii: "c")): ("connection", .connection)
             case (10, UInt8(ascii: "t")): ("tracestate", .tracestate)
+            case (11, UInt8(ascii: "c")): ("client-cert", .clientCert)
             case (11, UInt8(ascii: "t")): ("traceparent", .traceparent)
             case (12, UInt8(ascii: "c")): ("content-type", .contentType)
             case (13, UInt8(ascii: "a")): ("authorization", .authorization)
@@ -36,6 +39,7 @@ enum RequestField {
             case (15, UInt8(ascii: "i")): ("idempotency-key", .idempotencyKey)
             case (15, UInt8(ascii: "x")): ("x-forwarded-for", .xForwardedFor)
             case (16, UInt8(ascii: "c")): ("content-encoding", .contentEncoding)
+            case (17, UInt8(ascii: "c")): ("client-cert-chain", .clientCertChain)
             case (17, UInt8(ascii: "x")): ("x-forwarded-proto", .xForwardedProto)
             case (17, UInt8(ascii: "t")): ("transfer-encoding", .transferEncoding)
             default: nil

@@ -34,7 +34,7 @@ struct Hello: Sendable, Hashable {
         let words = kinds.compactMap(\.string)
         guard words.count == kinds.count else { throw .notHello }
         self.name = name
-        takes = Set(words.compactMap(CredentialKind.init(rawValue:)))
+        takes = Set(words.compactMap(CredentialKind.init(rawValue:))).intersection(DelegationSettings.delegableKinds)
     }
 }
 
@@ -65,6 +65,8 @@ struct Request: Sendable {
             guard Self.isText(token, upTo: Self.maximumTokenLength) else { return nil }
             user = nil
             secret = token
+        case .certificate:
+            return nil
         }
         kind = credential.kind
         self.peer = peer
