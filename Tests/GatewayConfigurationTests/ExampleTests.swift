@@ -1,3 +1,4 @@
+import ClientCertificate
 import ExternalProcess
 import ForwardAuth
 import Foundation
@@ -25,7 +26,7 @@ struct ExampleTests {
             try String(contentsOf: file, encoding: .utf8), file: file.lastPathComponent, directory: folder.path(),
             catalog: PluginCatalog([
                 StaticUsersPlugin.self, HMACTokenPlugin.self, PAMPlugin.self, ExternalProcessPlugin.self,
-                ForwardAuthPlugin.self,
+                ForwardAuthPlugin.self, ClientCertificatePlugin.self,
             ]),
             environment: [
                 "BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example",

@@ -8,6 +8,9 @@ package import GatewaySupport
 package enum CertificateFiles {
     /// The number of seconds before its expiry from which a certificate causes a warning.
     private static let notice: Int64 = 14 * 86_400
+    /// The maximum length of a file of revocation lists: about 20,000 revoked certificates. The signature of the whole
+    /// list is verified with each certificate, on an event loop.
+    static let maximumRevocationListLength = 1 << 20
 
     /// Returns the certificate and the key of two files. Other users must have no access to the key's file.
     static func identity(_ files: TLSFiles) throws(ConfigurationProblem) -> TLSIdentity {
@@ -32,7 +35,11 @@ package enum CertificateFiles {
     {
         let authorities = try text(files.authorities)
         let lists: String?
-        if let file = files.revocationLists { lists = try text(file) } else { lists = nil }
+        if let file = files.revocationLists {
+            lists = try text(file, maximumLength: maximumRevocationListLength)
+        } else {
+            lists = nil
+        }
         do throws(ClientAuthoritiesError) {
             return try ClientAuthorities(authorities: authorities, revocationLists: lists, now: now)
         } catch {
@@ -100,10 +107,12 @@ package enum CertificateFiles {
         return message.map { [problem(files.certificate, $0, severity: .warning)] } ?? []
     }
 
-    private static func text(_ path: String) throws(ConfigurationProblem) -> String {
+    private static func text(
+        _ path: String, maximumLength: Int = YAMLDocument.maximumLength
+    ) throws(ConfigurationProblem) -> String {
         let data = try TextFile.bytes(path)
-        guard data.count <= YAMLDocument.maximumLength else {
-            throw problem(path, "is longer than \(YAMLDocument.maximumLength) bytes")
+        guard data.count <= maximumLength else {
+            throw problem(path, "is longer than \(maximumLength) bytes")
         }
         guard let text = String(validating: data, as: UTF8.self) else { throw problem(path, "is not UTF-8") }
         return text

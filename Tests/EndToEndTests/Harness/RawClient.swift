@@ -19,12 +19,24 @@ struct RawClient {
     ///   - source: the source address; the loopback interface accepts each address of 127.0.0.0/8.
     ///   - authority: the authority that must have signed the listener's certificate for `localhost`, in PEM. Nil
     ///     disables TLS.
-    init(port: Int, from source: String? = nil, trusting authority: String? = nil) throws {
+    ///   - identity: the client certificate for TLS; nil for none.
+    init(
+        port: Int, from source: String? = nil, trusting authority: String? = nil,
+        presenting identity: TestClientCertificate? = nil
+    ) throws {
         address = try SocketAddress(ipAddress: "127.0.0.1", port: port)
         self.source = try source.map { try SocketAddress(ipAddress: $0, port: 0) }
         tls = try authority.map { authority in
             var configuration = TLSConfiguration.makeClientConfiguration()
             configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authority.utf8)))
+            if let identity {
+                configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(identity.certificate.utf8))
+                    .map {
+                        .certificate($0)
+                    }
+                configuration.privateKey = .privateKey(
+                    try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem))
+            }
             return try NIOSSLContext(configuration: configuration)
         }
     }
@@ -61,14 +73,19 @@ struct RawClient {
         case noResponse(String)
     }
 
+    /// Opens a connection that the caller closes.
+    func connect() async throws -> RawConnection {
+        try await RawConnection.connect(to: address, from: source) { pipeline in
+            guard let tls else { return }
+            try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
+        }
+    }
+
     /// Sends the bytes and reads one response.
     ///
     /// - Parameter look: receives the channel on its event loop after the response was read.
     func send(_ bytes: [UInt8], look: @escaping @Sendable (any Channel) -> Void = { _ in }) async throws -> Response {
-        let connection = try await RawConnection.connect(to: address, from: source) { pipeline in
-            guard let tls else { return }
-            try pipeline.addHandler(NIOSSLClientHandler(context: tls, serverHostname: "localhost"))
-        }
+        let connection = try await connect()
         // The response may arrive before the last byte is sent.
         connection.channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
         let received = await connection.receiveBytes { Self.parse($0) != nil }

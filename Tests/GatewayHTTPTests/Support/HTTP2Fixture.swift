@@ -51,8 +51,10 @@ struct HTTP2Fixture {
         try await FrameClient.connect(to: listener.localAddress, group: Self.group)
     }
 
-    func connectByTLS(protocols: [String]) async throws -> FrameClient {
-        let context = try TLSOffer(protocols: protocols).context()
+    func connectByTLS(
+        protocols: [String], identity: TestClientCertificate? = nil
+    ) async throws -> FrameClient {
+        let context = try TLSOffer(protocols: protocols, identity: identity).context()
         return try await FrameClient.connect(to: listener.localAddress, group: Self.group) { pipeline in
             try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
         }

