@@ -6,6 +6,7 @@ import GatewayServer
 import GatewaySupport
 import GatewayTesting
 import HMACToken
+import NIOCore
 import StaticUsers
 import Testing
 

@@ -29,7 +29,7 @@ struct CertificateTests {
     }
 
     private func request(
-        _ line: String = "GET /auth/whoami", _ certificate: ClientCertificateResult?,
+        _ certificate: ClientCertificateResult?, _ line: String = "GET /auth/whoami",
         authorization: ReceivedRequest.FieldValue? = nil, allowsCredentials: Bool = true
     ) -> ReceivedRequest {
         var request = ReceivedRequest(line, authorization: authorization, allowsCredentials: allowsCredentials)
@@ -117,7 +117,7 @@ struct CertificateTests {
     @Test("A certificate begins a session that ends like those of accounts without status")
     func session() async throws {
         let gateway = gateway()
-        let answer = await gateway.serve(request("POST /auth/token", Self.alice))
+        let answer = await gateway.serve(request(Self.alice, "POST /auth/token"))
         #expect(answer.status == 200)
         let id = try #require(answer.json?["session"]?.string.flatMap(SessionID.init))
         let session = try #require(gateway.sessions.session(id))

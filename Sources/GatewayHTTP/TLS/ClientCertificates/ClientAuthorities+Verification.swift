@@ -90,7 +90,8 @@ extension ClientAuthorities {
             case X509_V_ERR_CERT_REVOKED: .invalid(.revoked)
             // No conclusion is possible. Access is denied, but the client is not at fault.
             case X509_V_ERR_CRL_HAS_EXPIRED, X509_V_ERR_CRL_NOT_YET_VALID, X509_V_ERR_UNABLE_TO_GET_CRL,
-                X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER, X509_V_ERR_OUT_OF_MEM:
+                X509_V_ERR_UNABLE_TO_GET_CRL_ISSUER, X509_V_ERR_CRL_SIGNATURE_FAILURE, X509_V_ERR_KEYUSAGE_NO_CRL_SIGN,
+                X509_V_ERR_DIFFERENT_CRL_SCOPE, X509_V_ERR_UNHANDLED_CRITICAL_CRL_EXTENSION, X509_V_ERR_OUT_OF_MEM:
                 .unverifiable
             default: .invalid(.untrusted)
             }

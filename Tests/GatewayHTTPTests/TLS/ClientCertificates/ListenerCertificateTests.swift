@@ -113,7 +113,8 @@ struct ListenerCertificateTests {
     func http2() async throws {
         let verifier = ClientCertificateVerifier(try .of(root))
         let leaf = root.issue()
-        try await withListener(verifier, configure: { $0.supportsHTTP2 = true }) { listener in
+        let configure: (inout ListenerConfiguration) -> Void = { $0.supportsHTTP2 = true }
+        try await withListener(verifier, configure: configure) { listener in
             let fixture = HTTP2Fixture(listener: listener)
             let client = try await fixture.connectByTLS(protocols: ["h2"], identity: leaf)
             for stream in [UInt32(1), 3] {
@@ -168,7 +169,8 @@ struct ListenerCertificateTests {
     @Test("The certificate of a trusted proxy's own connection is never the client's")
     func proxyItself() async throws {
         let verifier = ClientCertificateVerifier(try .of(root))
-        try await withListener(verifier, configure: { $0.trustedProxies = Self.trust("127.0.0.1") }) { listener in
+        let configure: (inout ListenerConfiguration) -> Void = { $0.trustedProxies = Self.trust("127.0.0.1") }
+        try await withListener(verifier, configure: configure) { listener in
             let client = try await connect(listener, root.issue())
             #expect(try await call(client) == "none")
         }
