@@ -32,7 +32,7 @@ let grdb = product("GRDB", "GRDB.swift")
 let arguments = product("ArgumentParser", "swift-argument-parser")
 
 // The layers, lowest first. A target may name only what stands above it in this list (plug-ins:
-// GatewayCore and GatewaySupport).
+// GatewayCore and GatewaySupport, and WorkerProcesses for those with worker processes).
 let package = Package(
     name: "notify-gateway",
     products: [
@@ -72,6 +72,10 @@ let package = Package(
         .target(
             name: "GatewayCore", dependencies: ["GatewaySupport", logging], exclude: ["README.md"],
             swiftSettings: strict),
+        .systemLibrary(name: "CWorkers"),
+        .target(
+            name: "WorkerProcesses", dependencies: ["CWorkers", "GatewayCore", "GatewaySupport", logging],
+            exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "Gateway", dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore], exclude: ["README.md"],
             swiftSettings: strict),
@@ -149,11 +153,14 @@ let package = Package(
         .systemLibrary(
             name: "CPAM", path: "plugins/PAM/CPAM", pkgConfig: "pam", providers: [.apt(["libpam0g-dev"])]),
         .target(
-            name: "PAM", dependencies: ["GatewayCore", "GatewaySupport", "CPAM", logging],
+            name: "PAM",
+            dependencies: ["GatewayCore", "GatewaySupport", "WorkerProcesses", "CWorkers", "CPAM", logging],
             path: "plugins/PAM/Sources", swiftSettings: strict),
         .testTarget(
             name: "PAMTests",
-            dependencies: ["PAM", "GatewayCore", "GatewaySupport", "GatewayTesting", "notify-gateway"],
+            dependencies: [
+                "PAM", "GatewayCore", "GatewaySupport", "WorkerProcesses", "GatewayTesting", "notify-gateway",
+            ],
             path: "plugins/PAM/Tests", swiftSettings: strict),
 
         .target(
@@ -188,6 +195,7 @@ let package = Package(
 
         .testTarget(
             name: "GatewaySupportTests", dependencies: ["GatewaySupport", "GatewayTesting"], swiftSettings: strict),
+        .testTarget(name: "WorkerProcessesTests", dependencies: ["WorkerProcesses"], swiftSettings: strict),
         .testTarget(
             name: "GatewayCoreTests", dependencies: ["GatewayCore", "GatewaySupport", "GatewayTesting"],
             swiftSettings: strict),

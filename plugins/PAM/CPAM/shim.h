@@ -1,5 +1,5 @@
-// C functions for the PAM workers: a PAM conversation that supplies a password and nothing else, the spawning of a
-// worker, and the credentials of a socket's peer.
+// C functions for the PAM workers: a PAM conversation that supplies a password and nothing else, and the credentials of
+// a socket's peer.
 //
 // Compiled without _GNU_SOURCE: with it the system's headers define some types (fd_set) differently from the other C
 // modules, and Swift rejects two definitions of one type.
@@ -11,27 +11,16 @@
 #include <pwd.h>
 #include <security/pam_appl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-// Constants that the headers define for _GNU_SOURCE only. Their values belong to the stable ABI of the kernel and
-// glibc.
-#ifndef POSIX_SPAWN_SETSID
-#define POSIX_SPAWN_SETSID 0x80
-#endif
+// A constant that the headers define for _GNU_SOURCE only. Its value belongs to the stable ABI of the kernel.
 #ifndef POLLRDHUP
 #define POLLRDHUP 0x2000
 #endif
-
-// The descriptor of a worker's socket.
-#define NOTIFY_GATEWAY_WORKER_SOCKET 3
 
 // Wipes and frees the responses. libpam leaves them to the application when the conversation fails.
 static inline void notify_gateway_wipe_answers(struct pam_response *answers, int count) {
@@ -81,47 +70,6 @@ static inline int notify_gateway_pam_start(
     return pam_set_item(*handle, PAM_FAIL_DELAY, (const void *)notify_gateway_no_delay);
 }
 
-// Starts a worker in a session of its own, with `socket` as its descriptor 3 and no other descriptor above 2. Returns
-// 0, or an errno value.
-static inline int notify_gateway_spawn(
-    const char *program, char *const arguments[], char *const environment[], int socket, pid_t *pid) {
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attributes;
-    sigset_t none, all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    int fault = posix_spawn_file_actions_init(&files);
-    if (fault != 0) return fault;
-    fault = posix_spawnattr_init(&attributes);
-    if (fault != 0) {
-        posix_spawn_file_actions_destroy(&files);
-        return fault;
-    }
-    // The socket is duplicated first, because its number may be one of those that are replaced.
-    if (fault == 0) fault = posix_spawn_file_actions_adddup2(&files, socket, NOTIFY_GATEWAY_WORKER_SOCKET);
-    for (int standard = 0; standard < 3 && fault == 0; standard++) {
-        fault = posix_spawn_file_actions_addopen(&files, standard, "/dev/null", standard == 0 ? O_RDONLY : O_WRONLY, 0);
-    }
-    if (fault == 0) fault = posix_spawn_file_actions_addclosefrom_np(&files, NOTIFY_GATEWAY_WORKER_SOCKET + 1);
-    if (fault == 0) fault = posix_spawnattr_setsigdefault(&attributes, &all);
-    if (fault == 0) fault = posix_spawnattr_setsigmask(&attributes, &none);
-    if (fault == 0) {
-        fault = posix_spawnattr_setflags(
-            &attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
-    }
-    if (fault == 0) fault = posix_spawn(pid, program, &files, &attributes, arguments, environment);
-    posix_spawnattr_destroy(&attributes);
-    posix_spawn_file_actions_destroy(&files);
-    return fault;
-}
-
-// Disables core dumps and ptrace access to this process's memory.
-static inline void notify_gateway_harden_worker(void) {
-    struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CORE, &none);
-    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-}
-
 // Unblocks the signals that the parent process blocked, so that the service receives SIGTERM.
 static inline void notify_gateway_unblock_signals(void) {
     sigset_t none;
@@ -159,27 +107,4 @@ static inline int notify_gateway_pidfd(pid_t pid) {
     errno = ENOSYS;
     return -1;
 #endif
-}
-
-// Connects to a SOCK_SEQPACKET socket at the path, or listens on it if `backlog` is above 0. Returns the descriptor,
-// or -1 and errno.
-static inline int notify_gateway_packet_socket(const char *path, int backlog) {
-    struct sockaddr_un address;
-    memset(&address, 0, sizeof address);
-    address.sun_family = AF_UNIX;
-    if (strlen(path) >= sizeof address.sun_path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    memcpy(address.sun_path, path, strlen(path));
-    int descriptor = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-    if (descriptor < 0) return -1;
-    int done = backlog > 0 ? bind(descriptor, (const struct sockaddr *)&address, sizeof address)
-                           : connect(descriptor, (const struct sockaddr *)&address, sizeof address);
-    if (done == 0 && backlog > 0) done = listen(descriptor, backlog);
-    if (done == 0) return descriptor;
-    int fault = errno;
-    close(descriptor);
-    errno = fault;
-    return -1;
 }

@@ -1,6 +1,7 @@
 public import GatewayCore
 internal import GatewaySupport
 internal import Logging
+internal import WorkerProcesses
 
 /// The authenticator that verifies passwords with PAM, in worker processes.
 ///
@@ -9,12 +10,13 @@ internal import Logging
 public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator {
     private let settings: PAMPlugin.Settings
     private let context: PluginContext
-    let pool: LoginPool
+    let pool: WorkerPool<WorkerRequest>
 
     init(_ settings: PAMPlugin.Settings, context: PluginContext) {
         self.settings = settings
         self.context = context
-        pool = LoginPool(settings, clock: context.clocks.monotonic, logger: context.logger)
+        pool = WorkerPool(
+            WorkerPoolSettings(settings), clock: context.clocks.monotonic, logger: context.logger)
     }
 
     deinit { pool.stop() }
@@ -41,7 +43,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         let request = WorkerRequest(
             operation: .login, service: settings.service, user: login.text, remoteHost: RemoteHost.text(of: peer),
             password: password, account: user.text, minimumUID: settings.minimumUID)
-        switch await pool.query(request, for: .address(peer.limitKey)) {
+        switch await query(request, for: .address(peer.limitKey)) {
         case .failure(let fault): return .unavailable(OutageReason(fault))
         case .success(let answer): return outcome(of: answer, to: request, from: user)
         }
@@ -67,7 +69,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         let request = WorkerRequest(
             operation: .accountStatus, service: settings.service, user: login.text, remoteHost: RemoteHost.thisMachine,
             password: Secret([]), account: user.text, minimumUID: settings.minimumUID)
-        switch await pool.query(request, for: .gateway) {
+        switch await query(request, for: .gateway) {
         case .failure(let fault): return .unknown(OutageReason(fault))
         case .success(let answer):
             switch outcome(of: answer, to: request, from: user) {
@@ -76,6 +78,18 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
             case .notMine: return .ended(.wrong)
             case .unavailable(let reason): return .unknown(reason)
             }
+        }
+    }
+
+    private func query(
+        _ request: WorkerRequest, for origin: LoginOrigin
+    ) async -> Result<WorkerResponse, WorkerPoolError> {
+        await pool.query(request, for: origin).map { reply in
+            if !reply.changes.isEmpty {
+                context.logger.warning(
+                    "PAM module changed its worker, worker replaced", metadata: ["changed": "\(reply.changes)"])
+            }
+            return reply.response
         }
     }
 
@@ -110,7 +124,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
 }
 
 extension OutageReason {
-    init(_ fault: LoginError) {
+    init(_ fault: WorkerPoolError) {
         switch fault {
         case .busy: self = .busy
         case .worker(.timedOut): self = .timedOut

@@ -2,6 +2,8 @@ internal import CPAM
 internal import Foundation
 public import GatewayCore
 public import GatewaySupport
+internal import Logging
+internal import WorkerProcesses
 
 /// The `pam` authenticator: verifies passwords of system accounts with a stack of Pluggable Authentication Modules.
 public enum PAMPlugin: AuthenticatorPlugin {
@@ -165,5 +167,21 @@ extension PAMPlugin.Settings {
         }
         guard status.st_mode & S_IFMT == S_IFSOCK else { return [socketPlace.problem("\(socket) is not a socket")] }
         return []
+    }
+}
+
+extension WorkerPoolSettings {
+    init(_ settings: PAMPlugin.Settings) {
+        let source: WorkerSource
+        if let socket = settings.socket {
+            source = .service(socket: socket)
+        } else {
+            let arguments = WorkerArguments(service: settings.service, serviceDirectory: settings.serviceDirectory)
+            source = .program(settings.program, arguments: ["pam-worker"] + arguments.commandLine)
+        }
+        self.init(
+            source: source, workers: settings.workers, deadline: settings.deadline, queue: settings.queue,
+            failureMessage: "PAM worker failed", requestsPerWorker: settings.loginsPerWorker,
+            backoff: settings.backOff)
     }
 }

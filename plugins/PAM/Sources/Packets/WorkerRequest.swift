@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewaySupport
+internal import WorkerProcesses
 
 /// A request to a worker, sent as one packet.
 ///
@@ -78,21 +79,22 @@ struct WorkerRequest: Sendable {
     }
 }
 
-/// The random number that pairs a response with its request.
-struct Nonce: Hashable, Sendable {
-    static let count = 16
-    let bytes: [UInt8]
+extension WorkerRequest: WorkerQuery {
+    static let maximumResponseLength = WorkerResponse.maximumLength
 
-    /// Creates a random nonce.
-    init() {
-        var generator = SystemRandomNumberGenerator()
-        bytes = (0..<Self.count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    static func response(in packet: UnsafeRawBufferPointer, to nonce: Nonce) -> WorkerReply? {
+        WorkerResponse.read(packet, to: nonce).map {
+            WorkerReply(response: $0, changes: WorkerResponse.changes(in: packet))
+        }
     }
 
-    init?(_ reader: inout PacketReader) {
-        guard let bytes = reader.bytes(Self.count) else { return nil }
-        self.bytes = Array(bytes)
-    }
+    static func allowsReuse(after reply: WorkerReply) -> Bool { reply.changes.isEmpty }
+}
+
+/// A worker's response, and the changes that modules made to the worker. A changed worker is replaced.
+struct WorkerReply: Sendable {
+    let response: WorkerResponse
+    let changes: WorkerChanges
 }
 
 /// The grammar of names and passwords that are passed to PAM modules.

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import WorkerProcesses
 
 /// A worker's response, sent as one packet.
 ///

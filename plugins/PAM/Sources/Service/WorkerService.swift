@@ -1,5 +1,7 @@
 internal import CPAM
+internal import CWorkers
 internal import Foundation
+internal import WorkerProcesses
 
 /// A service that runs workers with the privileges that modules need, for a gateway without privileges. Each
 /// connection has its own worker.
@@ -42,7 +44,8 @@ struct WorkerService: ~Copyable {
         guard listener >= 0, chown(path, uid, gid_t.max) == 0 else {
             return Failure(description: "\(path): \(String(cString: strerror(errno)))")
         }
-        var service = WorkerService(listener: listener, allowed: uid, workerArguments: arguments.commandLine)
+        var service = WorkerService(
+            listener: listener, allowed: uid, workerArguments: ["pam-worker"] + arguments.commandLine)
         WorkerLog.write("started: service \(arguments.service), socket \(path), allowed uid \(uid)")
         while true { service.handleEvents() }
     }

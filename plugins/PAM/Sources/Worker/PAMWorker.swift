@@ -1,6 +1,6 @@
-internal import CPAM
 internal import Foundation
 internal import GatewayCore
+internal import WorkerProcesses
 
 /// The entry point of the program as a worker process and as a worker service.
 public enum PAMWorker {
@@ -19,35 +19,19 @@ public enum PAMWorker {
                 WorkerLog.write(WorkerService.run(arguments).description)
                 exit(1)
             }
-            guard isPacketSocket(NOTIFY_GATEWAY_WORKER_SOCKET) else {
+            guard WorkerServer.hasConnection else {
                 throw WorkerArguments.UsageError(message: "without --listen only the gateway can start a worker")
             }
-            guard notify_gateway_guard_worker(NOTIFY_GATEWAY_WORKER_SOCKET) == 0 else { exit(1) }
-            notify_gateway_harden_worker()
-            exit(serve(NOTIFY_GATEWAY_WORKER_SOCKET, arguments))
+            guard WorkerServer.isolate() else { exit(1) }
+            let state = WorkerState()
+            exit(
+                WorkerServer.serve(maximumLength: WorkerRequest.maximumLength, decode: WorkerRequest.read) {
+                    request, nonce in
+                    answer(to: request, arguments, state).packet(nonce, after: state.changes())
+                })
         } catch {
             WorkerLog.write(error.message)
             exit(2)
-        }
-    }
-
-    /// Serves requests one after another and returns the exit status.
-    private static func serve(_ socket: CInt, _ arguments: WorkerArguments) -> CInt {
-        // Processes that modules start must neither keep the connection open nor write to it.
-        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-        umask(0o077)
-        let buffer = WipedBuffer(count: WorkerRequest.maximumLength)
-        let state = WorkerState()
-        while true {
-            let count = recv(socket, buffer.bytes.baseAddress, buffer.bytes.count, CInt(MSG_TRUNC))
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return count == 0 ? 0 : 1 }
-            guard count <= buffer.bytes.count,
-                let (request, nonce) = WorkerRequest.read(UnsafeRawBufferPointer(rebasing: buffer.bytes[..<count]))
-            else { return 1 }
-            buffer.wipe()
-            let answer = answer(to: request, arguments, state).packet(nonce, after: state.changes())
-            guard send(socket, answer, answer.count, CInt(MSG_NOSIGNAL)) == answer.count else { return 1 }
         }
     }
 
@@ -61,12 +45,5 @@ public enum PAMWorker {
             return .workerResult(WorkerResult(authentication: nil, account: nil, user: request.user, entry: entry))
         }
         return PAMTransaction.answer(to: request, directory: arguments.serviceDirectory, in: state)
-    }
-
-    private static func isPacketSocket(_ descriptor: CInt) -> Bool {
-        var type: CInt = 0
-        var length = socklen_t(MemoryLayout<CInt>.size)
-        return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0
-            && type == CInt(SOCK_SEQPACKET.rawValue)
     }
 }

@@ -2,6 +2,7 @@ import GatewayCore
 import GatewaySupport
 import GatewayTesting
 import Testing
+import WorkerProcesses
 
 @testable import PAM
 

@@ -2,6 +2,7 @@ import Foundation
 import GatewayCore
 import GatewayTesting
 import Testing
+import WorkerProcesses
 
 @testable import PAM
 

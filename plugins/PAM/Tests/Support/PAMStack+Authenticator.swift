@@ -1,6 +1,7 @@
 import GatewayCore
 import GatewaySupport
 import GatewayTesting
+import WorkerProcesses
 
 @testable import PAM
 

@@ -1,23 +1,24 @@
-internal import CPAM
+internal import CWorkers
 internal import Foundation
 internal import Synchronization
 
 /// A worker process that this process started, with its guardian process as parent (`guardian.h`). Destroying the
-/// value stops both and every process that modules started.
-struct WorkerProcess: ~Copyable {
+/// value stops both and every process that the worker started.
+package struct WorkerProcess: ~Copyable {
     /// The guardian's process id.
-    let pid: pid_t
+    package let pid: Int32
 
     /// Starts the program as a worker, in a session of its own. Its standard descriptors are `/dev/null`, and the
     /// socket is its only other descriptor.
     ///
+    /// - Parameter arguments: the command line, beginning with the command that makes the program a worker.
     /// - Throws: `.notStarted`, also while too many stopped workers have not exited yet.
-    init(program: String, arguments: [String], socket: CInt) throws(WorkerConnectionError) {
+    package init(program: String, arguments: [String], socket: CInt) throws(WorkerConnectionError) {
         guard UnreapedProcesses.sweep() < 16 else { throw .notStarted }
         // A crashing worker must not spend seconds on a backtrace.
         let environment = ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", "SWIFT_BACKTRACE=enable=no"]
         var pid: pid_t = 0
-        let fault = Self.withStrings(["notify-gateway", "pam-worker"] + arguments) { arguments in
+        let fault = Self.withStrings(["notify-gateway"] + arguments) { arguments in
             Self.withStrings(environment) { environment in
                 notify_gateway_spawn(program, arguments, environment, socket, &pid)
             }
@@ -27,7 +28,7 @@ struct WorkerProcess: ~Copyable {
     }
 
     deinit {
-        // A signal, not SIGKILL: the guardian first kills the worker and the processes of the modules. The pid has
+        // A signal, not SIGKILL: the guardian first kills the worker and the processes that it started. The pid has
         // not been reaped, so it still belongs to the guardian.
         kill(pid, NOTIFY_GATEWAY_END_WORKER)
         UnreapedProcesses.reap(pid)

@@ -1,9 +1,9 @@
-// Stops every process that the modules of a PAM worker started.
+// Stops every process that a worker started, such as those of PAM modules.
 //
-// The process that the gateway starts as a worker forks. The parent stays as the guardian; the child is the worker
-// and calls PAM. When the worker exits, or the gateway closes its end of the connection (also because it was killed),
-// the guardian kills all of its descendants. The guardian is a subreaper (prctl(2)): a process whose parent has
-// exited becomes its child, in any session, and is found.
+// The process that the gateway starts as a worker forks. The parent stays as the guardian; the child is the worker and
+// serves requests. When the worker exits, or the gateway closes its end of the connection (also because it was killed),
+// the guardian kills all of its descendants. The guardian is a subreaper (prctl(2)): a process whose parent has exited
+// becomes its child, in any session, and is found.
 #pragma once
 #include <dirent.h>
 #include <errno.h>

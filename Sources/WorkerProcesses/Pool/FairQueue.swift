@@ -1,29 +1,30 @@
 /// A bounded queue that shares its room among origins, so that one origin cannot block the others.
 ///
 /// Elements leave in order of arrival, except that origins with too many elements in progress are skipped.
-struct FairQueue<Element, Origin: Hashable> {
+package struct FairQueue<Element, Origin: Hashable> {
     /// The maximum number of waiting elements.
-    let capacity: Int
+    package let capacity: Int
     /// The maximum number of waiting elements of one origin.
-    let maximumPerOrigin: Int
+    package let maximumPerOrigin: Int
     /// The maximum number of elements of one origin in progress.
-    let maximumInProgress: Int
+    package let maximumInProgress: Int
 
     private var waiting: [(element: Element, origin: Origin)] = []
     private var waitingByOrigin: [Origin: Int] = [:]
     private var inProgressByOrigin: [Origin: Int] = [:]
 
-    init(capacity: Int, maximumPerOrigin: Int, maximumInProgress: Int) {
+    /// Creates an empty queue.
+    package init(capacity: Int, maximumPerOrigin: Int, maximumInProgress: Int) {
         self.capacity = capacity
         self.maximumPerOrigin = maximumPerOrigin
         self.maximumInProgress = maximumInProgress
     }
 
     /// The number of waiting elements.
-    var count: Int { waiting.count }
+    package var count: Int { waiting.count }
 
     /// Appends an element. Returns false if the queue is full, or the origin has its maximum of waiting elements.
-    mutating func add(_ element: Element, of origin: Origin) -> Bool {
+    package mutating func add(_ element: Element, of origin: Origin) -> Bool {
         guard waiting.count < capacity, waitingByOrigin[origin, default: 0] < maximumPerOrigin else { return false }
         waiting.append((element, origin))
         waitingByOrigin[origin, default: 0] += 1
@@ -32,7 +33,7 @@ struct FairQueue<Element, Origin: Hashable> {
 
     /// Removes the next element and counts it as in progress; returns nil if no element may start. The caller must call
     /// `finish(_:)` when the element is done.
-    mutating func next() -> (element: Element, origin: Origin)? {
+    package mutating func next() -> (element: Element, origin: Origin)? {
         let index = waiting.firstIndex { inProgressByOrigin[$0.origin, default: 0] < maximumInProgress }
         guard let next = index.map({ waiting.remove(at: $0) }) else { return nil }
         waitingByOrigin.decrement(next.origin)
@@ -41,10 +42,10 @@ struct FairQueue<Element, Origin: Hashable> {
     }
 
     /// Counts one element of the origin as no longer in progress.
-    mutating func finish(_ origin: Origin) { inProgressByOrigin.decrement(origin) }
+    package mutating func finish(_ origin: Origin) { inProgressByOrigin.decrement(origin) }
 
     /// Removes and returns all waiting elements.
-    mutating func removeAll() -> [Element] {
+    package mutating func removeAll() -> [Element] {
         defer {
             waiting = []
             waitingByOrigin = [:]

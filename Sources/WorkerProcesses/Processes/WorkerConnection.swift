@@ -1,9 +1,8 @@
-internal import CPAM
+internal import CWorkers
 internal import Foundation
-internal import GatewayCore
 internal import GatewaySupport
 
-/// A connection to one worker, which serves one login at a time. Destroying the value closes the connection and stops
+/// A connection to one worker, which serves one request at a time. Destroying the value closes the connection and stops
 /// the worker.
 struct WorkerConnection: ~Copyable {
     private let socket: CInt
@@ -45,9 +44,9 @@ struct WorkerConnection: ~Copyable {
 
     /// Sends a request and waits for the response. Blocks at most until the deadline. After an error the connection
     /// must not be used again, because a late response could still arrive.
-    func query(
-        _ request: WorkerRequest, until deadline: MonotonicInstant, clock: () -> MonotonicInstant
-    ) throws(WorkerConnectionError) -> (answer: WorkerResponse, changes: WorkerChanges) {
+    func query<Query: WorkerQuery>(
+        _ request: Query, until deadline: MonotonicInstant, clock: () -> MonotonicInstant
+    ) throws(WorkerConnectionError) -> Query.Response {
         let nonce = Nonce()
         guard let packet = request.packet(nonce) else { throw .unsendable }
         let flags = CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)
@@ -55,15 +54,15 @@ struct WorkerConnection: ~Copyable {
         packet.wipe()
         guard sent == packet.bytes.count else { throw .ended }
         try waitForPacket(until: deadline, clock: clock)
-        let answer = WipedBuffer(count: WorkerResponse.maximumLength)
+        let answer = WipedBuffer(count: Query.maximumResponseLength)
         let count = recv(
             socket, answer.bytes.baseAddress, answer.bytes.count, CInt(MSG_DONTWAIT) | CInt(MSG_TRUNC))
         guard count > 0 else { throw .ended }
         // With MSG_TRUNC, recv(2) returns the packet's own length, which may exceed the buffer.
         guard count <= answer.bytes.count else { throw .garbage }
         let bytes = UnsafeRawBufferPointer(rebasing: answer.bytes[..<count])
-        guard let read = WorkerResponse.read(bytes, to: nonce) else { throw .garbage }
-        return (read, WorkerResponse.changes(in: bytes))
+        guard let response = Query.response(in: bytes, to: nonce) else { throw .garbage }
+        return response
     }
 
     private func waitForPacket(
@@ -84,10 +83,10 @@ struct WorkerConnection: ~Copyable {
 }
 
 /// The reason why a worker sent no valid response.
-enum WorkerConnectionError: String, Error, Sendable {
+package enum WorkerConnectionError: String, Error, Sendable {
     /// The worker could not be started, or the worker service could not be reached.
     case notStarted = "not-started"
-    /// The connection closed during the login.
+    /// The connection closed during the request.
     case ended
     /// The deadline passed before the response.
     case timedOut = "timed-out"

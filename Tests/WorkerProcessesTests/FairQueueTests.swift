@@ -1,6 +1,5 @@
 import Testing
-
-@testable import PAM
+import WorkerProcesses
 
 @Suite("Fair queue")
 struct FairQueueTests {

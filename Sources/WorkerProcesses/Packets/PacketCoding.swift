@@ -1,76 +1,60 @@
-internal import CPAM
-
 /// Reads the fields of a packet from the start. Every read checks the remaining length; a method returns nil for a
 /// malformed packet.
-struct PacketReader {
+package struct PacketReader {
     private var rest: Slice<UnsafeRawBufferPointer>
 
     /// Starts at the first byte. The caller must keep the memory valid while the reader is in use.
-    init(_ packet: UnsafeRawBufferPointer) { rest = packet[...] }
+    package init(_ packet: UnsafeRawBufferPointer) { rest = packet[...] }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    /// Whether every byte was read.
+    package var isAtEnd: Bool { rest.isEmpty }
 
     /// Reads one byte.
-    mutating func byte() -> UInt8? { rest.popFirst() }
+    package mutating func byte() -> UInt8? { rest.popFirst() }
 
     /// Reads this many bytes, without copying them.
-    mutating func bytes(_ count: Int) -> Slice<UnsafeRawBufferPointer>? {
+    package mutating func bytes(_ count: Int) -> Slice<UnsafeRawBufferPointer>? {
         guard rest.count >= count else { return nil }
         defer { rest = rest.dropFirst(count) }
         return rest.prefix(count)
     }
 
     /// Reads an integer of 2 or 4 bytes, most significant byte first.
-    mutating func number<Number: FixedWidthInteger>(_: Number.Type) -> Number? {
+    package mutating func number<Number: FixedWidthInteger>(_: Number.Type) -> Number? {
         bytes(Number.bitWidth / 8).map { $0.reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) } }
     }
 
     /// Reads UTF-8 text without NUL that follows its length of two bytes.
-    mutating func text() -> String? {
+    package mutating func text() -> String? {
         guard let length = number(UInt16.self), let bytes = bytes(Int(length)), !bytes.contains(0) else { return nil }
         return String(validating: bytes, as: UTF8.self)
     }
 }
 
 /// Builds a packet that holds no secrets.
-struct PacketWriter {
-    private(set) var packet: [UInt8] = []
+package struct PacketWriter {
+    /// The bytes written so far.
+    package private(set) var packet: [UInt8] = []
+
+    /// Creates an empty packet.
+    package init() {}
 
     /// Appends one byte.
-    mutating func byte(_ byte: UInt8) { packet.append(byte) }
+    package mutating func byte(_ byte: UInt8) { packet.append(byte) }
 
     /// Appends bytes without a length.
-    mutating func bytes(_ bytes: some Sequence<UInt8>) { packet += bytes }
+    package mutating func bytes(_ bytes: some Sequence<UInt8>) { packet += bytes }
 
     /// Appends an integer, most significant byte first.
-    mutating func number(_ number: some FixedWidthInteger) {
+    package mutating func number(_ number: some FixedWidthInteger) {
         for shift in stride(from: number.bitWidth - 8, through: 0, by: -8) {
             packet.append(UInt8(truncatingIfNeeded: number >> shift))
         }
     }
 
     /// Appends text after its length of two bytes. The caller must pass less than 64 KiB.
-    mutating func text(_ text: String) {
+    package mutating func text(_ text: String) {
         number(UInt16(text.utf8.count))
         bytes(text.utf8)
-    }
-}
-
-/// Memory for secrets: wiped before it is deallocated.
-struct WipedBuffer: ~Copyable {
-    let bytes: UnsafeMutableRawBufferPointer
-
-    init(count: Int) {
-        bytes = .allocate(byteCount: count, alignment: 1)
-    }
-
-    deinit {
-        if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
-        bytes.deallocate()
-    }
-
-    /// Wipes the bytes before the value is destroyed.
-    func wipe() {
-        if let start = bytes.baseAddress { explicit_bzero(start, bytes.count) }
     }
 }

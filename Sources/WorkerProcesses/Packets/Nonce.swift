@@ -1,0 +1,19 @@
+/// The random number that pairs a response with its request.
+package struct Nonce: Hashable, Sendable {
+    /// The length in bytes.
+    package static let count = 16
+    /// The bytes.
+    package let bytes: [UInt8]
+
+    /// Creates a random nonce.
+    package init() {
+        var generator = SystemRandomNumberGenerator()
+        bytes = (0..<Self.count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+
+    /// Reads a nonce; returns nil if too few bytes are left.
+    package init?(_ reader: inout PacketReader) {
+        guard let bytes = reader.bytes(Self.count) else { return nil }
+        self.bytes = Array(bytes)
+    }
+}
