@@ -127,8 +127,8 @@ let package = Package(
             name: "notify-gateway",
             dependencies: [
                 "GatewayConfiguration", "GatewayCore", "GatewayOperations", "GatewayServer", "GatewayStore",
-                "GatewaySupport", "NotifyBackend", "StaticUsers", "HMACToken", "PAM", "ExternalProcess", "ForwardAuth",
-                "ClientCertificate", arguments, logging,
+                "GatewaySupport", "NotifyBackend", "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess",
+                "ForwardAuth", "ClientCertificate", arguments, logging,
             ],
             swiftSettings: strict),
 
@@ -162,6 +162,18 @@ let package = Package(
                 "PAM", "GatewayCore", "GatewaySupport", "WorkerProcesses", "GatewayTesting", "notify-gateway",
             ],
             path: "plugins/PAM/Tests", swiftSettings: strict),
+
+        .systemLibrary(
+            name: "CLDAP", path: "plugins/LDAP/CLDAP", pkgConfig: "ldap", providers: [.apt(["libldap-dev"])]),
+        .target(
+            name: "LDAP", dependencies: ["GatewayCore", "GatewaySupport", "WorkerProcesses", "CLDAP", logging],
+            path: "plugins/LDAP/Sources", swiftSettings: strict),
+        .testTarget(
+            name: "LDAPTests",
+            dependencies: [
+                "LDAP", "CLDAP", "GatewayCore", "GatewaySupport", "WorkerProcesses", "GatewayTesting", "notify-gateway",
+            ],
+            path: "plugins/LDAP/Tests", swiftSettings: strict),
 
         .target(
             name: "ExternalProcess", dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore, nioPosix],
@@ -224,9 +236,8 @@ let package = Package(
             name: "GatewayConfigurationTests",
             dependencies: [
                 "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
-                "StaticUsers", "HMACToken", "PAM", "ExternalProcess", "ForwardAuth", "ClientCertificate", logging,
-                nioCore,
-                nioPosix,
+                "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess", "ForwardAuth", "ClientCertificate",
+                logging, nioCore, nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -249,7 +260,7 @@ let package = Package(
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
                 "GatewayStore", "GatewaySupport", "GatewayTesting", "NotifyBackend", "StaticUsers", "HMACToken", "PAM",
-                "ClientCertificate", "notify-gateway", nioCore, nioPosix, nioSSL, logging, coreMetrics,
+                "LDAP", "ClientCertificate", "notify-gateway", nioCore, nioPosix, nioSSL, logging, coreMetrics,
             ],
             swiftSettings: strict),
     ]

@@ -3,6 +3,7 @@ import Foundation
 public import GatewayCore
 import GatewayServer
 import GatewaySupport
+import LDAP
 import PAM
 
 /// The executable: a root command and its subcommands. Results go to standard output, everything else to standard
@@ -39,9 +40,11 @@ struct NotifyGateway: AsyncParsableCommand {
         ])
 
     static func main() async {
-        // Not a command for people: the gateway starts this program with this argument as a PAM worker.
-        if CommandLine.arguments.dropFirst().first == "pam-worker" {
-            PAMWorker.run(Array(CommandLine.arguments.dropFirst(2)))
+        // Not commands for people: the gateway starts this program with one of these arguments as a worker.
+        switch CommandLine.arguments.dropFirst().first {
+        case "pam-worker": PAMWorker.run(Array(CommandLine.arguments.dropFirst(2)))
+        case "ldap-worker": LDAPWorker.run()
+        default: break
         }
         // A write to a closed connection returns an error instead of terminating the process.
         signal(SIGPIPE, SIG_IGN)

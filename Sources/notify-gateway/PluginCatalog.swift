@@ -3,6 +3,7 @@ import ExternalProcess
 import ForwardAuth
 import GatewayConfiguration
 import HMACToken
+import LDAP
 import PAM
 import StaticUsers
 
@@ -12,6 +13,7 @@ extension PluginCatalog {
         StaticUsersPlugin.self,
         HMACTokenPlugin.self,
         PAMPlugin.self,
+        LDAPPlugin.self,
         ExternalProcessPlugin.self,
         ForwardAuthPlugin.self,
         ClientCertificatePlugin.self,

@@ -6,6 +6,7 @@ import GatewayCore
 import GatewaySupport
 import GatewayTesting
 import HMACToken
+import LDAP
 import PAM
 import StaticUsers
 import Testing
@@ -25,11 +26,11 @@ struct ExampleTests {
         ConfigurationFile.read(
             try String(contentsOf: file, encoding: .utf8), file: file.lastPathComponent, directory: folder.path(),
             catalog: PluginCatalog([
-                StaticUsersPlugin.self, HMACTokenPlugin.self, PAMPlugin.self, ExternalProcessPlugin.self,
-                ForwardAuthPlugin.self, ClientCertificatePlugin.self,
+                StaticUsersPlugin.self, HMACTokenPlugin.self, PAMPlugin.self, LDAPPlugin.self,
+                ExternalProcessPlugin.self, ForwardAuthPlugin.self, ClientCertificatePlugin.self,
             ]),
             environment: [
-                "BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example",
+                "BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example", "LDAP_PASSWORD": "example",
                 "HUB_CONNECTION_STRING":
                     "Endpoint=sb://example.servicebus.windows.net/;SharedAccessKeyName=Send;SharedAccessKey=0123456789abcdef",
             ]

@@ -38,6 +38,28 @@ need_packages() {
         fail "apt-get cannot install ${missing[*]}; the lines above have its reason."
 }
 
+# Installs the named Debian packages like need_packages, without starting their services, now or at the next boot.
+need_packages_without_service() {
+    local package policy=/usr/sbin/policy-rc.d as_root=() missing=()
+    for package in "$@"; do
+        [[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" == installed* ]] ||
+            missing+=("$package")
+    done
+    ((${#missing[@]} > 0)) || return 0
+    ((EUID == 0)) || as_root=(sudo)
+    # invoke-rc.d(8) starts nothing if this program exits with 101. An existing policy of the machine is kept.
+    if [[ ! -e "$policy" ]]; then
+        printf '#!/bin/sh\nexit 101\n' | "${as_root[@]}" install --mode=755 /dev/stdin "$policy"
+        (need_packages "${missing[@]}") || { "${as_root[@]}" rm -f -- "$policy" && exit 69; }
+        "${as_root[@]}" rm -f -- "$policy"
+    else
+        need_packages "${missing[@]}"
+    fi
+    for package in "${missing[@]}"; do
+        command -v systemctl >/dev/null && "${as_root[@]}" systemctl disable --quiet "$package" >&2 || true
+    done
+}
+
 # Installs the packages of the named commands that are not in PATH. The packages have the names of the commands.
 need_commands() {
     local command missing=()
@@ -47,8 +69,8 @@ need_commands() {
     ((${#missing[@]} == 0)) || need_packages "${missing[@]}"
 }
 
-# Installs what the build needs beside Swift: headers of libcrypto, libpam, SQLite and libcrypt; pkg-config and git for SwiftPM.
+# Installs what the build needs beside Swift: headers of libcrypto, libpam, libldap, SQLite and libcrypt; pkg-config and git for SwiftPM.
 need_build_packages() {
-    need_packages libssl-dev libpam0g-dev libsqlite3-dev libcrypt-dev pkg-config
+    need_packages libssl-dev libpam0g-dev libldap-dev libsqlite3-dev libcrypt-dev pkg-config
     need_commands git
 }

@@ -14,10 +14,10 @@ func secureGateway(
 ) -> TestGateway {
     TestGateway(
         adjust: { rules in
-            rules.hub = HubSettings(
+            rules.upstreams[0].hub = HubSettings(
                 connection: try! HubConnectionString(
                     "Endpoint=sb://hub.test/;SharedAccessKeyName=Send;SharedAccessKey=0123456789abcdef"), name: "demo")
-            rules.profile.backend = .hub
+            rules.upstreams[0].backend = .hub
             rules.secureSends = SecureSendRules(senders: senders, lifetime: lifetime)
             rules.limiter = Limiter(limits, clocks: ManualClock().clocks)
             adjust(&rules)
@@ -254,10 +254,10 @@ func secureGateway(
         let gateway = secureGateway()
         let clock = ManualClock()
         var rules = TestGateway.rules(clock: clock)
-        rules.hub = HubSettings(
+        rules.upstreams[0].hub = HubSettings(
             connection: try HubConnectionString(
                 "Endpoint=sb://hub.test/;SharedAccessKeyName=Send;SharedAccessKey=0123456789abcdef"), name: "demo")
-        rules.profile.backend = .hub
+        rules.upstreams[0].backend = .hub
         rules.secureSends = SecureSendRules(senders: [])
         let dryRun = DryRun(
             rules: rules, ledger: gateway.ledger, sessions: gateway.sessions, clocks: clock.clocks,
