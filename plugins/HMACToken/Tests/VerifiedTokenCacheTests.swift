@@ -87,25 +87,4 @@ struct VerifiedTokenCacheTests {
 
         func isRevoked(_ token: TokenReference, of user: UserName) -> Bool { all.load(ordering: .relaxed) }
     }
-
-    @Test("The cache is bounded, and tokens that are used again stay in it")
-    func bounded() throws {
-        let memory = VerifiedTokenCache(capacity: 100)
-        let files = try TestFiles()
-        let key = try #require(try KeyRing(files.write(Self.keys)).keys.first)
-        let user = try #require(UserName(canonical: "alice"))
-        let entry = VerifiedTokenCache.Entry(
-            identity: Identity(user: user, authenticator: "hmac-token"), key: key, period: 0..<1)
-        func digest(_ number: Int) throws -> SHA256.Digest {
-            try withUnsafeBytes(of: number) { try #require(SHA256.Digest(of: $0)) }
-        }
-        let kept = try digest(0)
-        memory.remember(entry, as: kept)
-        for number in 1..<10_000 {
-            memory.remember(entry, as: try digest(number))
-            #expect(memory.count <= 100)
-            if number % 20 == 0 { #expect(memory.find(kept) != nil) }
-        }
-        #expect(try memory.find(digest(1)) == nil)
-    }
 }

@@ -75,7 +75,7 @@ final class TokenVerifier: Sendable {
         guard ConstantTime.equal(expected, token.signature) else { throw .wrongSignature(key: entry.key.id) }
         guard let claims = token.claims().flatMap(TokenClaims.init) else { throw .unreadableClaims }
         let identity = try identity(claimedBy: claims, under: entry.key, at: now.seconds)
-        return VerifiedTokenCache.Entry(identity: identity, key: entry.key, period: Self.period(of: claims))
+        return VerifiedTokenCache.Entry(identity: identity, period: Self.period(of: claims, under: entry.key))
     }
 
     /// Checks the claims of a token with a valid signature and returns its identity.
@@ -101,6 +101,14 @@ final class TokenVerifier: Sendable {
         let start = max(claims.issuedAt, claims.notBefore ?? 0) - skew
         // A token that expires before it starts is never valid.
         return start..<max(start, claims.expires + skew)
+    }
+
+    /// Returns the time in which the token and its key are valid. The clock skew widens that of the token.
+    private static func period(of claims: TokenClaims, under key: TokenKey) -> Range<WallTime> {
+        let seconds = period(of: claims)
+        let start = max(WallTime(seconds: seconds.lowerBound), key.notBefore ?? WallTime(seconds: .min))
+        let end = min(WallTime(seconds: seconds.upperBound), key.notAfter ?? WallTime(seconds: .max))
+        return start..<max(start, end)
     }
 
     /// Returns the token's reference for revocation; nil if `sid` is not a session id.
