@@ -66,7 +66,8 @@ extension Parsing {
         self.init(
             routes: RouteTable(
                 rules.client, issuesTokens: rules.authenticators.issuer != nil,
-                schedulesSends: platforms.schedulesSends, offersSecureSends: rules.secureSends != nil),
+                schedulesSends: platforms.schedulesSends, offersSecureSends: rules.secureSends != nil,
+                receivesLogouts: !rules.authenticators.logoutReceivers.isEmpty),
             names: rules.names, handles: rules.handles, client: rules.client, platforms: platforms,
             messages: rules.messages,
             sendParameters: Self.sendParameters(

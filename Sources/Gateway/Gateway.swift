@@ -19,6 +19,7 @@ public struct Gateway: RequestResponder {
     private let forwarding: Forwarding
     private let completion: Completion
     private let localEndpoints: LocalEndpoints
+    private let providerLogouts: ProviderLogouts
     private let rejectionResponder: RejectionResponder
     private let metrics: CallMetrics
     private let limitCounters: [String: Counter]
@@ -82,6 +83,9 @@ public struct Gateway: RequestResponder {
             chain: rules.authenticators, authentication: rules.authentication, sessions: dependencies.sessions,
             journal: dependencies.journal, clocks: dependencies.clocks, randomness: dependencies.randomness,
             forwarding: forwarding, texts: dependencies.texts, challenges: challenges, logger: dependencies.logger)
+        providerLogouts = ProviderLogouts(
+            receivers: rules.authenticators.logoutReceivers, limiter: rules.limiter, sessions: dependencies.sessions,
+            journal: dependencies.journal, logger: dependencies.logger)
         rejectionResponder = RejectionResponder(
             challenges: challenges,
             recording: previous?.rejectionResponder.recording
@@ -113,6 +117,10 @@ public struct Gateway: RequestResponder {
             try countInFlight(for: call, of: request, &permits)
             try forwarding.checkCapacity(for: call)
             phases.enter(.authenticate)
+            if case .local(.providerLogout(let token)) = call.call {
+                let response = try await providerLogouts.response(to: token, call)
+                return finish(.providerLogout, response, nil, phases)
+            }
             let caller = try await authentication.authenticate(call)
             try countInFlight(for: caller, &permits)
             rateLimitContext = RateLimitContext(caller)

@@ -67,7 +67,7 @@ public final class MemorySessions: SessionStore {
     /// Adds a session.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
         try write { table in
-            if table.wasRevoked(session.user, since: since) { return false }
+            if table.wasEnded(session, since: since) { return false }
             _ = table.add(session)
             return true
         }
@@ -82,6 +82,11 @@ public final class MemorySessions: SessionStore {
     /// Ends a session.
     public func delete(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
         try write { $0.delete(id, of: user) }
+    }
+
+    /// Ends the sessions of a login at an identity provider.
+    public func logOut(_ logout: ProviderLogout) async throws(LedgerUnavailable) -> [Session] {
+        try write { $0.logOut(logout) }
     }
 
     /// Revokes a token.

@@ -6,7 +6,8 @@ struct AuthenticatedCall: ~Copyable {
     var facts: CallFacts
     let call: Call
     let caller: Identity
-    /// The login name presented with a password, or the name of a certificate's user; nil for a token.
+    /// The login name presented with a password, the name of a certificate's user, or the one proved by a token of an
+    /// identity provider; nil for a token of this gateway.
     let login: LoginName?
     /// The revocation epoch, read before verification. A later revocation of the user may invalidate the credential.
     let epoch: RevocationEpoch
@@ -92,7 +93,8 @@ struct Authentication: Sendable {
             $0.attempted = nil
         }
         return AuthenticatedCall(
-            facts: parsed.facts, call: parsed.call, caller: caller, login: presented.login(of: caller.user),
+            facts: parsed.facts, call: parsed.call, caller: caller,
+            login: presented.login(of: caller.user) ?? caller.token?.provider.map { LoginName($0.subject) },
             epoch: epoch)
     }
 

@@ -43,6 +43,11 @@ public struct AuthenticatorChain: Sendable {
     /// The token issuer: the first link that can issue tokens.
     var issuer: (any TokenIssuer)? { links.lazy.compactMap { $0.authenticator as? any TokenIssuer }.first }
 
+    /// The authenticators whose identity provider announces logouts.
+    var logoutReceivers: [any LogoutReceiver] {
+        links.compactMap { $0.authenticator as? any LogoutReceiver }.filter(\.receivesLogouts)
+    }
+
     /// Returns whether the gateway must query the authenticator regularly for the status of its accounts: it can report
     /// the status without a password, but has no account list that announces changes.
     public func requiresRecheck(_ authenticator: PluginName) -> Bool { rechecked.contains(authenticator) }

@@ -3,7 +3,7 @@ internal import GatewayCore
 /// An authorized call to one of the gateway's own endpoints.
 enum PermittedLocalCall: Sendable {
     case whoami
-    /// Starts a session after a login by password or certificate, unless the user was revoked since the epoch.
+    /// Starts a session after a login, unless the user was revoked since the epoch.
     case startSession(DeviceLabel?, login: LoginName, since: RevocationEpoch)
     /// Renews the session of the presented token. Its account is valid and belongs to these groups.
     case renewSession(Session, groups: Set<GroupName>)
@@ -93,6 +93,9 @@ extension Authorization {
                 throw Rejection(.notOwner, "the session does not belong to the caller")
             }
             return .deleteSession(id)
+        case .providerLogout:
+            // The pipeline serves it before the authentication; only a dry run gets here.
+            throw Rejection(.credentialsRejected, "only an identity provider makes the call, with a logout token")
         case .deleteToken:
             guard let token = caller.token else {
                 throw Rejection(
@@ -110,7 +113,7 @@ extension Authorization {
         guard let session = caller.token?.session.flatMap(sessions.session) else {
             throw Rejection(
                 .credentialsRejected, "the token has no session",
-                hint: "Only a token obtained with a password can be exchanged for another.")
+                hint: "Only a token of a session, or of an identity provider, can be exchanged for another.")
         }
         switch await chain.status(of: session.account) {
         case .valid(let groups): return .renewSession(session, groups: groups)

@@ -81,7 +81,8 @@ struct LocalEndpoints: Sendable {
         let session = Session(
             id: SessionID(random: (randomness(), randomness())), user: caller.user, login: login,
             authenticator: caller.authenticator, device: device, began: now,
-            ends: WallTime(seconds: now.seconds + lifetime(of: caller, by: issuer).components.seconds), renewed: now)
+            ends: WallTime(seconds: now.seconds + lifetime(of: caller, by: issuer).components.seconds), renewed: now,
+            provider: caller.token?.provider)
         var facts = facts
         facts.session = session.id
         let issued: IssuedToken

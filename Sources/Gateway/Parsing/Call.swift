@@ -38,7 +38,7 @@ enum RegistrationCall: Sendable {
 enum LocalCall: Sendable, Hashable {
     /// Returns the caller's identity.
     case whoami
-    /// Exchanges a password, or a token of the same session, for a token.
+    /// Exchanges a password, a token of an identity provider, or a token of the same session, for a token.
     case issueToken(device: DeviceLabel?)
     /// Revokes the presented token and closes its session.
     case deleteToken
@@ -54,6 +54,8 @@ enum LocalCall: Sendable, Hashable {
     case listSessions
     /// Closes one of the caller's sessions.
     case deleteSession(SessionID)
+    /// Ends sessions on behalf of an identity provider, by its logout token. The only call without a caller.
+    case providerLogout(token: ByteBuffer)
     /// Cancels a scheduled send, by the unchecked reference that the sender got.
     case cancelSend(reference: String)
 }

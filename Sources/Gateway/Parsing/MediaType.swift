@@ -37,6 +37,17 @@ enum MediaType {
         }
     }
 
+    /// Requires `application/x-www-form-urlencoded`, with or without parameters.
+    static func requireForm(_ field: ReceivedRequest.FieldValue) throws(Rejection) {
+        if case .single(let value) = field {
+            let type = value.readableBytesView.prefix { $0 != UInt8(ascii: ";") && $0 != 0x20 && $0 != 0x09 }
+            if String(decoding: type, as: UTF8.self).asciiLowercased == "application/x-www-form-urlencoded" { return }
+        }
+        throw Rejection(
+            .malformedRequest, "Content-Type is not a form",
+            hint: "This call accepts application/x-www-form-urlencoded.")
+    }
+
     /// Returns whether the byte is printable ASCII, a space or a tab.
     private static func isTextOrTab(_ byte: UInt8) -> Bool { (0x20...0x7E).contains(byte) || byte == 0x09 }
 

@@ -130,7 +130,7 @@ struct Parsing: Sendable {
             if route != .listReceived, route != .listNotifications {
                 _ = try QueryParameters(request.query, allowed: [])
             }
-            if route != .issueToken { try requireNoBody(request) }
+            if route != .issueToken, route != .providerLogout { try requireNoBody(request) }
             return .local(try localCall(route, segment, request))
         }
     }
@@ -159,6 +159,9 @@ struct Parsing: Sendable {
             try MediaType.requireJSON(request.contentType)
             return .issueToken(device: try TokenRequestBody.device(in: request.body))
         case .deleteToken: return .deleteToken
+        case .providerLogout:
+            try MediaType.requireForm(request.contentType)
+            return .providerLogout(token: try LogoutForm.token(in: request.body))
         case .cancelSend: return .cancelSend(reference: segment ?? "")
         case .listSessions: return .listSessions
         case .deleteSession:

@@ -29,6 +29,7 @@ enum Route: Sendable, Hashable {
         case .local(.cancelSend): .sendCancel
         case .local(.fetchNotification): .notificationFetch
         case .local(.listNotifications): .notificationList
+        case .local(.providerLogout): .providerLogout
         }
     }
 }
@@ -45,6 +46,8 @@ enum LocalRoute: Sendable, Hashable {
     case listRegistrations
     /// Lists the notifications that the caller received.
     case listReceived
+    /// Ends sessions on behalf of an identity provider.
+    case providerLogout
     /// Cancels the scheduled send that the path names.
     case cancelSend
     /// Reads the text of the secure notification that the path names.
@@ -67,9 +70,10 @@ struct RouteTable: Sendable {
     ///     for them.
     ///   - schedulesSends: Whether the backend schedules sends, which may then be cancelled.
     ///   - offersSecureSends: Whether there are secure notifications, whose texts the gateway serves.
+    ///   - receivesLogouts: Whether some identity provider may announce logouts.
     init(
         _ client: BackendProfile.ClientSide, issuesTokens: Bool, schedulesSends: Bool = false,
-        offersSecureSends: Bool = false
+        offersSecureSends: Bool = false, receivesLogouts: Bool = false
     ) {
         var register: [(method: HTTPMethod, route: Route)] = [(.post, .create)]
         if client.idLocations.contains(.query) { register += [(.put, .update), (.delete, .delete)] }
@@ -91,6 +95,9 @@ struct RouteTable: Sendable {
             paths.append((Array("/auth/token".utf8), [(.post, .local(.issueToken)), (.delete, .local(.deleteToken))]))
             paths.append((Array("/auth/sessions".utf8), [(.get, .local(.listSessions))]))
             prefixRoutes.append((Array("/auth/sessions/".utf8), [(.delete, .local(.deleteSession))]))
+        }
+        if receivesLogouts {
+            paths.append((Array("/auth/backchannel-logout".utf8), [(.post, .local(.providerLogout))]))
         }
         if schedulesSends {
             prefixRoutes.append((Array(ScheduledSendReference.path.utf8), [(.delete, .local(.cancelSend))]))

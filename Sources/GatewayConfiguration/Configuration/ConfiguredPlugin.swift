@@ -14,6 +14,8 @@ public struct ConfiguredPlugin: Sendable {
     public let scope: AuthenticatorScope
     /// Whether a verification result may depend on the peer's address.
     public let outcomeDependsOnPeer: Bool
+    /// Whether two authenticators of the plug-in must not have users in common by default.
+    public let requiresDistinctUsers: Bool
     /// The fingerprint of the settings, including the bounds. Equal settings have equal fingerprints.
     public let settings: ConfigurationFingerprint
     /// Returns the problems of settings that were decoded without errors.
@@ -50,7 +52,8 @@ public struct PluginCatalog: Sendable {
         return ConfiguredPlugin(
             name: plugin.name, credentialKinds: plugin.credentialKinds(settings),
             accountStatusSupport: plugin.accountStatusSupport, scope: scope,
-            outcomeDependsOnPeer: plugin.outcomeDependsOnPeer, settings: reader.fingerprint,
+            outcomeDependsOnPeer: plugin.outcomeDependsOnPeer, requiresDistinctUsers: plugin.requiresDistinctUsers,
+            settings: reader.fingerprint,
             problems: { await plugin.problems(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })
     }

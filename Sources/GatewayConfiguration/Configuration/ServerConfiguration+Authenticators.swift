@@ -33,7 +33,7 @@ extension ServerConfiguration {
                 reader.report(
                     "may authenticate the same names as \(earlier.path)\(order); equal names count as one user; limit both "
                         + "with \"users\" so that no name matches twice",
-                    severity: .warning)
+                    severity: earlier.plugin.sharesUsersUnintentionally(with: plugin) ? .error : .warning)
             }
             if plugin.accountStatusSupport == .loginsOnly {
                 reader.report(
@@ -94,5 +94,10 @@ extension ConfiguredPlugin {
     fileprivate func mayAuthenticateSameUser(as other: ConfiguredPlugin) -> Bool {
         // Tokens that the gateway issues contain the names of users of the other authenticators on purpose.
         accountStatusSupport != .ofOthers && other.accountStatusSupport != .ofOthers && scope.overlaps(other.scope)
+    }
+
+    /// Whether both are of a plug-in whose accounts are distinct, and the configuration does not name the users of each.
+    fileprivate func sharesUsersUnintentionally(with other: ConfiguredPlugin) -> Bool {
+        requiresDistinctUsers && name == other.name && (scope.users == nil || other.scope.users == nil)
     }
 }

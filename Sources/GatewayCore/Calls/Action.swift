@@ -28,6 +28,8 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case notificationList = "notification-list"
     /// `GET /auth/notifications-received`: lists the notifications that others sent to the caller.
     case receivedList = "received-list"
+    /// `POST /auth/backchannel-logout`: an identity provider ends sessions.
+    case providerLogout = "provider-logout"
     /// Tokens, sessions or a whole user are revoked, by an operator or because an account changed.
     case operatorRevoke = "operator-revoke"
     /// An operator revokes one registration.

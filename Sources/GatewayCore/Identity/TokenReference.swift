@@ -4,15 +4,21 @@ public import GatewaySupport
 public struct TokenReference: Sendable, Hashable {
     /// The id of the token (`jti`, RFC 7519, section 4.1.7).
     public let id: String
-    /// The session of the token; nil for a token that was not obtained with a password at this gateway.
+    /// The session of the token; nil for a token that was not obtained by a login at this gateway.
     public let session: SessionID?
     /// The time of issue (`iat`), in whole seconds.
     public let issued: WallTime
     /// The expiry time (`exp`), in whole seconds.
     public let expires: WallTime
+    /// The login at an identity provider that the token proves; nil for a token of this gateway. Such a token begins a
+    /// session, as a password does.
+    public let provider: ProviderLogin?
 
     /// Creates a reference.
-    public init(id: String, session: SessionID?, issued: WallTime, expires: WallTime) {
+    public init(
+        id: String, session: SessionID?, issued: WallTime, expires: WallTime, provider: ProviderLogin? = nil
+    ) {
+        self.provider = provider
         self.id = id
         self.session = session
         self.issued = issued

@@ -24,6 +24,10 @@ public protocol AuthenticatorPlugin: Sendable {
     /// address.
     static var outcomeDependsOnPeer: Bool { get }
 
+    /// Whether two authenticators of the plug-in must not have users in common by default, because each has accounts of
+    /// another organization. The configuration then names the users of each.
+    static var requiresDistinctUsers: Bool { get }
+
     /// The plug-in's ability to report on its accounts after a login.
     static var accountStatusSupport: AccountStatusSupport { get }
 
@@ -46,6 +50,9 @@ extension AuthenticatorPlugin {
 
     /// The default: the plug-in reports on accounts only at a login.
     public static var accountStatusSupport: AccountStatusSupport { .loginsOnly }
+
+    /// The default: authenticators of the plug-in may have users in common.
+    public static var requiresDistinctUsers: Bool { false }
 
     /// The default: results may depend on the peer's address.
     public static var outcomeDependsOnPeer: Bool { true }

@@ -1,6 +1,6 @@
 public import GatewaySupport
 
-/// A login session: begins with a password and continues with tokens, each issued for the previous one, until it
+/// A login session: begins with a password, or a token of an identity provider, and continues with tokens, each issued for the previous one, until it
 /// expires.
 public struct Session: Sendable, Hashable {
     /// The id, contained in every token of the session.
@@ -9,22 +9,25 @@ public struct Session: Sendable, Hashable {
     public let user: UserName
     /// The login name, by which the authenticator knows the account.
     public let login: LoginName
-    /// The authenticator that accepted the password.
+    /// The authenticator that accepted the login.
     public let authenticator: PluginName
     /// The user's name for the device, if given; shown in the user's list of sessions.
     public let device: DeviceLabel?
-    /// The time of the login by password.
+    /// The time of the login.
     public let began: WallTime
-    /// The expiry time, after which a password is required again.
+    /// The expiry time, after which a new login is required.
     public let ends: WallTime
+    /// The login at an identity provider that the session began with; nil after a login with a password.
+    public let provider: ProviderLogin?
     /// The time at which the latest token was issued.
     public var renewed: WallTime
 
     /// Creates a session.
     public init(
         id: SessionID, user: UserName, login: LoginName, authenticator: PluginName, device: DeviceLabel?,
-        began: WallTime, ends: WallTime, renewed: WallTime
+        began: WallTime, ends: WallTime, renewed: WallTime, provider: ProviderLogin? = nil
     ) {
+        self.provider = provider
         self.id = id
         self.user = user
         self.login = login

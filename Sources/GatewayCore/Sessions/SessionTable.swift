@@ -8,9 +8,18 @@ public struct SessionTable: Sendable {
     /// minute.
     public static let revocationLifetime: Int64 = 7 * 86_400 + 60
 
+    /// The maximum number of logouts at identity providers that are kept.
+    public static let maximumLogouts = 65_536
+
     private struct TokenKey: Hashable {
         let user: UserName
         let id: String
+    }
+
+    private struct LogoutKey: OwnedKey {
+        typealias Owner = SoleOwner
+        let issuer: String
+        let target: ProviderLogout.Target
     }
 
     private struct Cutoff {
@@ -22,6 +31,8 @@ public struct SessionTable: Sendable {
     private var ofUser: [UserName: Set<SessionID>] = [:]
     private var tokens: [TokenKey: WallTime] = [:]
     private var cutoffs: [UserName: Cutoff] = [:]
+    /// The latest logout of each account and session at an identity provider. A full table forgets the oldest.
+    private var logouts = BoundedMap<LogoutKey, Cutoff>(capacity: maximumLogouts)
     /// The sessions and tokens whose revocation is being written, each with the number of calls that write it. They
     /// count as revoked.
     private var sessionsBeingDeleted: [SessionID: Int] = [:]
@@ -58,6 +69,7 @@ public struct SessionTable: Sendable {
         } else if let cutoff = cutoffs[user], token.issued <= cutoff.at {
             return true
         }
+        if let login = token.provider, logouts.count > 0, isLoggedOut(login, issued: token.issued) { return true }
         // Nearly always empty; the check then saves a hash.
         if tokens.isEmpty, tokensBeingRevoked.isEmpty { return false }
         let key = TokenKey(user: user, id: token.id)
@@ -75,6 +87,17 @@ public struct SessionTable: Sendable {
     public func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool {
         guard since < epoch, let cutoff = cutoffs[user] else { return false }
         return since < cutoff.epoch
+    }
+
+    /// Returns whether a session that begins now must not: its user was revoked, or its login ended at the provider,
+    /// after the given epoch.
+    public func wasEnded(_ session: Session, since: RevocationEpoch) -> Bool {
+        guard since < epoch else { return false }
+        if wasRevoked(session.user, since: since) { return true }
+        guard let login = session.provider else { return false }
+        return ProviderLogout.targets(of: login).contains { target in
+            logouts[LogoutKey(issuer: login.issuer, target: target)].map { since < $0.epoch } ?? false
+        }
     }
 
     /// Returns the time of the user's latest revocation; nil if there was none or it is no longer kept.
@@ -158,11 +181,46 @@ public struct SessionTable: Sendable {
         cutoffs[user] = Cutoff(at: max(now, cutoffs[user]?.at ?? now), epoch: epoch)
     }
 
+    /// Ends the sessions that the logout ends, and refuses the provider's tokens up to its time. Returns the sessions.
+    public mutating func logOut(_ logout: ProviderLogout) -> [Session] {
+        let ended = sessions.values.filter { $0.provider.map(logout.ends) ?? false }
+        for session in ended { remove(session.id) }
+        restore(logout)
+        return ended.sorted { $0.id.text < $1.id.text }
+    }
+
+    /// Refuses the provider's tokens up to the logout's time. Ends no session: a user may have logged in again since.
+    public mutating func restore(_ logout: ProviderLogout) {
+        epoch = RevocationEpoch(count: epoch.count + 1)
+        for target in logout.targets {
+            let key = LogoutKey(issuer: logout.issuer, target: target)
+            let latest = max(logout.issued, logouts[key]?.at ?? logout.issued)
+            logouts.insert(Cutoff(at: latest, epoch: epoch), for: key)
+        }
+    }
+
+    /// Returns whether the login that the session began with has ended at the provider since.
+    public func hasLoggedOut(_ session: Session) -> Bool {
+        session.provider.map { isLoggedOut($0, issued: session.began) } ?? false
+    }
+
+    private func isLoggedOut(_ login: ProviderLogin, issued: WallTime) -> Bool {
+        ProviderLogout.targets(of: login).contains { target in
+            guard let logout = logouts[LogoutKey(issuer: login.issuer, target: target)] else { return false }
+            // A session id is not used again, so the logout of a session holds for tokens of any time.
+            if case .session = target { return true }
+            return issued <= logout.at
+        }
+    }
+
     /// Removes expired sessions and revocations.
     public mutating func removeExpired(at now: WallTime) {
         for session in sessions.values where session.ends <= now { remove(session.id) }
         tokens = tokens.filter { $0.value > now }
         cutoffs = cutoffs.filter { $0.value.at.seconds + Self.revocationLifetime > now.seconds }
+        for entry in logouts.entries where entry.value.at.seconds + Self.revocationLifetime <= now.seconds {
+            logouts.remove(entry.key)
+        }
     }
 
     private mutating func remove(_ id: SessionID) {

@@ -33,6 +33,10 @@ public protocol SessionStore: RevocationList {
     /// Records the current groups of the account of a session, in memory. Tokens of the account grant no other groups.
     func storeGroups(_ groups: Set<GroupName>, of account: Account)
 
+    /// Durably ends the sessions that began with the login at an identity provider, and refuses the provider's tokens up
+    /// to the logout. Returns the sessions.
+    func logOut(_ logout: ProviderLogout) async throws(LedgerUnavailable) -> [Session]
+
     /// Durably revokes one token until it expires by itself.
     func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable)
 }

@@ -211,11 +211,24 @@ enum LedgerSchema {
             WHERE import_unconfirmed IS NOT NULL;
         """
 
-    /// Columns of version 6: the upstream at which a registration was made, NULL if that is not known yet.
+    /// Tables and columns of version 6: the upstream at which a registration was made, NULL if that is not known yet; the
+    /// issuer and the session at the identity provider that a session began with, NULL after a login with a password; and
+    /// the logouts that providers announced.
     private static let tablesSince6 = """
         ALTER TABLE registration ADD COLUMN upstream TEXT;
         ALTER TABLE stray ADD COLUMN upstream TEXT;
         CREATE INDEX registration_without_upstream ON registration (service) WHERE upstream IS NULL;
+
+        ALTER TABLE session ADD COLUMN issuer TEXT;
+        ALTER TABLE session ADD COLUMN provider_session TEXT CHECK (provider_session IS NULL OR issuer IS NOT NULL);
+
+        CREATE TABLE provider_logout (
+            issuer TEXT NOT NULL,
+            kind TEXT NOT NULL CHECK (kind IN ('session', 'subject', 'subject-without-session')),
+            value TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (issuer, kind, value)
+        ) STRICT;
         """
 
     /// Marks registrations as unconfirmed that an earlier version imported and whose devices have not registered since.

@@ -17,11 +17,13 @@ extension LedgerTables {
             let until = (try? row.time("until")) ?? WallTime(microseconds: .max)
             table.revoke(token: try row.required("token", as: String.self), of: try Self.user(row), until: until)
         }
+        for logout in try providerLogouts() { table.restore(logout) }
         let sessions = try Row.fetchCursor(database, sql: "SELECT * FROM session")
         while let row = try sessions.next() {
             let session = try Session(row: row)
             // After a crash a session may remain whose user was revoked while it was written.
             if let cutoff = table.cutoff(of: session.user), session.began <= cutoff { continue }
+            if table.hasLoggedOut(session) { continue }
             _ = table.add(session)
         }
         table.removeExpired(at: now)
@@ -32,13 +34,14 @@ extension LedgerTables {
     func store(_ session: Session) throws {
         try execute(
             sql: """
-                INSERT INTO session (id, user, login, authenticator, device, began, ends, renewed)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                INSERT INTO session
+                    (id, user, login, authenticator, device, began, ends, renewed, issuer, provider_session)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 session.id.text, session.user.text, session.login.text, session.authenticator.text,
                 session.device?.text, session.began.microseconds, session.ends.microseconds,
-                session.renewed.microseconds,
+                session.renewed.microseconds, session.provider?.issuer, session.provider?.session,
             ])
     }
 
@@ -95,6 +98,9 @@ extension LedgerTables {
     /// Removes the sessions and revocations that have expired by `now`.
     func removeSessions(before now: WallTime) throws {
         try execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.microseconds])
+        try execute(
+            sql: "DELETE FROM provider_logout WHERE at <= ?",
+            arguments: [now.adding(-SessionTable.revocationLifetime * 1_000_000).microseconds])
         // A revocation with a negative end counts as unreadable and never expires.
         try execute(sql: "DELETE FROM revoked_token WHERE until BETWEEN 0 AND ?", arguments: [now.microseconds])
         try execute(
@@ -141,6 +147,16 @@ extension Session {
             id: id, user: try LedgerTables.user(row), login: LoginName(try row.required("login", as: String.self)),
             authenticator: PluginName(try row.required("authenticator", as: String.self)),
             device: device.flatMap(DeviceLabel.init),
-            began: try row.time("began"), ends: try row.time("ends"), renewed: try row.time("renewed"))
+            began: try row.time("began"), ends: try row.time("ends"), renewed: try row.time("renewed"),
+            provider: try Self.provider(of: row))
+    }
+
+    /// Decodes the login at an identity provider, whose subject is the login name; nil if the session began with a
+    /// password.
+    private static func provider(of row: Row) throws -> ProviderLogin? {
+        guard let issuer = try row.optional("issuer", as: String.self) else { return nil }
+        return ProviderLogin(
+            issuer: issuer, subject: try row.required("login", as: String.self),
+            session: try row.optional("provider_session", as: String.self))
     }
 }

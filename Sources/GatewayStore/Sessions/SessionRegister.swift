@@ -91,12 +91,12 @@ public final class SessionRegister: SessionStore {
     ///
     /// - Returns: False if the user was revoked since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
-        if wasRevoked(session.user, since: since) { return false }
+        if since != epoch, table.withLock({ $0.wasEnded(session, since: since) }) { return false }
         try await ledger.write { try $0.store(session) }.get()
         let gone: [SessionID]? = table.withLock { table in
-            table.wasRevoked(session.user, since: since) ? nil : table.add(session)
+            table.wasEnded(session, since: since) ? nil : table.add(session)
         }
-        // The user was revoked during the write; the revocation's own transaction may have run before it.
+        // The user was revoked, or logged out, during the write; the revocation's own transaction may have run before it.
         let removed = gone ?? [session.id]
         if !removed.isEmpty {
             unwritten.withLock { changes in for id in removed { changes.sessions[id] = session.user } }
@@ -113,6 +113,7 @@ public final class SessionRegister: SessionStore {
         try await ledger.write { tables in
             try tables.removeSessions(Array(changes.sessions.keys))
             for (token, until) in changes.tokens { try tables.revoke(token: token.id, of: token.user, until: until) }
+            for logout in changes.logouts { try tables.store(logout) }
         }.get()
         unwritten.withLock { $0.remove(changes) }
     }
@@ -159,6 +160,22 @@ public final class SessionRegister: SessionStore {
         guard isClosed || userOfUnwrittenClose(id) == user else { return false }
         try await writeUnwritten()
         return true
+    }
+
+    /// Ends the sessions of a login at an identity provider: in memory, then on disk. If the write fails, they stay
+    /// ended in memory; a repeated call and `removeExpired` retry the write.
+    public func logOut(_ logout: ProviderLogout) async throws(LedgerUnavailable) -> [Session] {
+        let ended = table.withLock { table in
+            let ended = table.logOut(logout)
+            revocations.store(table.epoch.count, ordering: .releasing)
+            unwritten.withLock { changes in
+                for session in ended { changes.sessions[session.id] = session.user }
+                changes.logouts.insert(logout)
+            }
+            return ended
+        }
+        try await writeUnwritten()
+        return ended
     }
 
     /// Revokes one token for an operator: in memory, then on disk. If the write fails, it stays revoked in memory,
@@ -215,12 +232,16 @@ private struct UnwrittenChanges: Sendable {
     /// The revoked tokens, each with the end of its revocation.
     var tokens: [Token: WallTime] = [:]
 
-    var isEmpty: Bool { sessions.isEmpty && tokens.isEmpty }
+    /// The logouts at identity providers.
+    var logouts: Set<ProviderLogout> = []
+
+    var isEmpty: Bool { sessions.isEmpty && tokens.isEmpty && logouts.isEmpty }
 
     /// Removes changes that are on disk.
     mutating func remove(_ written: UnwrittenChanges) {
         for id in written.sessions.keys { sessions[id] = nil }
         tokens = tokens.filter { written.tokens[$0.key] != $0.value }
+        logouts.subtract(written.logouts)
     }
 }
 

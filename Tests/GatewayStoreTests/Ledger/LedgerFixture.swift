@@ -93,6 +93,9 @@ struct LedgerFixture {
     static func undoSchema5(_ database: Database) throws {
         try database.execute(
             sql: """
+                DROP TABLE provider_logout;
+                ALTER TABLE session DROP COLUMN provider_session;
+                ALTER TABLE session DROP COLUMN issuer;
                 DROP TABLE update_attempt;
                 DROP INDEX registration_without_upstream;
                 ALTER TABLE registration DROP COLUMN upstream;

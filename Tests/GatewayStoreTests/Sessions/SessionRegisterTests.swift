@@ -62,6 +62,66 @@ struct SessionRegisterTests {
         #expect(!register.isRevoked(TokenReference(id: "t", session: nil, issued: now, expires: week), of: Fixture.bob))
     }
 
+    @Test("A logout at an identity provider ends its sessions and refuses its tokens, over a restart too")
+    func providerLogout() async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let now = clock.clocks.wall()
+        func login(_ subject: String, _ session: String?) -> ProviderLogin {
+            ProviderLogin(issuer: "https://id.example.com", subject: subject, session: session)
+        }
+        func session(_ number: UInt64, _ login: ProviderLogin, from began: WallTime = now) -> Session {
+            Session(
+                id: SessionID(random: (8, number)), user: Fixture.alice, login: LoginName(login.subject),
+                authenticator: "oidc", device: nil, began: began, ends: WallTime(seconds: began.seconds + 86_400),
+                renewed: began, provider: login)
+        }
+        let all = [
+            session(1, login("a", "s1")), session(2, login("a", "s2")), session(3, login("a", nil)),
+            session(4, login("b", nil)),
+            session(5, ProviderLogin(issuer: "https://two.example", subject: "a", session: "s1")),
+        ]
+        let epoch = register.epoch
+        for session in all {
+            let started = try await register.start(session, since: epoch)
+            #expect(started)
+        }
+        func token(_ login: ProviderLogin, _ issued: WallTime) -> TokenReference {
+            TokenReference(id: "t", session: nil, issued: issued, expires: all[0].ends, provider: login)
+        }
+        let ofSession = ProviderLogout(
+            issuer: "https://id.example.com", targets: [.session("s1"), .subjectWithoutSession("a")], issued: now)
+        let ended = try await register.logOut(ofSession)
+        #expect(Set(ended.map(\.id)) == [all[0].id, all[2].id])
+        // A session whose login was verified before the logout does not begin after it.
+        let late = try await register.start(session(6, login("a", "s1")), since: epoch)
+        #expect(!late)
+        let ofSubject = ProviderLogout(issuer: "https://id.example.com", targets: [.subject("b")], issued: now)
+        #expect(try await register.logOut(ofSubject).map(\.id) == [all[3].id])
+        clock.advance(by: .seconds(120))
+        let later = clock.clocks.wall()
+        let again = session(7, login("b", nil), from: later)
+        let restarted = try await register.start(again, since: register.epoch)
+        #expect(restarted)
+        for _ in 0..<2 {
+            #expect(Set(register.allSessions.map(\.id)) == [all[1].id, all[4].id, again.id])
+            #expect(register.session(again.id)?.provider == again.provider)
+            #expect(register.isRevoked(token(login("a", "s1"), later), of: Fixture.alice))
+            #expect(register.isRevoked(token(login("a", nil), now), of: Fixture.alice))
+            #expect(register.isRevoked(token(login("b", "s9"), now), of: Fixture.alice))
+            #expect(!register.isRevoked(token(login("b", "s9"), later), of: Fixture.alice))
+            #expect(!register.isRevoked(token(login("a", "s2"), now), of: Fixture.alice))
+            #expect(
+                !register.isRevoked(
+                    token(ProviderLogin(issuer: "https://two.example", subject: "b"), now), of: Fixture.alice))
+            (fixture, register) = try reopened(fixture)
+        }
+        // The provider's tokens of that time have expired long before.
+        clock.advance(by: .seconds(9 * 86_400))
+        try await register.removeExpired()
+        #expect(!register.isRevoked(token(login("b", nil), now), of: Fixture.alice))
+    }
+
     @Test("A session is unchanged after a restart, and an ended one is removed")
     func restart() async throws {
         var fixture = try Fixture()

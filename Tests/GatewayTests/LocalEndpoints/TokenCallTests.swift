@@ -46,6 +46,39 @@ struct TokenCallTests {
         #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).count == 1)
     }
 
+    @Test("A token of an identity provider begins a session, unless the user was revoked after its issue")
+    func providerToken() async throws {
+        let bench = TokenFixture()
+        let alice = UserName(canonical: "alice")!
+        let now = bench.clock.clocks.wall()
+        let login = ProviderLogin(issuer: "https://id.example.com", subject: "00u1abc", session: "s1")
+        for (text, login) in [("of-provider", login), ("of-operator", nil)] {
+            bench.issuer.add(
+                text,
+                Identity(
+                    user: alice, groups: [GroupName("dispatch")!], authenticator: "provider",
+                    token: TokenReference(
+                        id: text, session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60),
+                        provider: login)))
+        }
+        let response = await bench.call("POST /auth/token", token: "of-provider", body: #"{"device":"phone"}"#)
+        #expect(response.status == 200)
+        let session = try #require(bench.sessions.sessions(of: alice).first)
+        #expect(session.login == LoginName("00u1abc") && session.authenticator == "provider")
+        #expect(session.provider == login)
+        #expect(session.device?.text == "phone")
+        #expect(bench.journal.records.map(\.kind) == [.intent, .outcome])
+        #expect(bench.journal.records[1].facts?.session == session.id)
+        let token = try #require(response.json?["access_token"]?.string)
+        #expect(await bench.call("GET /auth/whoami", token: token).json?["groups"] == .array([.string("dispatch")]))
+        // A token without an account proves no login.
+        #expect(await bench.call("POST /auth/token", token: "of-operator").status == 401)
+        bench.sessions.revoke(alice)
+        #expect(await bench.call("GET /auth/whoami", token: token).status == 401)
+        #expect(await bench.call("POST /auth/token", token: "of-provider").status == 401)
+        #expect(bench.sessions.sessions(of: alice).isEmpty)
+    }
+
     @Test("A session of an account without status ends the configured time after its login")
     func sessionWithoutStatus() async throws {
         let bench = TokenFixture(adjust: { $0.authentication.sessionLifetimeWithoutStatus = .seconds(1800) })
