@@ -128,7 +128,7 @@ let package = Package(
             dependencies: [
                 "GatewayConfiguration", "GatewayCore", "GatewayOperations", "GatewayServer", "GatewayStore",
                 "GatewaySupport", "NotifyBackend", "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess",
-                "ForwardAuth", "ClientCertificate", arguments, logging,
+                "ForwardAuth", "ClientCertificate", "OIDC", arguments, logging,
             ],
             swiftSettings: strict),
 
@@ -205,6 +205,19 @@ let package = Package(
             dependencies: ["ClientCertificate", "GatewayCore", "GatewaySupport", "GatewayTesting"],
             path: "plugins/ClientCertificate/Tests", swiftSettings: strict),
 
+        .target(
+            name: "OIDC",
+            dependencies: [
+                "GatewayCore", "GatewaySupport", "CLibcrypto", logging, nioCore, nioPosix, nioHTTP1, nioSSL, httpClient,
+            ],
+            path: "plugins/OIDC/Sources", swiftSettings: strict),
+        .testTarget(
+            name: "OIDCTests",
+            dependencies: [
+                "OIDC", "GatewayCore", "GatewaySupport", "GatewayTesting", "CLibcrypto", nioCore, nioPosix, nioSSL,
+            ],
+            path: "plugins/OIDC/Tests", swiftSettings: strict),
+
         .testTarget(
             name: "GatewaySupportTests", dependencies: ["GatewaySupport", "GatewayTesting"], swiftSettings: strict),
         .testTarget(name: "WorkerProcessesTests", dependencies: ["WorkerProcesses"], swiftSettings: strict),
@@ -237,7 +250,7 @@ let package = Package(
             dependencies: [
                 "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
                 "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess", "ForwardAuth", "ClientCertificate",
-                logging, nioCore, nioPosix,
+                "OIDC", logging, nioCore, nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(

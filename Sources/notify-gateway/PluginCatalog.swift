@@ -4,6 +4,7 @@ import ForwardAuth
 import GatewayConfiguration
 import HMACToken
 import LDAP
+import OIDC
 import PAM
 import StaticUsers
 
@@ -17,5 +18,6 @@ extension PluginCatalog {
         ExternalProcessPlugin.self,
         ForwardAuthPlugin.self,
         ClientCertificatePlugin.self,
+        OIDCPlugin.self,
     ])
 }

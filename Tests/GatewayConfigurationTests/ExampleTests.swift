@@ -7,6 +7,7 @@ import GatewaySupport
 import GatewayTesting
 import HMACToken
 import LDAP
+import OIDC
 import PAM
 import StaticUsers
 import Testing
@@ -27,7 +28,7 @@ struct ExampleTests {
             try String(contentsOf: file, encoding: .utf8), file: file.lastPathComponent, directory: folder.path(),
             catalog: PluginCatalog([
                 StaticUsersPlugin.self, HMACTokenPlugin.self, PAMPlugin.self, LDAPPlugin.self,
-                ExternalProcessPlugin.self, ForwardAuthPlugin.self, ClientCertificatePlugin.self,
+                ExternalProcessPlugin.self, ForwardAuthPlugin.self, ClientCertificatePlugin.self, OIDCPlugin.self,
             ]),
             environment: [
                 "BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example", "LDAP_PASSWORD": "example",

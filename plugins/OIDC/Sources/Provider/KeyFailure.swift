@@ -1,0 +1,44 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+
+/// The reason why the provider's keys were not read, for the log.
+struct KeyFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// A sentence without a full stop.
+    let description: String
+
+    init(_ description: String) { self.description = description }
+
+    /// Returns the reason of an exchange that failed. Errors of the HTTP client and of SwiftNIO never reach a person.
+    static func reason(of error: any Error) -> String {
+        switch error {
+        case is ResponseAccumulator.ResponseTooBigError: "it exceeds \(KeySet.maximumSize) bytes"
+        case is HTTPParserError: "the response is not valid HTTP"
+        case let error as HTTPClientError:
+            [.deadlineExceeded, .readTimeout, .connectTimeout].contains(error)
+                ? "no response within \(KeyClient.deadline.nanoseconds / 1_000_000_000) s"
+                : "the connection ended before the response was complete"
+        case let error as IOError: reason(ofSystemCall: error.errnoCode)
+        case let error as NIOConnectionError: reason(of: error)
+        case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
+            "the TLS handshake failed: the certificate is of another authority or for another name, or the provider "
+                + "does not use TLS"
+        default: "the connection failed"
+        }
+    }
+
+    private static func reason(of error: NIOConnectionError) -> String {
+        // Each address of the host was tried.
+        if let last = error.connectionErrors.last { return reason(of: last.error) }
+        if error.dnsAError != nil || error.dnsAAAAError != nil { return "the host name \(error.host) is unknown" }
+        return "\(error.host) has no address"
+    }
+
+    private static func reason(ofSystemCall code: CInt) -> String {
+        let text = String(cString: strerror(code))
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
+}

@@ -1,0 +1,75 @@
+internal import GatewayCore
+internal import GatewaySupport
+
+/// The rules that the claims of a token must meet, and the identity that they give.
+struct ClaimRules: Sendable {
+    let settings: OIDCPlugin.Settings
+    let names: NameRules
+
+    /// Checks the claims of a token of the configured issuer, and returns its identity.
+    func entry(of signed: SignedToken, at now: WallTime) throws(TokenFault) -> VerifiedTokenCache.Entry {
+        let claims = signed.claims
+        let token = try TokenClaims(claims)
+        guard token.audiences.contains(settings.audience) else { throw .audience }
+        // A logout token has the same issuer, audience and keys as a login (OpenID Connect Back-Channel Logout 1.0,
+        // section 2.4).
+        guard claims["events"] == nil else { throw .type }
+        guard claims["cnf"] == nil else { throw .boundToClient }
+        // A revocation of the user is remembered for as long.
+        let lifetime = token.expires - token.issuedAt
+        guard lifetime > 0, lifetime <= OIDCPlugin.maximumLifetime.components.seconds else { throw .lifetime }
+        let period = period(of: token)
+        guard now < period.upperBound else { throw .expired }
+        guard now >= period.lowerBound else { throw .notYetValid }
+        if !settings.clients.isEmpty {
+            guard let client = token.client, settings.clients.contains(client) else { throw .authorizedParty }
+        }
+        guard token.scopes.isSuperset(of: settings.scopes) else { throw .scope }
+        let user = try self.user(claims)
+        guard let subject = try LogoutRules.text("sub", claims) else { throw .claim("sub") }
+        let login = ProviderLogin(
+            issuer: settings.issuer, subject: subject, session: try LogoutRules.text("sid", claims))
+        let identity = Identity(
+            user: user, groups: groups(claims), authenticator: OIDCPlugin.name,
+            token: reference(to: signed, token, login))
+        return VerifiedTokenCache.Entry(identity: identity, period: period)
+    }
+
+    /// Returns the time in which the token is valid, widened by the leeway.
+    private func period(of token: TokenClaims) -> Range<WallTime> {
+        let leeway = settings.leeway.components.seconds
+        let start = max(token.issuedAt, token.notBefore ?? 0) - leeway
+        // A token that expires before it starts is never valid.
+        return WallTime(seconds: start)..<WallTime(seconds: max(start, token.expires + leeway))
+    }
+
+    private func user(_ claims: JSONValue) throws(TokenFault) -> UserName {
+        guard let text = claims[settings.userClaim]?.string else { throw .claim(settings.userClaim) }
+        // Whoever may choose an address at the provider could otherwise choose the account of somebody else.
+        if settings.userClaim == "email", claims["email_verified"] != .bool(true) { throw .unverifiedEmail }
+        // `sub` is compared with case (OpenID Connect Core 1.0, section 2). Folding could merge two subjects.
+        if settings.userClaim == "sub", text.utf8.contains(where: { $0 != $0.asciiLowercased }) { throw .unmapped }
+        guard let user = names.unambiguousCanonical(text) else { throw .unmapped }
+        return user
+    }
+
+    /// Returns the groups. Texts that are not group names are dropped.
+    private func groups(_ claims: JSONValue) -> Set<GroupName> {
+        Set((claims[settings.groupsClaim].flatMap(TokenClaims.words) ?? []).compactMap(GroupName.init))
+    }
+
+    /// Returns the token's reference for revocation.
+    private func reference(to signed: SignedToken, _ token: TokenClaims, _ login: ProviderLogin) -> TokenReference {
+        // The provider's clock may be ahead of ours, so a token from before a revocation must not pass as one from
+        // after it.
+        let issued = token.issuedAt - settings.leeway.components.seconds
+        return TokenReference(
+            id: token.id.flatMap(Self.usableID) ?? signed.digestID, session: nil, issued: WallTime(seconds: issued),
+            expires: WallTime(seconds: token.expires), provider: login)
+    }
+
+    /// Returns an id of 1–128 bytes of visible ASCII, or nil.
+    private static func usableID(_ id: String) -> String? {
+        (1...128).contains(id.utf8.count) && id.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? id : nil
+    }
+}

@@ -1,0 +1,263 @@
+import GatewayCore
+import GatewaySupport
+import GatewayTesting
+import NIOCore
+import NIOSSL
+import Testing
+
+@testable import OIDC
+
+@Suite("Keys of the provider")
+struct ProviderKeysTests {
+    @Test("The keys are read once for all tokens, by discovery or from a URL")
+    func start() async throws {
+        let provider = try await TestProvider.start()
+        let authenticator = try await provider.authenticator()
+        for _ in 0..<3 { #expect(await authenticator.present(provider.token()) == identity("alice")) }
+        #expect(provider.server.seen.map(\.target) == ["/.well-known/openid-configuration", "/keys"])
+        #expect(provider.server.seen.allSatisfy { $0.values("Authorization").isEmpty && $0.body.isEmpty })
+        let direct = try await provider.authenticator { $0.keys = .url(provider.issuer + "/keys") }
+        #expect(await direct.present(provider.token()) == identity("alice"))
+        #expect(provider.server.seen.count == 3)
+        #expect(authenticator.load.map(\.count) == [1, 0, 0])
+        await provider.server.stop()
+    }
+
+    @Test("Without keys the issuer's tokens are unavailable and others go on; the keys are read later")
+    func awayAtStart() async throws {
+        let provider = try await TestProvider.start()
+        provider.respond([.write(ScriptedServer.response("503 Service Unavailable"))])
+        let authenticator = try await provider.authenticator(isLast: false)
+        #expect(await authenticator.present(provider.token()) == .unavailable(.failed))
+        #expect(await authenticator.present("other.token") == .notMine)
+        #expect(await authenticator.present(Forge.token()) == .notMine)
+        // What no key could save is rejected nevertheless.
+        #expect(await authenticator.present(provider.token(nil, ["aud": "\"x\""])) == .rejected(.untrusted))
+        #expect(provider.server.seen.count == 2)
+        provider.respond(nil)
+        await authenticator.keys.refreshIfDue()
+        #expect(await authenticator.present(provider.token()) == identity("alice"))
+        #expect(authenticator.load.map(\.count) == [1, 0, 2])
+        await provider.server.stop()
+    }
+
+    @Test("An unknown key is looked up at most once in 30 s, whoever presents it")
+    func unknownKey() async throws {
+        let provider = try await TestProvider.start()
+        let authenticator = try await provider.authenticator()
+        for number in 0..<20 {
+            let token = provider.token("unknown-\(number)", key: .otherRSA, ["sub": "\"user-\(number)\""])
+            #expect(await authenticator.present(token) == .rejected(.untrusted))
+        }
+        #expect(provider.server.seen.count == 4)
+        provider.clock.advance(by: .seconds(29))
+        // This token is newer than the keys, so nobody knows whether its key is the provider's.
+        #expect(await authenticator.present(provider.token("later", key: .otherRSA)) == .unavailable(.failed))
+        #expect(provider.server.seen.count == 4)
+        provider.clock.advance(by: .seconds(1))
+        #expect(await authenticator.present(provider.token("later", key: .otherRSA)) == .rejected(.untrusted))
+        #expect(provider.server.seen.count == 6)
+        #expect(await authenticator.present(provider.token()) == identity("alice"))
+        await provider.server.stop()
+    }
+
+    @Test("A token that no key could save causes no request")
+    func forgeries() async throws {
+        let provider = try await TestProvider.start()
+        let authenticator = try await provider.authenticator()
+        for header in TokenForgeryTests.headers {
+            #expect(await authenticator.present(provider.token(header: header)) == .rejected(.untrusted))
+        }
+        for changes in [["aud": "\"other\""], ["exp": "1"], ["sub": "\"A\""], ["sub": ""], ["events": "{}"]] {
+            #expect(!(await authenticator.present(provider.token("unknown", key: .otherRSA, changes)).isGrant))
+        }
+        #expect(await authenticator.present(provider.token(key: .otherRSA)) == .rejected(.untrusted))
+        #expect(await authenticator.present(String(repeating: "A", count: 65_536)) == .rejected(.malformed))
+        #expect(await authenticator.present(Forge.token(kid: "unknown")) == .rejected(.untrusted))
+        #expect(provider.server.seen.count == 2)
+        await provider.server.stop()
+    }
+
+    @Test("A new key works at its first token, and a removed one no longer after the next reading")
+    func rotation() async throws {
+        let provider = try await TestProvider.start()
+        let authenticator = try await provider.authenticator()
+        let old = provider.token()
+        #expect(await authenticator.present(old) == identity("alice"))
+        provider.clock.advance(by: .seconds(5))
+        provider.setKeys([TestKey.rsa.jwk("k1"), TestKey.p256.jwk("k2")])
+        #expect(await authenticator.present(provider.token("k2", key: .p256)) == identity("alice"))
+        #expect(await authenticator.present(old) == identity("alice"))
+        provider.setKeys([TestKey.p256.jwk("k2")])
+        provider.clock.advance(by: .seconds(15 * 60 - 1))
+        await authenticator.keys.refreshIfDue()
+        #expect(await authenticator.present(old) == identity("alice"))
+        provider.clock.advance(by: .seconds(1))
+        await authenticator.keys.refreshIfDue()
+        // The cache of verified tokens does not keep it either.
+        #expect(await authenticator.present(old) == .rejected(.untrusted))
+        #expect(await authenticator.present(provider.token("k2", key: .p256)) == identity("alice"))
+        await provider.server.stop()
+    }
+
+    @Test("Keys change while tokens are verified: no valid token is rejected")
+    func rotationUnderLoad() async throws {
+        let provider = try await TestProvider.start()
+        var former = TestKey.p256
+        provider.setKeys([former.jwk("k0")])
+        let authenticator = try await provider.authenticator()
+        for number in 1...10 {
+            let next = TestKey.fresh()
+            provider.setKeys([former.jwk("k\(number - 1)"), next.jwk("k\(number)")])
+            provider.clock.advance(by: .seconds(31))
+            let tokens = (0..<16).map { user in
+                // Half of the callers have a token of the new key, which only a reading makes known.
+                let (id, key) = user.isMultiple(of: 2) ? (number, next) : (number - 1, former)
+                return provider.token("k\(id)", key: key, ["sub": "\"user-\(user)\""])
+            }
+            let outcomes = await withTaskGroup(of: AuthenticationOutcome.self) { group in
+                for token in tokens { group.addTask { await authenticator.present(token) } }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(outcomes.count == 16 && outcomes.allSatisfy { $0.isGrant }, "\(outcomes)")
+            former = next
+        }
+        await provider.server.stop()
+    }
+
+    @Test("Keys that cannot be read again serve for 24 hours")
+    func stale() async throws {
+        let provider = try await TestProvider.start()
+        let authenticator = try await provider.authenticator()
+        let token = provider.token()
+        await provider.server.stop()
+        for hour in 0..<24 {
+            #expect(await authenticator.present(token) == identity("alice"), "hour \(hour)")
+            provider.clock.advance(by: .seconds(3600))
+            if hour % 8 == 0 { await authenticator.keys.refreshIfDue() }
+        }
+        #expect(await authenticator.present(token) == .unavailable(.failed))
+        #expect(authenticator.load.first?.count == 0)
+    }
+
+    @Test(
+        "A response that is not a key set changes nothing, and is not followed anywhere",
+        arguments: [
+            "HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: http://127.0.0.1:1/keys\r\n\r\n",
+            "HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nLocation: /keys2\r\n\r\n",
+            "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 201 Created\r\nContent-Length: 11\r\n\r\n{\"keys\":[]}",
+            "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+            "HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"keys\":",
+            "HTTP/1.1 200 OK\r\nContent-Length: BIG\r\n\r\nBODY",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nSIZE\r\nBODY\r\n0\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n",
+            "\u{0}\u{0}\r\n\r\n", "",
+        ])
+    func lies(_ response: String) async throws {
+        let provider = try await TestProvider.start()
+        let authenticator = try await provider.authenticator { $0.keys = .url(provider.issuer + "/keys") }
+        let body = "{\"keys\":[],\"pad\":\"" + String(repeating: "x", count: 1_048_576) + "\"}"
+        provider.respond([
+            .write(
+                response.replacing("BIG", with: "\(body.utf8.count)").replacing("BODY", with: body)
+                    .replacing("SIZE", with: String(body.utf8.count, radix: 16))), .close,
+        ])
+        await authenticator.keys.refresh()
+        #expect(authenticator.load.map(\.count) == [1, 0, 1])
+        #expect(await authenticator.present(provider.token()) == identity("alice"))
+        #expect(provider.server.seen.count == 2)
+        await provider.server.stop()
+    }
+
+    @Test("A discovery document that is not the issuer's, or names an unsafe URL, is not used")
+    func discovery() async throws {
+        let provider = try await TestProvider.start()
+        for document in [
+            #"{"issuer":"https://evil.example","jwks_uri":"ISSUER/keys"}"#, #"{"jwks_uri":"ISSUER/keys"}"#,
+            #"{"issuer":"ISSUER/","jwks_uri":"ISSUER/keys"}"#, #"{"issuer":"ISSUER"}"#,
+            #"{"issuer":"ISSUER","jwks_uri":"http://192.0.2.1/keys"}"#,
+            #"{"issuer":"ISSUER","jwks_uri":"file:///etc/passwd"}"#,
+            #"{"issuer":"ISSUER","jwks_uri":"ISSUER/keys","jwks_uri":"ISSUER/keys"}"#, "[]", "",
+        ] {
+            provider.state.withLock { $0.discovery = { document.replacing("ISSUER", with: $0) } }
+            let authenticator = try await provider.authenticator()
+            #expect(authenticator.load.map(\.count) == [0, 0, 1], "\(document)")
+        }
+        #expect(provider.server.seen.allSatisfy { $0.target == "/.well-known/openid-configuration" })
+        // A provider elsewhere may not send requests to this machine.
+        #expect(ProviderURL.fault(in: "http://127.0.0.1:9090/metrics", allowsPlaintext: false) != nil)
+        await provider.server.stop()
+    }
+
+    @Test("A slow provider delays nobody who has a known key, and at most 64 calls wait for it")
+    func slow() async throws {
+        let provider = try await TestProvider.start()
+        let authenticator = try await provider.authenticator()
+        let answer = Signal()
+        provider.respond([.wait(answer), .write(ScriptedServer.response("503 Service Unavailable")), .close])
+        let token = provider.token("unknown", key: .otherRSA)
+        let outcomes = await withTaskGroup(of: AuthenticationOutcome.self) { group in
+            for _ in 0..<80 { group.addTask { await authenticator.present(token) } }
+            var outcomes: [AuthenticationOutcome] = []
+            // The calls beyond the 64 waiting ones end at once.
+            for _ in 0..<16 { if let outcome = await group.next() { outcomes.append(outcome) } }
+            #expect(outcomes == [AuthenticationOutcome](repeating: .unavailable(.busy), count: 16))
+            #expect(await authenticator.present(provider.token()) == identity("alice"))
+            let known = Credential.bearer(token: Secret(provider.token().utf8))
+            #expect(authenticator.immediateOutcome(on: known, from: .gateway) != nil)
+            answer.raise()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count == 64)
+        // The keys of the start are as old as the tokens, so they decide.
+        #expect(Set(outcomes) == [.rejected(.untrusted)])
+        #expect(provider.server.seen.count == 3)
+        await provider.server.stop()
+    }
+
+    @Test("A provider that does not respond costs a reading its deadline")
+    func deadline() async throws {
+        let provider = try await TestProvider.start()
+        provider.respond([.write("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")])
+        let authenticator = try await provider.authenticator()
+        #expect(authenticator.load.map(\.count) == [0, 0, 1])
+        await provider.server.stop()
+    }
+
+    @Test("The timer reads the keys again after a failure")
+    func timer() async throws {
+        let provider = try await TestProvider.start()
+        provider.respond([.write(ScriptedServer.response("503 Service Unavailable"))])
+        let authenticator = try await provider.authenticator()
+        authenticator.keys.startTimer(interval: .milliseconds(10))
+        await provider.server.wait { $0.seen.count >= 3 }
+        provider.respond(nil)
+        await provider.server.wait { $0.seen.last?.target == "/keys" }
+        await provider.server.stop()
+    }
+
+    @Test("The provider's certificate is verified")
+    func certificates() async throws {
+        let files = try TestFiles()
+        let authority = try files.write(TestCertificate.authority, to: "ca.pem")
+        for (certificate, count) in [
+            (TestCertificate.one, 1), (TestCertificate.elsewhere, 0), (TestCertificate.expired, 0),
+        ] {
+            let context = try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8)).map {
+                        .certificate($0)
+                    },
+                    privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.key.utf8), format: .pem))))
+            let provider = try await TestProvider.start(scheme: "https") {
+                try $0.addHandler(NIOSSLServerHandler(context: context))
+            }
+            let authenticator = try await provider.authenticator { $0.authorities = authority }
+            #expect(authenticator.load.first?.count == count)
+            // The system does not know the authority.
+            #expect(try await provider.authenticator().load.first?.count == 0)
+            await provider.server.stop()
+        }
+    }
+}
