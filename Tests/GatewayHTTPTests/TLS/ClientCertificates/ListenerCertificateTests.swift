@@ -46,7 +46,8 @@ struct ListenerCertificateTests {
     private func call(_ client: RawConnection, _ fields: String = "") async throws -> String? {
         try await client.send("GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n")
         let response = await client.receive { $0.contains("\r\n\r\n") && $0.hasSuffix(".") }
-        guard let body = response.components(separatedBy: "\r\n\r\n").last, body.hasSuffix(".") else { return nil }
+        guard let end = response.firstRange(of: "\r\n\r\n"), response.hasSuffix(".") else { return nil }
+        let body = response[end.upperBound...]
         return String(body.dropLast())
     }
 
