@@ -59,8 +59,10 @@ public final class Slapd: Sendable {
 
     /// Starts the server and waits until it listens.
     public func start(withTLS: Bool = false) throws {
-        var urls = [socketURL, "ldap://127.0.0.1:\(port)"]
+        var urls = ["ldap://127.0.0.1:\(port)"]
         if withTLS { urls.append("ldaps://127.0.0.1:\(tlsPort)") }
+        // The last one to listen.
+        urls.append(socketURL)
         let process = Process()
         process.executableURL = URL(filePath: "/usr/sbin/slapd")
         process.arguments = ["-d", "256", "-f", "\(files.path)/slapd.conf", "-h", urls.joined(separator: " ")]
@@ -80,6 +82,28 @@ public final class Slapd: Sendable {
         }
         observations.withLock { $0 = 0 }
         self.process.withLock { $0 = process }
+        try waitUntilListening()
+    }
+
+    /// Repeats a connection until the server accepts it, for at most ten seconds: the server logs its start before it
+    /// listens.
+    private func waitUntilListening() throws {
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: socketPath.utf8.prefix($0.count - 1)) }
+        let end = ContinuousClock.now + .seconds(10)
+        while ContinuousClock.now < end {
+            let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            defer { close(descriptor) }
+            let status = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            if status == 0 { return }
+            usleep(2000)
+        }
+        throw SystemTools.Failure(description: "slapd does not listen")
     }
 
     /// Sends a signal to the server, such as SIGSTOP.

@@ -1,7 +1,7 @@
 internal import CLDAP
 internal import GatewaySupport
 
-/// A connection to a directory server, in the worker. Blocks, each operation at most for the server's timeout.
+/// A connection to a directory server, in the worker. Blocks; each operation takes at most the timeout of the server.
 struct DirectoryConnection: ~Copyable {
     private let handle: OpaquePointer
 

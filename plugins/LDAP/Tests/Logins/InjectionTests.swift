@@ -13,7 +13,7 @@ extension DirectoryTests {
         private static let attacks = [
             "*", "a*", "alice*", "*)(uid=*", "alice)(|(uid=*", "*))(|(uid=*", "alice)(&", "(uid=*)", "\\2a", "\\",
             "alice\\", "alice\\29", "*)(objectClass=*", "|(uid=alice)", "&", "!", "alice)(!(uid=x", "{user}", "{dn}",
-            "alice,ou=people", "uid=alice", "alice#", "ａｌｉｃｅ", "*\u{301}", "alice )", "(", ")", "=*", ">=", "~=alice",
+            "alice,ou=people", "uid=alice", "alice#", "*\u{301}", "alice )", "(", ")", "=*", ">=", "~=alice",
             ":caseExactMatch:=alice", "alice)(mail=alice@example.com", "$(id)", "%2a", "&#42;", "\u{FF0A}",
         ]
 
@@ -27,6 +27,25 @@ extension DirectoryTests {
             .enabled(if: !TestData.naughtyStrings.isEmpty, "no blns.json: set NOTIFY_GATEWAY_CORPORA"))
         func naughtyStrings() async throws {
             try await findNobody(TestData.naughtyStrings)
+        }
+
+        @Test("A name that the directory takes for another one finds its entry, and is rejected")
+        func equalNames() async throws {
+            let slapd = try Slapd(Slapd.user("alice"))
+            let names = NameRules(escaping: .hex)
+            let authenticator = slapd.authenticator(.inRealTime(names: names))
+            // Directories fold compatibility characters (RFC 4518, section 2.3) and squeeze spaces.
+            for name in ["\u{FF41}\u{FF4C}\u{FF49}\u{FF43}\u{FF45}", " alice", "alice  "] {
+                let request = slapd.settings().request(.accountStatus, user: name, password: Secret([]))
+                guard case .success(.findings(let findings)) = await authenticator.pool.query(request, for: .gateway)
+                else {
+                    Issue.record("\(name.debugDescription)")
+                    continue
+                }
+                #expect(findings.entries == 1, "\(name.debugDescription)")
+                #expect(await authenticator.login(name, "right", names: names) == .rejected(.wrong))
+                #expect(await authenticator.status(of: LoginName(name)) == .ended(.wrong))
+            }
         }
 
         private func findNobody(_ names: [String]) async throws {

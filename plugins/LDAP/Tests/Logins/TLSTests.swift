@@ -12,10 +12,10 @@ extension DirectoryTests {
         enum Mode: CaseIterable { case ldaps, startTLS }
 
         private static func authenticator(
-            _ slapd: Slapd, _ mode: Mode, authorities: String, host: String = "localhost"
+            _ slapd: Slapd, _ mode: Mode, authorities: String
         ) -> LDAPAuthenticator {
             slapd.authenticator {
-                $0.server.url = mode == .ldaps ? "ldaps://\(host):\(slapd.tlsPort)" : "ldap://\(host):\(slapd.port)"
+                $0.server.url = mode == .ldaps ? "ldaps://127.0.0.1:\(slapd.tlsPort)" : "ldap://127.0.0.1:\(slapd.port)"
                 $0.server.usesStartTLS = mode == .startTLS
                 $0.server.authorities = authorities
             }
@@ -26,10 +26,8 @@ extension DirectoryTests {
             let files = try TestFiles()
             let authorities = try files.write(TestCertificate.authority, to: "ca.pem")
             let slapd = try Slapd(Slapd.user("alice"), certificate: .one)
-            for host in ["localhost", "127.0.0.1"] {
-                let authenticator = Self.authenticator(slapd, mode, authorities: authorities, host: host)
-                #expect(await authenticator.login("alice", "right").isGrant)
-            }
+            let authenticator = Self.authenticator(slapd, mode, authorities: authorities)
+            #expect(await authenticator.login("alice", "right").isGrant)
         }
 
         @Test(
@@ -66,9 +64,9 @@ extension DirectoryTests {
             for (version, isAccepted) in [("tls1_1", false), ("tls1_2", true)] {
                 let server = try TLSServer(version: version)
                 let authenticator = slapd.authenticator {
-                    $0.server.url = "ldaps://localhost:\(server.port)"
+                    $0.server.url = "ldaps://127.0.0.1:\(server.port)"
                     $0.server.authorities = server.authorities
-                    $0.timeout = .seconds(1)
+                    $0.timeout = .seconds(4)
                 }
                 // The server speaks no LDAP, so the login fails in either case.
                 #expect(!(await authenticator.login("alice", "right")).isGrant)
@@ -85,7 +83,7 @@ extension DirectoryTests {
             let script = "#!/bin/sh\nLDAPTLS_REQCERT=never exec \(SystemTools.program) \"$@\"\n"
             let wrapper = try files.write(script, to: "wrapper", mode: 0o700)
             let authenticator = slapd.authenticator {
-                $0.server.url = "ldaps://localhost:\(slapd.tlsPort)"
+                $0.server.url = "ldaps://127.0.0.1:\(slapd.tlsPort)"
                 $0.server.authorities = authorities
                 $0.program = wrapper
             }

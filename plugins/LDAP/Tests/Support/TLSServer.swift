@@ -1,7 +1,7 @@
 import Foundation
 import GatewayTesting
 
-/// `openssl s_server` with one version of TLS on a port of 127.0.0.1.
+/// `openssl s_server` with one version of TLS on a port of 127.0.0.1, for one connection.
 final class TLSServer {
     let port: Int
     /// The file with the authority that signed the certificate.
@@ -19,7 +19,8 @@ final class TLSServer {
         try files.write("", to: "log")
         process.executableURL = URL(filePath: "/usr/bin/openssl")
         process.arguments = [
-            "s_server", "-accept", "127.0.0.1:0", "-\(version)", "-cipher", "ALL:@SECLEVEL=0", "-cert", certificate,
+            "s_server", "-accept", "127.0.0.1:0", "-naccept", "1", "-\(version)", "-cipher", "ALL:@SECLEVEL=0", "-cert",
+            certificate,
             "-key", key, "-msg", "-msgfile", "\(files.path)/log",
         ]
         // The server exits at the end of its input.
@@ -38,16 +39,11 @@ final class TLSServer {
         port = text.firstMatch(of: /ACCEPT [^\n]*:(\d+)\n/).flatMap { Int($0.1) } ?? 0
     }
 
-    deinit { stop() }
+    deinit { if process.isRunning { process.terminate() } }
 
-    private func stop() {
-        process.terminate()
-        process.waitUntilExit()
-    }
-
-    /// Stops the server and returns the messages of its handshakes.
+    /// Waits for the end of the only connection, and returns the messages of its handshake.
     func log() throws -> String {
-        stop()
+        process.waitUntilExit()
         return try files.text(of: "log")
     }
 }
