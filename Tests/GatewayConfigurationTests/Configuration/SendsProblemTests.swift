@@ -1,5 +1,6 @@
 import Gateway
 import GatewayCore
+import GatewayStore
 import GatewaySupport
 import GatewayTesting
 import Testing

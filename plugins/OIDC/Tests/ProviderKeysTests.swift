@@ -3,6 +3,7 @@ import GatewaySupport
 import GatewayTesting
 import NIOCore
 import NIOSSL
+import Synchronization
 import Testing
 
 @testable import OIDC

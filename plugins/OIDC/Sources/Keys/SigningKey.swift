@@ -2,6 +2,9 @@ internal import GatewaySupport
 
 /// One key of a JSON Web Key Set that verifies signatures.
 struct SigningKey: Sendable {
+    /// The permitted lengths of a key id in bytes.
+    static let idLength = 1...256
+
     /// `kid`; nil if the key has none.
     let id: String?
     /// `alg`: the only algorithm of the key; nil for each one that its type allows.
@@ -21,7 +24,7 @@ struct SigningKey: Sendable {
         let id = jwk["kid"]?.string
         func skipped(_ reason: SkippedKey.Reason) -> SkippedKey { SkippedKey(id: id, reason) }
         if jwk["kid"] != nil {
-            guard let id, TokenHeader.keyIDLength.contains(id.utf8.count) else { throw skipped(.malformed) }
+            guard let id, Self.idLength.contains(id.utf8.count) else { throw skipped(.malformed) }
         }
         guard let type = jwk["kty"]?.string else { throw skipped(.malformed) }
         guard ["RSA", "EC", "OKP"].contains(type) else { throw skipped(.otherKind) }

@@ -5,9 +5,6 @@ internal import GatewaySupport
 /// Only `alg`, `kid` and `typ` are read. `jwk`, `jku`, `x5u` and `x5c` would let the token choose its own key; they are
 /// never used.
 struct TokenHeader {
-    /// The permitted lengths of a key id in bytes.
-    static let keyIDLength = 1...256
-
     let algorithm: SignatureAlgorithm
     /// `kid`; nil if the header has none.
     let keyID: String?
@@ -27,7 +24,7 @@ struct TokenHeader {
             guard types.contains(subtype) else { throw .type }
         }
         if let id = members["kid"] {
-            guard let id = id.string, Self.keyIDLength.contains(id.utf8.count) else { throw .keyID }
+            guard let id = id.string, SigningKey.idLength.contains(id.utf8.count) else { throw .keyID }
             keyID = id
         } else {
             keyID = nil
