@@ -12,7 +12,7 @@ struct AuthenticatorScopeSettingsTests {
         let (configuration, problems) = ConfigurationFile.read(
             "authenticators: [\(authenticators)]\nbackend: { url: embedded }\n"
                 + "policy: { send: [{ from: \"*\", to: \"*\" }] }\n\(more)",
-            file: "gateway.yaml", directory: "", catalog: PluginCatalog([FixedPlugin.self, TokenPlugin.self]))
+            file: "gateway.yaml", directory: "", catalog: PluginCatalog([FixedPlugin.self]))
         return (configuration, problems.map(\.description))
     }
 
@@ -41,26 +41,6 @@ struct AuthenticatorScopeSettingsTests {
         #expect(read("fixed: { users: alice }").1.count == 1)
     }
 
-    @Test("Two authenticators that may accept the same name cause a warning, whatever credential kinds they take")
-    func overlaps() {
-        for (pair, warnings) in [
-            ("{ fixed: {} }, { fixed: {} }", 1),
-            (#"{ fixed: { users: ["svc-*"] } }, { fixed: {} }"#, 1),
-            (#"{ fixed: { users: ["svc-*"] } }, { fixed: { users: ["svc-mail", alice] } }"#, 1),
-            (#"{ fixed: { users: ["svc-*"] } }, { fixed: { users: [alice] } }"#, 0),
-            ("{ fixed: {} }, { token: {} }", 1),
-            (#"{ fixed: { users: [alice] } }, { token: { users: [bob] } }"#, 0),
-            ("{ fixed: {} }, { fixed: {} }, { fixed: {} }", 3),
-        ] {
-            let problems = read(pair).1
-            #expect(problems.count == warnings, "\(pair)")
-            #expect(
-                problems.allSatisfy {
-                    $0.contains("warning") && $0.contains("authenticators[0].fixed") || warnings == 3
-                })
-        }
-    }
-
     @Test("The authentication deadline defaults to 10 s and may be from 1 s to 60 s")
     func deadline() {
         #expect(read("fixed: {}").0?.authentication == AuthenticationRules())
@@ -72,18 +52,5 @@ struct AuthenticatorScopeSettingsTests {
         for text in ["999ms", "61s", "0s", "10"] {
             #expect(read("fixed: {}", "authentication: { deadline: \(text) }").1.count == 1, "\(text)")
         }
-    }
-}
-
-/// An authenticator of tokens without settings.
-private enum TokenPlugin: AuthenticatorPlugin {
-    static let name: PluginName = "token"
-    static let credentialKinds: Set<CredentialKind> = [.bearer]
-    static let accountStatusSupport = AccountStatusSupport.status
-
-    static func readSettings(_ reader: ConfigurationReader) -> Bool? { true }
-    static func problems(in settings: Bool, context: PluginContext) async -> [ConfigurationProblem] { [] }
-    static func makeAuthenticator(_ settings: Bool, context: PluginContext) async throws -> any Authenticator {
-        ScriptedAuthenticator(always: .rejected(.wrong))
     }
 }

@@ -40,9 +40,12 @@ extension Authorization {
     }
 
     /// Returns the account of a bearer token that its authenticator has just verified, which counts as a login. Nil for
-    /// tokens that the gateway issued, and for authenticators that can report on accounts.
+    /// tokens that the gateway issued.
     private func bearerAccount(of caller: Identity) -> Account? {
-        guard chain.authenticatorsWithoutStatus.contains(caller.authenticator) else { return nil }
+        guard
+            chain.authenticatorsWithoutStatus.contains(caller.authenticator)
+                || (caller.token == nil && chain.requiresRecheck(caller.authenticator))
+        else { return nil }
         return Account(user: caller.user, login: LoginName(caller.user.text), authenticator: caller.authenticator)
     }
 }

@@ -17,13 +17,16 @@ package struct AuthenticatorAssembly {
     /// Whether the authenticators replace those of a running gateway.
     package var isReload = false
 
-    /// Returns the problems of all authenticators.
+    /// Returns the problems of all authenticators, and a warning for each two that may have the same user.
     package func problems() async -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
-        for index in plugins.indices {
-            problems += await plugins[index].problems(context(of: index, revocations: EmptyRevocationList()))
+        var members: [AuthenticatorOverlaps.Member] = []
+        for (index, plugin) in plugins.enumerated() {
+            let context = context(of: index, revocations: EmptyRevocationList())
+            problems += await plugin.problems(context)
+            members.append(.init(plugin: plugin, listed: await plugin.listedUsers(context)))
         }
-        return problems
+        return problems + AuthenticatorOverlaps(members: members).problems
     }
 
     /// The created authenticators.

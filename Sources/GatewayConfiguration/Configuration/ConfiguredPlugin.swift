@@ -10,6 +10,10 @@ public struct ConfiguredPlugin: Sendable {
     public let credentialKinds: Set<CredentialKind>
     /// Whether and how the plug-in reports the status of an account after a login.
     public let accountStatusSupport: AccountStatusSupport
+    /// The location of the plug-in's settings in the configuration.
+    public let location: SourceLocation
+    /// The path of the plug-in's settings from the configuration's root.
+    public let path: String
     /// The users and groups that the plug-in may authenticate.
     public let scope: AuthenticatorScope
     /// Whether a verification result may depend on the peer's address.
@@ -20,6 +24,8 @@ public struct ConfiguredPlugin: Sendable {
     public let settings: ConfigurationFingerprint
     /// Returns the problems of settings that were decoded without errors.
     public let problems: @Sendable (PluginContext) async -> [ConfigurationProblem]
+    /// Returns all users that the authenticator has; nil if they are not known in advance.
+    public let listedUsers: @Sendable (PluginContext) async -> Set<UserName>?
     /// Creates the authenticator.
     public let make: @Sendable (PluginContext) async throws -> any Authenticator
 }
@@ -51,10 +57,11 @@ public struct PluginCatalog: Sendable {
         guard let settings = plugin.readSettings(reader) else { return nil }
         return ConfiguredPlugin(
             name: plugin.name, credentialKinds: plugin.credentialKinds(settings),
-            accountStatusSupport: plugin.accountStatusSupport, scope: scope,
-            outcomeDependsOnPeer: plugin.outcomeDependsOnPeer, requiresDistinctUsers: plugin.requiresDistinctUsers,
-            settings: reader.fingerprint,
+            accountStatusSupport: plugin.accountStatusSupport(settings), location: reader.location, path: reader.path,
+            scope: scope, outcomeDependsOnPeer: plugin.outcomeDependsOnPeer,
+            requiresDistinctUsers: plugin.requiresDistinctUsers, settings: reader.fingerprint,
             problems: { await plugin.problems(in: settings, context: $0) },
+            listedUsers: { await plugin.listedUsers(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })
     }
 }

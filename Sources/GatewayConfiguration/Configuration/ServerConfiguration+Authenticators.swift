@@ -10,7 +10,7 @@ extension ServerConfiguration {
             root.report("authenticators", "must name at least one of: \(allowed)")
             return []
         }
-        var located: [(plugin: ConfiguredPlugin, path: String)] = []
+        var plugins: [ConfiguredPlugin] = []
         for value in values {
             let wrapper = root.reader(of: value.node, under: value.path)
             let entries = wrapper.allEntries()
@@ -26,14 +26,18 @@ extension ServerConfiguration {
             let reader = wrapper.reader(of: entry.value, under: entry.name)
             defer { reader.finish() }
             guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader)) else { continue }
-            for earlier in located where earlier.plugin.mayAuthenticateSameUser(as: plugin) {
-                let order =
-                    earlier.plugin.credentialKinds.isDisjoint(with: plugin.credentialKinds)
-                    ? "" : ", which is queried first"
+            // Accounts are stored with the name of their authenticator, so its authenticators must agree on their status.
+            if let other = plugins.first(where: {
+                $0.name == plugin.name && $0.accountStatusSupport != plugin.accountStatusSupport
+            }) {
                 reader.report(
-                    "may authenticate the same names as \(earlier.path)\(order); equal names count as one user; limit both "
-                        + "with \"users\" so that no name matches twice",
-                    severity: earlier.plugin.sharesUsersUnintentionally(with: plugin) ? .error : .warning)
+                    "and \(other.path) must either both report the status of accounts or both not, because accounts are "
+                        + "stored with the name \(plugin.name) alone")
+            }
+            if let other = plugins.first(where: { $0.sharesUsersUnintentionally(with: plugin) }) {
+                reader.report(
+                    "may authenticate the same names as \(other.path); equal names count as one user; limit both with "
+                        + "\"users\" so that no name matches twice")
             }
             if plugin.accountStatusSupport == .loginsOnly {
                 reader.report(
@@ -41,9 +45,9 @@ extension ServerConfiguration {
                         + "until authentication.session-without-status and authentication.device-without-status",
                     severity: .warning)
             }
-            located.append((plugin, reader.path))
+            plugins.append(plugin)
         }
-        return located.map(\.plugin)
+        return plugins
     }
 
     /// Reads `users` and `groups`: the users that the authenticator may accept and the groups that it may assign. Every
@@ -90,14 +94,10 @@ extension ServerConfiguration {
 }
 
 extension ConfiguredPlugin {
-    /// Whether both plug-ins may accept the same user name, which then counts as one user.
-    fileprivate func mayAuthenticateSameUser(as other: ConfiguredPlugin) -> Bool {
-        // Tokens that the gateway issues contain the names of users of the other authenticators on purpose.
-        accountStatusSupport != .ofOthers && other.accountStatusSupport != .ofOthers && scope.overlaps(other.scope)
-    }
-
-    /// Whether both are of a plug-in whose accounts are distinct, and the configuration does not name the users of each.
+    /// Whether both are of a plug-in whose accounts are distinct, may accept the same user name, and the configuration
+    /// does not name the users of each.
     fileprivate func sharesUsersUnintentionally(with other: ConfiguredPlugin) -> Bool {
         requiresDistinctUsers && name == other.name && (scope.users == nil || other.scope.users == nil)
+            && scope.overlaps(other.scope)
     }
 }

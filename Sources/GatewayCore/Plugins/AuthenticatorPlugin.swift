@@ -31,6 +31,10 @@ public protocol AuthenticatorPlugin: Sendable {
     /// The plug-in's ability to report on its accounts after a login.
     static var accountStatusSupport: AccountStatusSupport { get }
 
+    /// Returns the ability of an authenticator with these settings. It must not depend on anything else: the lifetimes
+    /// of sessions and devices follow from it. The default is `accountStatusSupport`.
+    static func accountStatusSupport(_ settings: Settings) -> AccountStatusSupport
+
     /// Reads the mapping under the plug-in's name and reports every problem to the reader. Returns nil if a problem
     /// leaves no usable settings.
     static func readSettings(_ reader: ConfigurationReader) -> Settings?
@@ -38,6 +42,11 @@ public protocol AuthenticatorPlugin: Sendable {
     /// Returns the problems of settings that were read successfully: missing or malformed files, keys that are too
     /// short. Must have no side effects.
     static func problems(in settings: Settings, context: PluginContext) async -> [ConfigurationProblem]
+
+    /// Returns all users that the authenticator has, if a file lists them; nil if they are not known in advance. Must
+    /// have no side effects. The check of the configuration uses it to find users that two authenticators have. The
+    /// default is nil.
+    static func listedUsers(in settings: Settings, context: PluginContext) async -> Set<UserName>?
 
     /// Makes the authenticator. Called once, after `problems` returned none. An error prevents the gateway from
     /// starting.
@@ -54,14 +63,20 @@ extension AuthenticatorPlugin {
     /// The default: authenticators of the plug-in may have users in common.
     public static var requiresDistinctUsers: Bool { false }
 
+    /// Returns `accountStatusSupport`.
+    public static func accountStatusSupport(_ settings: Settings) -> AccountStatusSupport { accountStatusSupport }
+
+    /// Returns nil: the users are not known in advance.
+    public static func listedUsers(in settings: Settings, context: PluginContext) async -> Set<UserName>? { nil }
+
     /// The default: results may depend on the peer's address.
     public static var outcomeDependsOnPeer: Bool { true }
 }
 
 /// A plug-in's ability to report on its accounts after a login.
 public enum AccountStatusSupport: Sendable, Hashable {
-    /// The status of an account can be queried without a password. The plug-in's authenticators conform to
-    /// `AccountAuthenticator`.
+    /// The status of an account can be queried without a password. The authenticators conform to
+    /// `AccountAuthenticator`, and others do not.
     case status
     /// The status is known only at a login. Sessions and registrations of such accounts expire some time after the last
     /// login.

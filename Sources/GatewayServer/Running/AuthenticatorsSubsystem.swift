@@ -2,6 +2,7 @@ internal import Gateway
 internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewaySupport
+internal import Logging
 
 /// The authenticators: checked before the stores open, made from the stores' revocations, replaced by a reload.
 struct AuthenticatorsSubsystem: ReloadParticipant {
@@ -23,12 +24,15 @@ struct AuthenticatorsSubsystem: ReloadParticipant {
         self.revocations = revocations
     }
 
-    /// Checks the authenticators of the first configuration without making them.
+    /// Checks the authenticators of the first configuration without making them, and logs warnings.
     ///
     /// - Throws: The problems of all authenticators, if one is an error.
     static func check(_ context: ServerContext) async throws {
         let problems = await assembly(of: context.configuration, context).problems()
         if problems.contains(where: { $0.severity == .error }) { throw ConfigurationError(problems) }
+        for problem in problems {
+            context.logger.warning("Configuration problem", metadata: ["problem": "\(problem)"])
+        }
     }
 
     /// The authenticators in effect.

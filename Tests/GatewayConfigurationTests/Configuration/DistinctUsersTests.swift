@@ -33,7 +33,6 @@ struct DistinctUsersTests {
         }
         #expect(problems(", users: [\"emp-*\"]", ", users: [\"ext-*\"]").isEmpty)
         // Names that the operator lists twice are one user on purpose.
-        let shared = problems(", users: [\"emp-*\"]", ", users: [\"emp-1\"]")
-        #expect(shared.map(\.severity) == [.warning])
+        #expect(problems(", users: [\"emp-*\"]", ", users: [\"emp-1\"]").isEmpty)
     }
 }

@@ -101,4 +101,34 @@ struct RecheckedAccountTests {
                 Account(user: Self.alice, login: LoginName("ALICE"), authenticator: FixedAuthenticator.name), nil,
             ])
     }
+
+    /// An authenticator that verifies one token and reports the status of accounts.
+    private struct TokenKeeper: AccountAuthenticator {
+        static let name: PluginName = "service"
+
+        func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+            guard case .bearer(let token) = credential, token.isEqual(to: Secret("good".utf8)) else { return .notMine }
+            return .accepted(Identity(user: alice, authenticator: Self.name))
+        }
+
+        func status(of login: LoginName) async -> AccountStatus { .valid(groups: []) }
+    }
+
+    @Test("A device that registers with a token of a service has its account recorded, so that it is rechecked")
+    func tokenOfAService() async throws {
+        let gateway = TestGateway(adjust: { rules in
+            rules.authenticators = AuthenticatorChain([
+                .init(name: TokenKeeper.name, credentialKinds: [.bearer], authenticator: TokenKeeper())
+            ])
+        })
+        let request = ReceivedRequest(
+            "PUT /api/register/\(Sample.label)", as: "alice", authorization: .text("Bearer good"),
+            contentType: .text("application/json"), body: Array(Sample.body().utf8))
+        #expect(await gateway.serve(request).status == 200)
+        let accounts = gateway.ledger.requests.map { request -> Account? in
+            if case .update(_, _, _, let account) = request { account } else { nil }
+        }
+        #expect(
+            accounts == [Account(user: Self.alice, login: LoginName("alice"), authenticator: TokenKeeper.name)])
+    }
 }

@@ -44,6 +44,11 @@ public enum StaticUsersPlugin: AuthenticatorPlugin {
         }
     }
 
+    /// Returns the users of the file, disabled and expired ones too; nil if the file is invalid.
+    public static func listedUsers(in settings: Settings, context: PluginContext) async -> Set<UserName>? {
+        do { return Set(try await UserTable.load(settings.file, context: context).users.keys) } catch { return nil }
+    }
+
     /// Reads the users file again and makes the authenticator.
     ///
     /// - Throws: `ConfigurationError` if the file became invalid after `problems` read it.
