@@ -13,16 +13,28 @@ struct PluginCommand: AsyncParsableCommand {
             discussion: """
                 Sends the process what a gateway sends, and then invalid input that a gateway never sends. No login \
                 succeeds; the process sees some dozens of failed logins. Prints one line per check, and exits 1 if one \
-                failed.
+                failed. A process of version 2 also gets queries of the status of accounts that do not exist, and of \
+                those that --account names with the status that it should report: valid, absent, expired or disabled.
 
-                Example: notify-gateway plugin test /run/authenticator.sock
+                Example: notify-gateway plugin test /run/authenticator.sock --account alice=valid --account bob=disabled
                 """)
 
         @Argument(help: "The Unix socket that the process listens on.") var socket: String
 
+        @Option(help: ArgumentHelp("An account and the status to report.", valueName: "name=status"))
+        var account: [String] = []
+
+        func validate() throws {
+            for text in account where ExternalProcessConformance.Account(text) == nil {
+                throw ValidationError(
+                    "--account \(text): write NAME=STATUS, with the status valid, absent, expired or disabled.")
+            }
+        }
+
         func run() async throws {
             var writeError: (any Error)?
-            let isGood = await ExternalProcessConformance(socket: socket).run { result in
+            let accounts = account.compactMap(ExternalProcessConformance.Account.init)
+            let isGood = await ExternalProcessConformance(socket: socket, accounts: accounts).run { result in
                 do { try Console.printResult(result.description) } catch { writeError = error }
             }
             if let writeError { throw writeError }

@@ -3,9 +3,11 @@
 hashes.
 
     authenticator.py add users.json alice --group dispatch     prompts for the password
+    authenticator.py disable users.json alice                  as long as it lasts, alice cannot log in
+    authenticator.py remove users.json alice                   the account ends
     authenticator.py serve users.json /run/notify-auth.sock    serves the gateway
 
-Python 3.9 or later, standard library only. The plug-in's README specifies the protocol.
+A running server notices a changed file. Python 3.9 or later, standard library only. The plug-in's README specifies the protocol.
 """
 
 import argparse
@@ -18,10 +20,11 @@ import secrets
 import socket
 import stat
 import struct
+import sys
 import threading
 
 LONGEST = 65536  # greatest length of the JSON in a frame, in bytes
-VERSION = 1
+VERSIONS = (2, 1)  # version 2 adds the status of accounts; a gateway that speaks 1 alone gets no status
 COST = {"n": 16384, "r": 8, "p": 1}  # 16 MiB and about 50 ms a login
 IDLE = 300  # seconds until an idle connection is closed; the gateway reconnects when it has a request
 
@@ -84,6 +87,7 @@ def text(message, name):
 
 
 # The users file: {"alice": {"salt": hex, "hash": hex, "n": 16384, "r": 8, "p": 1, "groups": ["dispatch"]}}
+# A user with "disabled": true exists and cannot log in.
 
 
 def scrypt(password, user):
@@ -93,8 +97,7 @@ def scrypt(password, user):
 
 
 def load(path):
-    with open(path, encoding="utf-8") as file:
-        users = json.load(file)
+    users = read(path)
     for name, user in users.items():
         scrypt(b"", user)  # reports an invalid entry at the start instead of at a login
         bytes.fromhex(user["hash"])
@@ -109,7 +112,35 @@ def decoy_entry(users):
     return {"salt": secrets.token_hex(16), "hash": secrets.token_hex(64), **{key: model[key] for key in COST}}
 
 
-def verify(users, decoy, request):
+class Accounts:
+    """The users of the file, read again when it changes."""
+
+    def __init__(self, path):
+        self.path = path
+        self.lock = threading.Lock()
+        self.stamp = self.look()
+        self.users = load(path)
+        self.decoy = decoy_entry(self.users)
+
+    def look(self):
+        status = os.stat(self.path)
+        return status.st_mtime_ns, status.st_size, status.st_ino
+
+    def current(self):
+        """Returns the users and the decoy. While the file is invalid, they stay what they were."""
+        with self.lock:
+            try:
+                stamp = self.look()
+                if stamp != self.stamp:
+                    self.stamp = stamp
+                    self.users = load(self.path)
+                    self.decoy = decoy_entry(self.users)
+            except (OSError, ValueError, KeyError, TypeError, AttributeError) as fault:
+                print("users file not read:", fault, file=sys.stderr, flush=True)
+            return self.users, self.decoy
+
+
+def verify(accounts, request):
     """Returns the members of the verdict on a request."""
     if text(request, "kind") != "password":
         return {"verdict": "not-mine"}
@@ -118,50 +149,67 @@ def verify(users, decoy, request):
         password = text(request, "password").encode("utf-8")
     except UnicodeEncodeError:  # an unpaired surrogate
         return {"verdict": "rejected", "reason": "malformed"}
+    users, decoy = accounts.current()
     user = users.get(name)
     entry = user or decoy
     is_correct = hmac.compare_digest(scrypt(password, entry), bytes.fromhex(entry["hash"]))
     if user is None or not password or not is_correct:
         return {"verdict": "rejected", "reason": "wrong"}
+    if user.get("disabled"):
+        return {"verdict": "rejected", "reason": "disabled"}
     return {"verdict": "accepted", "user": name, "groups": user.get("groups", [])}
 
 
-def converse(connection, users, decoy):
+def report(accounts, query):
+    """Returns the members of the report on an account. The gateway asks some time after a login, without a password."""
+    users, _ = accounts.current()
+    user = users.get(text(query, "user"))
+    if user is None:
+        return {"status": "absent"}
+    if user.get("disabled"):
+        return {"status": "disabled"}
+    return {"status": "valid", "groups": user.get("groups", [])}
+
+
+def converse(connection, accounts):
     hello = receive(connection)
     if hello is None:
         return
-    versions = hello.get("versions")
-    if hello.get("type") != "hello" or not isinstance(versions, list):
+    offered = hello.get("versions")
+    if hello.get("type") != "hello" or not isinstance(offered, list):
         raise Fault("not a hello")
-    if VERSION not in versions:
+    version = next((version for version in VERSIONS if version in offered), None)
+    if version is None:
         raise Fault("no version in common")
-    send(connection, {"type": "hello", "version": VERSION, "name": "authenticator.py", "takes": ["password"]})
+    send(connection, {"type": "hello", "version": version, "name": "authenticator.py", "takes": ["password"]})
     while True:
-        request = receive(connection)
-        if request is None:
+        message = receive(connection)
+        if message is None:
             return
-        if request.get("type") != "request":
-            raise Fault("not a request")
-        identifier = text(request, "id")
-        try:
-            verdict = verify(users, decoy, request)
-        except (MemoryError, OSError):
-            verdict = {"verdict": "unavailable", "reason": "busy"}
-        send(connection, {"type": "verdict", "id": identifier, **verdict})
+        kind, identifier = message.get("type"), text(message, "id")
+        if kind == "request":
+            try:
+                verdict = verify(accounts, message)
+            except (MemoryError, OSError):
+                verdict = {"verdict": "unavailable", "reason": "busy"}
+            send(connection, {"type": "verdict", "id": identifier, **verdict})
+        elif kind == "status" and version >= 2:
+            send(connection, {"type": "status", "id": identifier, **report(accounts, message)})
+        else:
+            raise Fault("unknown type of message")
 
 
-def handle(connection, users, decoy):
+def handle(connection, accounts):
     with connection:
         connection.settimeout(IDLE)
         try:
-            converse(connection, users, decoy)
+            converse(connection, accounts)
         except (Fault, OSError):
             pass  # the connection is closed without a response
 
 
 def serve(arguments):
-    users = load(arguments.users)
-    decoy = decoy_entry(users)
+    accounts = Accounts(arguments.users)
     try:
         if stat.S_ISSOCK(os.stat(arguments.socket).st_mode):
             os.unlink(arguments.socket)  # left by a previous run
@@ -175,24 +223,45 @@ def serve(arguments):
     print("listening at", arguments.socket, flush=True)
     while True:
         connection, _ = listener.accept()
-        threading.Thread(target=handle, args=(connection, users, decoy), daemon=True).start()
+        threading.Thread(target=handle, args=(connection, accounts), daemon=True).start()
 
 
 def add(arguments):
     password = arguments.password_file.read().rstrip("\n") if arguments.password_file else getpass.getpass()
     if not password:
         raise SystemExit("the password must not be empty")
-    users = {}
-    if os.path.exists(arguments.users):
-        with open(arguments.users, encoding="utf-8") as file:
-            users = json.load(file)
     user = {"salt": secrets.token_hex(16), **COST, "n": arguments.cost, "groups": arguments.group}
     user["hash"] = scrypt(password.encode("utf-8"), user).hex()
+    users = read(arguments.users) if os.path.exists(arguments.users) else {}
     users[arguments.name] = user
-    temporary = arguments.users + ".new"
+    write(arguments.users, users)
+
+
+def disable(arguments):
+    users = read(arguments.users)
+    if arguments.name not in users:
+        raise SystemExit("there is no such user")
+    users[arguments.name]["disabled"] = True
+    write(arguments.users, users)
+
+
+def remove(arguments):
+    users = read(arguments.users)
+    if users.pop(arguments.name, None) is None:
+        raise SystemExit("there is no such user")
+    write(arguments.users, users)
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write(path, users):
+    temporary = path + ".new"
     with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         json.dump(users, file, indent=2)
-    os.replace(temporary, arguments.users)
+    os.replace(temporary, path)
 
 
 def main():
@@ -212,6 +281,14 @@ def main():
         "--password-file", type=argparse.FileType("r"), help="read the password from this file; - is standard input"
     )
     command.set_defaults(run=add)
+    for name, run, explanation in [
+        ("disable", disable, "reject the user's logins; a new password enables the user again"),
+        ("remove", remove, "remove a user"),
+    ]:
+        command = commands.add_parser(name, help=explanation)
+        command.add_argument("users")
+        command.add_argument("name")
+        command.set_defaults(run=run)
     arguments = parser.parse_args()
     try:
         arguments.run(arguments)

@@ -1,38 +1,18 @@
 public import GatewayCore
 internal import Logging
-internal import NIOCore
-internal import NIOPosix
 
 /// The authenticator that verifies credentials by querying the external process.
-///
-/// All connections belong to one event loop. A call sends its request to that loop and resumes on its own executor.
 public final class ExternalProcessAuthenticator: Authenticator {
     private let settings: ExternalProcessPlugin.Settings
     private let context: PluginContext
-    private let loop: any EventLoop
-    private let pool: NIOLoopBound<ProcessConnectionPool>
+    private let connections: ProcessConnections
 
     init(
         _ settings: ExternalProcessPlugin.Settings, context: PluginContext, backOff: Backoff = Backoff()
     ) async throws {
         self.settings = settings
         self.context = context
-        let loop = MultiThreadedEventLoopGroup.singleton.any()
-        self.loop = loop
-        let connector = SocketConnector(path: settings.socket, loop: loop, blockingPool: context.blockingPool)
-        let bounds = ProcessConnectionPool.Bounds(
-            connections: settings.delegation.connections, queue: settings.delegation.queue,
-            timeout: TimeAmount(settings.delegation.timeout))
-        pool = try await loop.submit { [logger = context.logger] in
-            NIOLoopBound(
-                ProcessConnectionPool(bounds, backOff: backOff, on: loop, logger: logger, connect: connector.connect),
-                eventLoop: loop)
-        }.get()
-    }
-
-    deinit {
-        let pool = pool
-        loop.execute { pool.value.close() }
+        connections = try await ProcessConnections(settings, context: context, backOff: backOff)
     }
 
     /// Verifies a credential. Resumes on the caller's executor after the process's response or the deadline.
@@ -45,20 +25,13 @@ public final class ExternalProcessAuthenticator: Authenticator {
             // A name without canonical form cannot become an identity, whatever the process responds.
             if expected == nil { return unsendable(.unmapped) }
         }
-        switch await query(request) {
-        case .notMine: return .notMine
-        case .rejected(let reason): return .rejected(reason)
-        case .unavailable(let reason): return .unavailable(reason)
-        case .accepted(let user, let groups): return accepted(user, groups, expected: expected)
-        }
-    }
-
-    private func query(_ request: Request) async -> AuthenticationReply {
-        let pool = pool
-        do {
-            return try await loop.flatSubmit { pool.value.query(request) }.get()
-        } catch {
-            return .unavailable(.failed)
+        switch await connections.query(.verification(request)) {
+        case .verdict(.notMine): return .notMine
+        case .verdict(.rejected(let reason)): return .rejected(reason)
+        case .verdict(.unavailable(let reason)), .unavailable(let reason): return .unavailable(reason)
+        case .verdict(.accepted(let user, let groups)): return accepted(user, groups, expected: expected)
+        // The pool replies to a verification with a verdict or with a failure.
+        case .status: return .unavailable(.failed)
         }
     }
 

@@ -11,6 +11,11 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
     public static let credentialKinds: Set<CredentialKind> = [.password, .bearer]
     /// The configured `kinds`. The process's own kinds are known only after it has connected.
     public static func credentialKinds(_ settings: Settings) -> Set<CredentialKind> { settings.delegation.kinds }
+    /// `status` if the setting says so. It does not depend on the running process, because sessions and devices live
+    /// shorter without a status.
+    public static func accountStatusSupport(_ settings: Settings) -> AccountStatusSupport {
+        settings.reportsStatus ? .status : .loginsOnly
+    }
 
     /// The settings under `external-process:` in the configuration.
     public struct Settings: Sendable {
@@ -19,6 +24,9 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
         public var socket: String
         /// The kinds, the timeout and the limits of the queries.
         public var delegation: DelegationSettings
+        /// `status`: whether the process reports the status of accounts, with version 2 of the protocol. Default:
+        /// false.
+        public var reportsStatus: Bool
         /// The location of `socket` in the configuration, for problems that are found later.
         public var location: SourceLocation
         /// The path of the setting `socket` from the configuration's root, for the same problems.
@@ -26,11 +34,12 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
 
         /// Creates settings with the configuration's defaults.
         public init(
-            socket: String, delegation: DelegationSettings = DelegationSettings(),
+            socket: String, delegation: DelegationSettings = DelegationSettings(), reportsStatus: Bool = false,
             location: SourceLocation = SourceLocation(file: ""), path: String = "socket"
         ) {
             self.socket = socket
             self.delegation = delegation
+            self.reportsStatus = reportsStatus
             self.location = location
             self.path = path
         }
@@ -44,8 +53,11 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
             reader.report("socket", "is longer than \(SocketFile.maximumPathLength) bytes, or contains a NUL")
         }
         let delegation = DelegationSettings(reader)
+        let reportsStatus = reader.bool("status") ?? false
         guard let socket, SocketFile.isAddress(socket) else { return nil }
-        return Settings(socket: socket, delegation: delegation, location: location, path: reader.inner("socket"))
+        return Settings(
+            socket: socket, delegation: delegation, reportsStatus: reportsStatus, location: location,
+            path: reader.inner("socket"))
     }
 
     /// Returns the problem of the socket's file, if any. A missing socket is a warning, because the process may start
@@ -67,6 +79,8 @@ public enum ExternalProcessPlugin: AuthenticatorPlugin {
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {
-        try await ExternalProcessAuthenticator(settings, context: context)
+        settings.reportsStatus
+            ? try await ExternalProcessAccountAuthenticator(settings, context: context)
+            : try await ExternalProcessAuthenticator(settings, context: context)
     }
 }

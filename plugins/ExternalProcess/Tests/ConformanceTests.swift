@@ -9,13 +9,17 @@ import Testing
 struct ConformanceTests {
     private func faults(
         maximumWait: Duration = .seconds(30), login: ExternalProcessConformance.Login? = nil,
+        accounts: [String] = [], hello: String = ScriptedProcess.hello,
         _ script: @escaping @Sendable (ScriptedProcess.Seen) -> [ScriptedProcess.Move]
     ) async throws -> [String] {
         let directory = try TestFiles()
-        let process = try await ScriptedProcess.start(at: directory.socket, script)
+        let process = try await ScriptedProcess.start(at: directory.socket, hello: hello, script)
         var results: [ConformanceResult] = []
-        let isGood = await ExternalProcessConformance(socket: directory.socket, maximumWait: maximumWait, login: login)
-            .run { results.append($0) }
+        let isGood = await ExternalProcessConformance(
+            socket: directory.socket, maximumWait: maximumWait, login: login,
+            accounts: accounts.compactMap(ExternalProcessConformance.Account.init)
+        )
+        .run { results.append($0) }
         await process.stop()
         #expect(isGood == results.allSatisfy(\.hasPassed))
         return results.filter { !$0.hasPassed }.map(\.description)
@@ -74,5 +78,50 @@ struct ConformanceTests {
         let login = ExternalProcessConformance.Login(user: "alice", password: Secret("secret".utf8))
         let faults = try await faults(maximumWait: .seconds(30), login: login, Self.reject)
         #expect(faults.contains("FAILED  accepts the given login: did not accept it"))
+    }
+
+    /// Returns the faults of a process of version 2 that reports every account alike, and rejects every login.
+    private func statusFaults(_ members: String, maximumWait: Duration = .seconds(30)) async throws -> [String] {
+        try await faults(maximumWait: maximumWait, hello: ScriptedProcess.secondHello) { seen in
+            guard seen.text("type") == "status" else { return Self.reject(seen) }
+            guard seen.text("id") != nil, seen.text("user") != nil else { return [.close] }
+            return members.isEmpty ? [] : [ScriptedProcess.status(on: seen, members)]
+        }.filter { $0 != "FAILED  survives a truncated frame: did not close the connection" }
+    }
+
+    @Test("A process that reports unknown accounts as anything but absent, reports nothing, or reports no status")
+    func statuses() async throws {
+        #expect(try await statusFaults(#""status":"absent""#) == [])
+        for members in [
+            #""status":"valid","groups":[]"#, #""status":"disabled""#, #""status":"unavailable""#,
+        ] {
+            let faults = try await statusFaults(members)
+            #expect(
+                faults.contains(
+                    "FAILED  reports an unknown account as absent: did not report an unknown account as absent"))
+            #expect(faults.count >= 5)
+        }
+        for members in [#""status":"ended""#, #""status":true"#, #""status":"valid","groups":"all""#, #""state":1"#] {
+            let faults = try await statusFaults(members)
+            #expect(faults.contains { $0.hasSuffix("malformedStatus") })
+        }
+        let silent = try await statusFaults("", maximumWait: .milliseconds(100))
+        #expect(silent.contains("FAILED  reports an unknown account as absent: did not send a status in time"))
+    }
+
+    @Test("A process that reports another status than the given one, or speaks version 1")
+    func givenAccounts() async throws {
+        let accounts = ["alice=valid", "bob=absent", "carol=expired", "d=e=disabled", "=valid", "x", "x=gone"]
+        let faults = try await faults(accounts: accounts, hello: ScriptedProcess.secondHello) { seen in
+            guard seen.text("type") == "status" else { return Self.reject(seen) }
+            let isGiven = ["alice", "carol", "d=e"].contains(seen.text("user"))
+            guard seen.text("id") != nil, seen.text("user") != nil else { return [.close] }
+            return [ScriptedProcess.status(on: seen, isGiven ? #""status":"valid""# : #""status":"absent""#)]
+        }
+        #expect(faults.contains("FAILED  reports the status of the given accounts: reported \"carol\" as valid"))
+        let first = try await self.faults(accounts: ["alice=valid"], Self.reject)
+        #expect(first.contains { $0.hasPrefix("FAILED  reports the status of the given accounts") })
+        // Without a given account, no status is required.
+        #expect(try await self.faults(Self.reject).allSatisfy { !$0.contains("status") })
     }
 }

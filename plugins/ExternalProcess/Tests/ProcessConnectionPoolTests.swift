@@ -16,7 +16,7 @@ struct ProcessConnectionPoolTests {
         defer { bench.finish() }
         let first = try bench.submit()
         let second = try bench.submit()
-        #expect(try bench.sent() == [#"{"type":"hello","versions":[1],"gateway":"notify-gateway"}"#])
+        #expect(try bench.sent() == [#"{"type":"hello","versions":[1,2],"gateway":"notify-gateway"}"#])
         try bench.say(PoolFixture.hello)
         let asked = try bench.sent()
         #expect(
@@ -156,7 +156,8 @@ struct ProcessConnectionPoolTests {
     @Test(
         "An invalid hello closes the connection before a request is sent",
         arguments: [
-            #"{"type":"hello","version":2,"name":"x","takes":["password"]}"#,
+            #"{"type":"hello","version":3,"name":"x","takes":["password"]}"#,
+            #"{"type":"hello","version":0,"name":"x","takes":["password"]}"#,
             #"{"type":"hello","version":"1","name":"x","takes":["password"]}"#,
             #"{"type":"hello","version":1.0,"name":"x","takes":["password"]}"#,
             #"{"type":"hello","name":"x","takes":["password"]}"#,

@@ -19,7 +19,7 @@ struct SettingsTests {
     @Test("Every setting is read")
     func all() throws {
         let (read, problems) = try Self.read(
-            "{ socket: auth.sock, kinds: [bearer], timeout: 2s, connections: 9, queue: 7 }")
+            "{ socket: auth.sock, kinds: [bearer], timeout: 2s, connections: 9, queue: 7, status: true }")
         let settings = try #require(read)
         #expect(problems.isEmpty)
         #expect(settings.socket == "/etc/gateway/auth.sock")
@@ -27,6 +27,7 @@ struct SettingsTests {
         #expect(settings.delegation.timeout == .seconds(2))
         #expect(settings.delegation.connections == 9)
         #expect(settings.delegation.queue == 7)
+        #expect(settings.reportsStatus)
     }
 
     @Test("Missing settings have their defaults")
@@ -36,6 +37,19 @@ struct SettingsTests {
         #expect(settings.delegation.timeout == .seconds(5))
         #expect(settings.delegation.connections == 4)
         #expect(settings.delegation.queue == 64)
+        #expect(!settings.reportsStatus)
+    }
+
+    @Test("Only the setting decides whether the authenticator reports the status of accounts")
+    func support() async throws {
+        for (text, support) in [("false", AccountStatusSupport.loginsOnly), ("true", .status)] {
+            let settings = try #require(try Self.read("{ socket: /s, status: \(text) }").0)
+            #expect(ExternalProcessPlugin.accountStatusSupport(settings) == support)
+            let authenticator = try await ExternalProcessPlugin.makeAuthenticator(settings, context: .test())
+            #expect((authenticator is any AccountAuthenticator) == (support == .status))
+        }
+        #expect(
+            try Self.read("{ socket: /s, status: maybe }").1 == ["gateway.yaml:1:23: status: must be true or false"])
     }
 
     @Test("The accepted kinds are the configured ones")
@@ -68,7 +82,7 @@ struct SettingsTests {
                 "gateway.yaml:4:14: connections: must be a whole number from 1 to 64",
                 "gateway.yaml:5:8: queue: must be a whole number from 1 to 4096",
                 "gateway.yaml:6:1: sockt: is not a known key; did you mean `socket`? known keys: "
-                    + "connections, kinds, queue, socket, timeout",
+                    + "connections, kinds, queue, socket, status, timeout",
             ])
         #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"socket\" is missing"])
         #expect(

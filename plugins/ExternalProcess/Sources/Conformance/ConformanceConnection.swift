@@ -91,7 +91,7 @@ extension ConformanceConnection {
     /// Exchanges hellos as the gateway does.
     @discardableResult
     mutating func exchangeHellos(
-        _ hello: String = #"{"type":"hello","versions":[1],"gateway":"conformance"}"#
+        _ hello: String = #"{"type":"hello","versions":[1,2],"gateway":"conformance"}"#
     )
         async throws(ConformanceError) -> Hello
     {
@@ -121,6 +121,21 @@ extension ConformanceConnection {
         if case .accepted = verdict { throw ConformanceError("accepted an invalid credential") }
     }
 
+    /// Waits for the report on the query with this id; fails if it is malformed.
+    mutating func expectStatus(on id: String) async throws(ConformanceError) -> AccountStatus {
+        let frame = try await expectFrame("a status")
+        do throws(ProtocolError) { return try AccountStatus(frame, on: id) } catch {
+            throw ConformanceError("responded to a status query with \(Self.excerpt(frame)): \(error)")
+        }
+    }
+
+    /// Waits for the report on a query about an account that does not exist; fails if it says anything else.
+    mutating func expectAbsence(on id: String) async throws(ConformanceError) {
+        guard case .ended(.wrong) = try await expectStatus(on: id) else {
+            throw ConformanceError("did not report an unknown account as absent")
+        }
+    }
+
     /// Waits until the process closes; fails if it sends another frame first.
     mutating func expectClosure() async throws(ConformanceError) {
         switch try await receive() {
@@ -132,37 +147,5 @@ extension ConformanceConnection {
 
     private static func excerpt(_ frame: ByteBuffer) -> String {
         String(decoding: frame.readableBytesView.prefix(200), as: UTF8.self).debugDescription
-    }
-}
-
-/// A request that a check sends: one as the gateway sends it, with members that the check changes.
-struct ConformanceRequest {
-    let id: String
-    let json: String
-
-    /// Creates a request with a random credential.
-    ///
-    /// - Parameters:
-    ///   - kind: a kind that the process accepts, or another one for checks of unknown kinds.
-    ///   - changes: JSON by member name, which replaces or adds a member. An empty text removes the member.
-    init(_ kind: String, _ changes: [String: String] = [:]) {
-        var generator = SystemRandomNumberGenerator()
-        func randomHex() -> String { String(UInt64.random(in: .min ... .max, using: &generator), radix: 16) }
-        id = randomHex() + randomHex()
-        var members = [("type", "\"request\""), ("id", "\"\(id)\""), ("kind", Self.quoted(kind))]
-        if kind == CredentialKind.password.rawValue {
-            members += [("user", "\"conformance-\(randomHex())\""), ("password", "\"\(randomHex())\"")]
-        } else {
-            members += [("token", "\"conformance.\(randomHex())\"")]
-        }
-        members += [("peer", "\"127.0.0.1\""), ("timeout-ms", "5000")]
-        let extra = changes.filter { change in !members.contains { $0.0 == change.key } }
-        let all = members.map { ($0.0, changes[$0.0] ?? $0.1) } + extra.sorted { $0.key < $1.key }
-        json = "{" + all.filter { !$0.1.isEmpty }.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
-    }
-
-    /// Returns the text as a JSON string.
-    static func quoted(_ text: String) -> String {
-        String(decoding: JSONWriter.bytes(of: .string(text)), as: UTF8.self)
     }
 }

@@ -7,7 +7,8 @@ extension ExternalProcessConformance {
     static let dialogueChecks: [Check] = [
         Check("selects a supported version among others") { run, _ throws(ConformanceError) in
             try await run.connected { connection throws(ConformanceError) in
-                _ = try await connection.exchangeHellos(#"{"type":"hello","versions":[1,99],"gateway":"conformance"}"#)
+                _ = try await connection.exchangeHellos(
+                    #"{"type":"hello","versions":[99,1,2],"gateway":"conformance"}"#)
             }
         },
         Check("closes if no offered version is supported") { run, _ throws(ConformanceError) in
@@ -19,7 +20,7 @@ extension ExternalProcessConformance {
         Check("ignores unknown members") { run, kinds throws(ConformanceError) in
             try await run.connected { connection throws(ConformanceError) in
                 try await connection.exchangeHellos(
-                    #"{"type":"hello","versions":[1],"gateway":"conformance","later":{"a":[1]}}"#)
+                    #"{"type":"hello","versions":[1,2],"gateway":"conformance","later":{"a":[1]}}"#)
                 let request = ConformanceRequest(kinds[0].rawValue, ["later": #"{"a":[null,true,1e3,"x"]}"#])
                 await connection.send(json: request.json)
                 try await connection.expectRejection(of: request.id)

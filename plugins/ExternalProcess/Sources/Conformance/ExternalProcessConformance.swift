@@ -20,19 +20,45 @@ public struct ExternalProcessConformance: Sendable {
         }
     }
 
+    /// An account whose status the process should report.
+    public struct Account: Sendable {
+        let user: String
+        let status: AccountStatus
+
+        /// Reads `alice=disabled`: a name and a status of the protocol, other than `unavailable`.
+        public init?(_ text: String) {
+            let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+            guard parts.count >= 2, let word = parts.last else { return nil }
+            user = parts.dropLast().joined(separator: "=")
+            switch word {
+            case "valid": status = .valid(groups: [])
+            case "absent": status = .ended(.wrong)
+            case "expired": status = .ended(.expired)
+            case "disabled": status = .ended(.disabled)
+            default: return nil
+            }
+            if user.isEmpty { return nil }
+        }
+    }
+
     let socket: String
     let maximumWait: TimeAmount
     let login: Login?
+    let accounts: [Account]
 
     /// Creates a run against the process that listens on the socket.
     ///
     /// - Parameters:
     ///   - maximumWait: the longest wait for each response.
     ///   - login: a login to try; nil for none.
-    public init(socket: String, maximumWait: Duration = .seconds(5), login: Login? = nil) {
+    ///   - accounts: accounts whose status is queried. A process of version 1 reports none and fails.
+    public init(
+        socket: String, maximumWait: Duration = .seconds(5), login: Login? = nil, accounts: [Account] = []
+    ) {
         self.socket = socket
         self.maximumWait = TimeAmount(maximumWait)
         self.login = login
+        self.accounts = accounts
     }
 
     /// Runs all checks one after another and reports each result at once.
@@ -45,19 +71,21 @@ public struct ExternalProcessConformance: Sendable {
             report(ConformanceResult(check: check, fault: fault))
         }
         let kinds: [CredentialKind]
+        var checks = Self.dialogueChecks + Self.framingChecks + Self.contentChecks
         do throws(ConformanceError) {
             let hello = try await connected { connection throws(ConformanceError) in
                 try await connection.exchangeHellos()
             }
             guard !hello.takes.isEmpty else { throw ConformanceError("accepts no known kind of credential") }
             kinds = hello.takes.sorted { $0.rawValue < $1.rawValue }
-            record("responds to the hello", nil)
+            record("responds to the hello with version \(hello.version)", nil)
+            if hello.reportsStatus || !accounts.isEmpty { checks += Self.statusChecks }
         } catch {
             // Without a hello the other checks are meaningless.
             record("responds to the hello", error.reason)
             return false
         }
-        for check in Self.dialogueChecks + Self.framingChecks + Self.contentChecks {
+        for check in checks {
             do throws(ConformanceError) {
                 try await check.body(self, kinds)
                 // After each check the process must still serve a new connection.

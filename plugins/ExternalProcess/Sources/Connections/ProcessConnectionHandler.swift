@@ -14,7 +14,7 @@ final class ProcessConnectionHandler: ChannelInboundHandler {
     /// An event of the connection, for its owner.
     enum Event {
         case hello(Hello)
-        case reply(AuthenticationReply)
+        case reply(ProcessReply)
         /// The connection closed. The fault is nil if the process closed it with no response outstanding.
         case closed(ProtocolError?)
     }
@@ -29,8 +29,8 @@ final class ProcessConnectionHandler: ChannelInboundHandler {
     init(_ notify: @escaping (ProcessConnectionHandler, Event) -> Void) { self.notify = notify }
 
     /// Sends a request if the connection is idle, otherwise closes it.
-    func send(_ request: Request, timeLeft: TimeAmount) {
-        guard let context, state.sendRequest(request.id) else { return close(.closed) }
+    func send(_ request: ProcessRequest, timeLeft: TimeAmount) {
+        guard let context, state.sendRequest(request.expectation) else { return close(.closed) }
         context.writeAndFlush(wrapOutboundOut(request.frame(timeLeft: timeLeft)), promise: nil)
     }
 
@@ -64,7 +64,7 @@ final class ProcessConnectionHandler: ChannelInboundHandler {
         case .hello(let hello):
             self.hello = hello
             notify?(self, .hello(hello))
-        case .reply(let verdict): notify?(self, .reply(verdict))
+        case .reply(let reply): notify?(self, .reply(reply))
         case nil: break
         }
     }

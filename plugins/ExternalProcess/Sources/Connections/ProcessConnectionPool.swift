@@ -2,9 +2,9 @@ internal import GatewayCore
 internal import Logging
 internal import NIOCore
 
-/// The connections to the process and the queue of logins. Bound to one event loop.
+/// The connections to the process for logins or for account queries, with their queue. Bound to one event loop.
 ///
-/// A connection carries one request at a time. At a fault the connection is closed, its login completes as
+/// A connection carries one request at a time. At a fault the connection is closed, its query completes as
 /// `unavailable`, and no new connection is attempted before the back-off delay has passed.
 final class ProcessConnectionPool {
     /// The limits of the pool.
@@ -14,14 +14,14 @@ final class ProcessConnectionPool {
         var timeout: TimeAmount
     }
 
-    /// A pending login. A class, because its timer, the queue and its connection refer to the same instance.
-    private final class Login {
-        let request: Request
-        let promise: EventLoopPromise<AuthenticationReply>
+    /// A pending query. A class, because its timer, the queue and its connection refer to the same instance.
+    private final class Query {
+        let request: ProcessRequest
+        let promise: EventLoopPromise<ProcessReply>
         let deadline: NIODeadline
         var timer: Scheduled<Void>?
 
-        init(_ request: Request, _ promise: EventLoopPromise<AuthenticationReply>, deadline: NIODeadline) {
+        init(_ request: ProcessRequest, _ promise: EventLoopPromise<ProcessReply>, deadline: NIODeadline) {
             self.request = request
             self.promise = promise
             self.deadline = deadline
@@ -29,6 +29,8 @@ final class ProcessConnectionPool {
     }
 
     private let bounds: Bounds
+    /// Whether the queries are about the status of accounts, which only version 2 of the protocol has.
+    private let requiresStatus: Bool
     private let loop: any EventLoop
     private let logger: Logger
     private let connect: (ProcessConnectionHandler) -> EventLoopFuture<Void>
@@ -36,34 +38,35 @@ final class ProcessConnectionPool {
     private var pause: Scheduled<Void>?
     private var isClosed = false
 
-    private var waiting: [Login] = []
+    private var waiting: [Query] = []
     private var opening: [ProcessConnectionHandler] = []
     private var free: [ProcessConnectionHandler] = []
-    private var busy: [(connection: ProcessConnectionHandler, login: Login)] = []
+    private var busy: [(connection: ProcessConnectionHandler, query: Query)] = []
 
     init(
-        _ bounds: Bounds, backOff: Backoff, on loop: any EventLoop, logger: Logger,
+        _ bounds: Bounds, backOff: Backoff, on loop: any EventLoop, logger: Logger, requiresStatus: Bool = false,
         connect: @escaping (ProcessConnectionHandler) -> EventLoopFuture<Void>
     ) {
         self.bounds = bounds
         self.backOff = backOff
         self.loop = loop
         self.logger = logger
+        self.requiresStatus = requiresStatus
         self.connect = connect
     }
 
     /// Queries the process. The future never fails and completes at the deadline at the latest.
-    func query(_ request: Request) -> EventLoopFuture<AuthenticationReply> {
+    func query(_ request: ProcessRequest) -> EventLoopFuture<ProcessReply> {
         guard !isClosed else { return loop.makeSucceededFuture(.unavailable(.failed)) }
         guard waiting.count < bounds.queue else { return loop.makeSucceededFuture(.unavailable(.busy)) }
-        let login = Login(request, loop.makePromise(), deadline: loop.now + bounds.timeout)
-        login.timer = loop.assumeIsolated().scheduleTask(in: bounds.timeout) { [weak self] in self?.expire(login) }
-        waiting.append(login)
+        let query = Query(request, loop.makePromise(), deadline: loop.now + bounds.timeout)
+        query.timer = loop.assumeIsolated().scheduleTask(in: bounds.timeout) { [weak self] in self?.expire(query) }
+        waiting.append(query)
         advance()
-        return login.promise.futureResult
+        return query.promise.futureResult
     }
 
-    /// Closes all connections and completes all waiting logins as `unavailable`.
+    /// Closes all connections and completes all waiting queries as `unavailable`.
     func close() {
         isClosed = true
         pause?.cancel()
@@ -81,20 +84,20 @@ final class ProcessConnectionPool {
         }
     }
 
-    private func assign(_ login: Login, to connection: ProcessConnectionHandler) {
-        guard let hello = connection.hello, hello.takes.contains(login.request.kind) else {
+    private func assign(_ query: Query, to connection: ProcessConnectionHandler) {
+        if let hello = connection.hello, let reply = query.request.replyWithoutSending(to: hello) {
             free.append(connection)
-            return finish(login, .notMine)
+            return finish(query, reply)
         }
-        busy.append((connection, login))
-        connection.send(login.request, timeLeft: login.deadline - loop.now)
+        busy.append((connection, query))
+        connection.send(query.request, timeLeft: query.deadline - loop.now)
     }
 
     private func open() {
         let connection = ProcessConnectionHandler { [weak self] connection, event in self?.handle(event, of: connection)
         }
         opening.append(connection)
-        // The hello has the same timeout as a verdict, because no login waits longer.
+        // The hello has the same timeout as a reply, because no query waits longer.
         loop.assumeIsolated().scheduleTask(in: bounds.timeout) { [weak self, weak connection] in
             guard let self, let connection, self.opening.contains(where: { $0 === connection }) else { return }
             connection.close(.helloTimeout)
@@ -107,13 +110,19 @@ final class ProcessConnectionPool {
         case .hello(let hello):
             opening.removeAll { $0 === connection }
             free.append(connection)
-            logger.debug("Process connected", metadata: ["process": "\(hello.name)"])
-        case .reply(let verdict):
+            logger.debug(
+                "Process connected", metadata: ["process": "\(hello.name)", "version": "\(hello.version)"])
+            if requiresStatus, !hello.reportsStatus {
+                logger.error(
+                    "Process does not report the status of accounts, so their sessions are not renewed",
+                    metadata: ["process": "\(hello.name)", "version": "\(hello.version)"])
+            }
+        case .reply(let reply):
             guard let index = busy.firstIndex(where: { $0.connection === connection }) else { return }
-            let login = busy.remove(at: index).login
+            let query = busy.remove(at: index).query
             free.append(connection)
             backOff.reset()
-            finish(login, verdict)
+            finish(query, reply)
         case .closed(let fault):
             remove(connection, fault)
         }
@@ -123,14 +132,14 @@ final class ProcessConnectionPool {
     private func remove(_ connection: ProcessConnectionHandler, _ fault: ProtocolError?) {
         opening.removeAll { $0 === connection }
         free.removeAll { $0 === connection }
-        let logins = busy.filter { $0.connection === connection }.map(\.login)
+        let queries = busy.filter { $0.connection === connection }.map(\.query)
         busy.removeAll { $0.connection === connection }
-        for login in logins { finish(login, .unavailable(fault == .verdictTimeout ? .timedOut : .failed)) }
+        for query in queries { finish(query, .unavailable(fault == .replyTimeout ? .timedOut : .failed)) }
         guard let fault, !isClosed else { return }
         logger.warning("Connection to the process closed after a fault", metadata: ["fault": "\(fault)"])
         // A late response does not suggest that a new connection would fail, so it causes no delay.
-        if fault != .verdictTimeout { pauseConnecting() }
-        if opening.isEmpty, free.isEmpty, busy.isEmpty, fault != .verdictTimeout { failAllWaiting() }
+        if fault != .replyTimeout { pauseConnecting() }
+        if opening.isEmpty, free.isEmpty, busy.isEmpty, fault != .replyTimeout { failAllWaiting() }
     }
 
     private func pauseConnecting() {
@@ -141,24 +150,24 @@ final class ProcessConnectionPool {
         }
     }
 
-    private func expire(_ login: Login) {
-        if let index = waiting.firstIndex(where: { $0 === login }) {
+    private func expire(_ query: Query) {
+        if let index = waiting.firstIndex(where: { $0 === query }) {
             waiting.remove(at: index)
-            finish(login, .unavailable(.timedOut))
-        } else if let entry = busy.first(where: { $0.login === login }) {
-            entry.connection.close(.verdictTimeout)
+            finish(query, .unavailable(.timedOut))
+        } else if let entry = busy.first(where: { $0.query === query }) {
+            entry.connection.close(.replyTimeout)
         }
     }
 
-    private func finish(_ login: Login, _ verdict: AuthenticationReply) {
-        login.timer?.cancel()
-        login.promise.succeed(verdict)
+    private func finish(_ query: Query, _ reply: ProcessReply) {
+        query.timer?.cancel()
+        query.promise.succeed(reply)
     }
 
     private func failAllWaiting() {
-        let logins = waiting
+        let queries = waiting
         waiting = []
-        for login in logins { finish(login, .unavailable(.failed)) }
+        for query in queries { finish(query, .unavailable(.failed)) }
     }
 }
 

@@ -4,19 +4,19 @@ internal import NIOCore
 ///
 /// - `awaitingHello`: the initial state. A valid hello leads to `idle`.
 /// - `idle`: sending a request leads to `awaitingReply`. A frame is a fault.
-/// - `awaitingReply`: the verdict on that request leads back to `idle`.
+/// - `awaitingReply`: the reply to that request leads back to `idle`.
 /// - `closed`: the final state, reached from every other state by a fault or by `close()`. Further frames are ignored.
 struct ProtocolStateMachine {
     /// The event that a valid frame causes.
     enum Step {
         case hello(Hello)
-        case reply(AuthenticationReply)
+        case reply(ProcessReply)
     }
 
     private enum State {
         case awaitingHello
         case idle
-        case awaitingReply(id: String)
+        case awaitingReply(ProcessRequest.Expectation)
         case closed
     }
 
@@ -31,9 +31,9 @@ struct ProtocolStateMachine {
     }
 
     /// Records that a request is sent. Returns false, without a change, if the connection is not idle.
-    mutating func sendRequest(_ id: String) -> Bool {
+    mutating func sendRequest(_ expectation: ProcessRequest.Expectation) -> Bool {
         guard case .idle = state else { return false }
-        state = .awaitingReply(id: id)
+        state = .awaitingReply(expectation)
         return true
     }
 
@@ -47,10 +47,10 @@ struct ProtocolStateMachine {
                 let hello = try Hello(frame)
                 state = .idle
                 return .hello(hello)
-            case .awaitingReply(let id):
-                let verdict = try AuthenticationReply(frame, on: id)
+            case .awaitingReply(let expectation):
+                let reply = try expectation.reply(frame)
                 state = .idle
-                return .reply(verdict)
+                return .reply(reply)
             case .idle:
                 throw .unsolicited
             case .closed:

@@ -63,14 +63,16 @@ enum ProtocolError: Error, Hashable {
     case unsupportedVersion
     /// A frame arrived while no request was outstanding.
     case unsolicited
-    /// The verdict has another id than the request.
+    /// The reply has another id than the request.
     case wrongRequestID
     /// The verdict is malformed.
     case malformedVerdict
+    /// The report on an account is malformed.
+    case malformedStatus
     /// The hello did not arrive in time.
     case helloTimeout
-    /// The verdict did not arrive in time.
-    case verdictTimeout
+    /// The reply did not arrive in time.
+    case replyTimeout
     /// The process closed while a frame was outstanding.
     case closed
     /// The connection failed.

@@ -2,42 +2,6 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import NIOCore
 
-/// The first message on a connection. The gateway offers its versions, and the process selects one.
-struct Hello: Sendable, Hashable {
-    /// The versions that this gateway supports.
-    static let versions = [1]
-
-    /// The name that the process states, for the log only.
-    let name: String
-    /// The kinds of credential that the process accepts.
-    let takes: Set<CredentialKind>
-
-    /// The gateway's hello as a frame.
-    static var frame: ByteBuffer {
-        Frame.encode(
-            JSONWriter.bytes(
-                of: .object([
-                    .init("type", .string("hello")), .init("versions", .array(versions.map { .number("\($0)") })),
-                    .init("gateway", .string("notify-gateway")),
-                ])))
-    }
-
-    /// Parses the process's hello. Ignores unknown kinds, which a later protocol may define.
-    init(_ frame: ByteBuffer) throws(ProtocolError) {
-        let object = try Frame.decodeObject(frame)
-        guard object["type"]?.string == "hello", let name = object["name"]?.string,
-            (1...64).contains(name.utf8.count), case .array(let kinds) = object["takes"]
-        else { throw .notHello }
-        guard let version = object["version"]?.integer, Self.versions.contains(where: { $0 == version }) else {
-            throw .unsupportedVersion
-        }
-        let words = kinds.compactMap(\.string)
-        guard words.count == kinds.count else { throw .notHello }
-        self.name = name
-        takes = Set(words.compactMap(CredentialKind.init(rawValue:))).intersection(DelegationSettings.delegableKinds)
-    }
-}
-
 /// A request to the process to verify a credential.
 struct Request: Sendable {
     /// The maximum length of a user name and of a password in bytes.
@@ -45,7 +9,7 @@ struct Request: Sendable {
     /// The maximum length of a token in bytes.
     static let maximumTokenLength = 16_384
 
-    /// 32 random hexadecimal digits that the verdict must repeat.
+    /// The id that the verdict must repeat.
     let id: String
     let kind: CredentialKind
     private let user: String?
@@ -70,11 +34,7 @@ struct Request: Sendable {
         }
         kind = credential.kind
         self.peer = peer
-        var generator = SystemRandomNumberGenerator()
-        id = (0..<2).map { _ in
-            let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        id = RequestID.random()
     }
 
     /// Returns the request's frame, with the remaining time until the deadline.
@@ -110,7 +70,7 @@ enum AuthenticationReply: Sendable, Hashable {
     case rejected(InvalidCredentialReason)
     /// The credential does not belong to the process.
     case notMine
-    /// The process cannot decide, or could not be queried.
+    /// The process cannot decide.
     case unavailable(OutageReason)
 
     /// Parses the verdict on the request with this id.
@@ -121,27 +81,37 @@ enum AuthenticationReply: Sendable, Hashable {
         switch object["verdict"]?.string {
         case "accepted":
             guard let user = object["user"]?.string, !user.isEmpty else { throw .malformedVerdict }
-            self = .accepted(user: user, groups: try Self.groups(object["groups"]))
+            guard let groups = Set<GroupName>(ofMember: object["groups"]) else { throw .malformedVerdict }
+            self = .accepted(user: user, groups: groups)
         case "rejected":
             // An unknown or missing reason still rejects.
             self = .rejected(object["reason"]?.string.flatMap(InvalidCredentialReason.init(rawValue:)) ?? .wrong)
         case "not-mine":
             self = .notMine
         case "unavailable":
-            self = .unavailable(object["reason"]?.string.flatMap(OutageReason.init(rawValue:)) ?? .failed)
+            self = .unavailable(OutageReason(ofMember: object["reason"]))
         default:
             throw .malformedVerdict
         }
     }
+}
 
-    private static func groups(_ value: JSONValue?) throws(ProtocolError) -> Set<GroupName> {
+extension Set<GroupName> {
+    /// Reads the member `groups`; returns nil unless it is a list of texts or absent. Drops texts that are no group
+    /// names.
+    init?(ofMember value: JSONValue?) {
         switch value {
-        case nil, .null: return []
+        case nil, .null: self = []
         case .array(let values):
             let words = values.compactMap(\.string)
-            guard words.count == values.count else { throw .malformedVerdict }
-            return Set(words.compactMap(GroupName.init))
-        case .bool, .number, .string, .object: throw .malformedVerdict
+            guard words.count == values.count else { return nil }
+            self = Set(words.compactMap(GroupName.init))
+        case .bool, .number, .string, .object: return nil
         }
     }
+}
+
+extension OutageReason {
+    /// Reads the member `reason`. An unknown or missing reason is `failed`.
+    init(ofMember value: JSONValue?) { self = value?.string.flatMap(OutageReason.init(rawValue:)) ?? .failed }
 }

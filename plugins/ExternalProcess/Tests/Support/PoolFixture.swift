@@ -20,15 +20,29 @@ final class PoolFixture {
     private let bounds: ProcessConnectionPool.Bounds
 
     static let hello = #"{"type":"hello","version":1,"name":"bench","takes":["password"]}"#
+    /// The hello of a process that reports the status of accounts.
+    static let secondHello = #"{"type":"hello","version":2,"name":"bench","takes":["password"]}"#
 
-    init(connections: Int = 1, queue: Int = 8) {
+    private let requiresStatus: Bool
+
+    init(connections: Int = 1, queue: Int = 8, requiresStatus: Bool = false) {
+        self.requiresStatus = requiresStatus
         bounds = ProcessConnectionPool.Bounds(connections: connections, queue: queue, timeout: .seconds(5))
     }
 
-    /// A login and its result.
+    /// A login or a status query, and its result.
     final class Login {
         let id: String
-        fileprivate(set) var verdict: AuthenticationReply?
+        fileprivate(set) var reply: ProcessReply?
+
+        /// The verdict, or why there is none; nil before the reply.
+        var verdict: AuthenticationReply? {
+            switch reply {
+            case .verdict(let verdict): verdict
+            case .unavailable(let reason): .unavailable(reason)
+            case .status, nil: nil
+            }
+        }
 
         init(id: String) { self.id = id }
     }
@@ -36,8 +50,18 @@ final class PoolFixture {
     func submit(_ credential: Credential? = nil) throws -> Login {
         let credential = credential ?? .password(user: LoginName("alice"), password: Secret("secret".utf8))
         guard let request = Request(credential, peer: .documentation) else { throw ProtocolError.transport }
-        let login = Login(id: request.id)
-        pool.query(request).assumeIsolated().whenSuccess { login.verdict = $0 }
+        return submit(.verification(request), id: request.id)
+    }
+
+    /// Queries the status of an account.
+    func submitStatus(of user: String = "alice") throws -> Login {
+        guard let request = StatusRequest(LoginName(user)) else { throw ProtocolError.transport }
+        return submit(.status(request), id: request.id)
+    }
+
+    private func submit(_ request: ProcessRequest, id: String) -> Login {
+        let login = Login(id: id)
+        pool.query(request).assumeIsolated().whenSuccess { login.reply = $0 }
         return login
     }
 
@@ -70,7 +94,7 @@ final class PoolFixture {
     private func makePool() -> ProcessConnectionPool {
         ProcessConnectionPool(
             bounds, backOff: Backoff(), on: loop,
-            logger: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() })
+            logger: Logger(label: "bench", factory: { _ in SwiftLogNoOpLogHandler() }), requiresStatus: requiresStatus
         ) { [unowned self] connection in
             attempts += 1
             if isDown { return loop.makeFailedFuture(ProtocolError.transport) }

@@ -26,8 +26,12 @@ final class PythonAuthenticator {
         try Data(password.utf8).write(to: URL(fileURLWithPath: secret))
         defer { try? FileManager.default.removeItem(atPath: secret) }
         // A low cost, because the conformance run makes about a hundred logins.
-        let process = try make(
-            ["add", users, user, "--cost", "256", "--password-file", secret] + groups.flatMap { ["--group", $0] })
+        try run(["add", users, user, "--cost", "256", "--password-file", secret] + groups.flatMap { ["--group", $0] })
+    }
+
+    /// Runs a command of the script.
+    static func run(_ arguments: [String]) throws {
+        let process = try make(arguments)
         try process.run()
         process.waitUntilExit()
         guard process.terminationStatus == 0 else { throw Failure(output: "exit \(process.terminationStatus)") }

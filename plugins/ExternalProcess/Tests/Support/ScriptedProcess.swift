@@ -38,6 +38,13 @@ final class ScriptedProcess: Sendable {
 
     static let hello = #"{"type":"hello","version":1,"name":"scripted","takes":["password","bearer"]}"#
 
+    /// The hello of a process that reports the status of accounts.
+    static let secondHello = #"{"type":"hello","version":2,"name":"scripted","takes":["password","bearer"]}"#
+
+    static func status(on seen: Seen, _ members: String) -> Move {
+        .say(#"{"type":"status","id":"\#(seen.id)",\#(members)}"#)
+    }
+
     static func verdict(on seen: Seen, _ members: String) -> Move {
         .say(#"{"type":"verdict","id":"\#(seen.id)",\#(members)}"#)
     }
@@ -50,7 +57,7 @@ final class ScriptedProcess: Sendable {
 
     /// Starts a process that sends a valid hello. The closure decides the other responses.
     static func start(
-        at path: String, _ verdicts: @escaping @Sendable (Seen) -> [Move]
+        at path: String, hello: String = hello, _ verdicts: @escaping @Sendable (Seen) -> [Move]
     ) async throws -> ScriptedProcess {
         try await listen(at: path, script: { $0.frame == 1 ? [.say(hello)] : verdicts($0) })
     }
