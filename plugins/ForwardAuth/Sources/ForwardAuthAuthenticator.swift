@@ -1,39 +1,17 @@
-internal import AsyncHTTPClient
 public import GatewayCore
 internal import Logging
-internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
-internal import Synchronization
 
 /// The authenticator that verifies credentials by querying the HTTP service.
-///
-/// The client has event loops of its own. A call waits without a thread and resumes on its own executor.
 public final class ForwardAuthAuthenticator: Authenticator {
     private let settings: ForwardAuthPlugin.Settings
     private let context: PluginContext
-    private let client: HTTPClient
-    private let inProgress = Atomic(0)
+    private let client: ServiceClient
 
     init(_ settings: ForwardAuthPlugin.Settings, context: PluginContext) {
         self.settings = settings
         self.context = context
-        let timeout = TimeAmount(settings.delegation.timeout)
-        var configuration = HTTPClient.Configuration(
-            // A redirect would send the credential to an address of the service's choice.
-            redirectConfiguration: .disallow,
-            timeout: .init(connect: min(timeout, .seconds(2)), read: timeout),
-            connectionPool: .init(
-                idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: settings.delegation.connections))
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
-    }
-
-    deinit {
-        // The client keeps itself alive until it has closed its connections.
-        client.shutdown { _ in }
+        client = ServiceClient(settings.delegation)
     }
 
     /// Verifies a credential. Resumes on the caller's executor after the service's response or the deadline.
@@ -46,39 +24,27 @@ public final class ForwardAuthAuthenticator: Authenticator {
             // A name without canonical form cannot become an identity, whatever the service responds.
             if expected == nil { return unsendable(.unmapped) }
         }
-        let limit = settings.delegation.connections + settings.delegation.queue
-        guard inProgress.add(1, ordering: .relaxed).newValue <= limit else {
-            inProgress.subtract(1, ordering: .relaxed)
-            return .unavailable(.busy)
-        }
-        defer { inProgress.subtract(1, ordering: .relaxed) }
-        do {
-            switch try await query(authorization, peer) {
-            case .rejected: return .rejected(credential.kind == .bearer ? .untrusted : .wrong)
-            case .accepted(let user, let groups): return accepted(user, groups, expected: expected)
-            case .invalid(let reason): return unavailable(.failed, reason)
-            }
-        } catch let error as HTTPClientError
-            where [.deadlineExceeded, .readTimeout, .connectTimeout].contains(error)
-        {
-            return unavailable(.timedOut, "no response before the deadline")
-        } catch {
-            return unavailable(.failed, ServiceFailure.reason(of: error))
+        switch await query(authorization, peer) {
+        case .success(.rejected): return .rejected(credential.kind == .bearer ? .untrusted : .wrong)
+        case .success(.accepted(let user, let groups)): return accepted(user, groups, expected: expected)
+        case .success(.invalid(let reason)): return unavailable(.failed, reason)
+        case .failure(.busy): return .unavailable(.busy)
+        case .failure(let failure): return unavailable(failure.outage, failure.reason)
         }
     }
 
-    private func query(_ authorization: AuthorizationField, _ peer: Peer) async throws -> ServiceResponse {
+    private func query(
+        _ authorization: AuthorizationField, _ peer: Peer
+    ) async -> Result<ServiceResponse, ServiceClient.Failure> {
         var fields: HTTPHeaders = ["Authorization": authorization.text, "User-Agent": "notify-gateway"]
         switch peer.address {
         case .v4, .v6: fields.add(name: "X-Forwarded-For", value: peer.text)
         case .local: break
         }
-        let request = try HTTPClient.Request(url: settings.url, method: .GET, headers: fields)
-        let delegate = ResponseDelegate(userHeader: settings.userHeader, groupsHeader: settings.groupsHeader)
-        // The deadline covers the whole exchange, including the body.
-        let task = client.execute(
-            request: request, delegate: delegate, deadline: .now() + TimeAmount(settings.delegation.timeout))
-        return try await task.futureResult.get()
+        let (userHeader, groupsHeader) = (settings.userHeader, settings.groupsHeader)
+        return await client.get(settings.url, fields) {
+            ServiceResponse($0, userHeader: userHeader, groupsHeader: groupsHeader)
+        }
     }
 
     private func accepted(_ name: String, _ groups: Set<GroupName>, expected: UserName?) -> AuthenticationOutcome {

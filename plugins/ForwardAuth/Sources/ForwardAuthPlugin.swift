@@ -1,7 +1,5 @@
-internal import Foundation
 public import GatewayCore
 public import GatewaySupport
-internal import NIOCore
 
 /// The `forward-auth` authenticator: sends a sub-request to an HTTP service, like Traefik's ForwardAuth and nginx's
 /// `auth_request`.
@@ -12,6 +10,10 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
     public static let credentialKinds: Set<CredentialKind> = [.password, .bearer]
     /// The configured `kinds`.
     public static func credentialKinds(_ settings: Settings) -> Set<CredentialKind> { settings.delegation.kinds }
+    /// `status` if there is a `status-url`.
+    public static func accountStatusSupport(_ settings: Settings) -> AccountStatusSupport {
+        settings.status == nil ? .loginsOnly : .status
+    }
 
     /// The settings under `forward-auth:` in the configuration.
     public struct Settings: Sendable {
@@ -24,16 +26,34 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         public var groupsHeader: String
         /// The kinds, the timeout and the limits of the queries.
         public var delegation: DelegationSettings
+        /// The query of the status of accounts; nil for none.
+        public var status: StatusService?
+
+        /// The query of the status of accounts.
+        public struct StatusService: Sendable {
+            /// `status-url`: the URL of the GET request, to which the parameter `user` is added. The same schemes as
+            /// `url`.
+            public var url: String
+            /// `status-token`: the bearer token by which the service recognises the gateway. Default: none. Secret.
+            public var token: Secret?
+
+            /// Creates settings.
+            public init(url: String, token: Secret? = nil) {
+                self.url = url
+                self.token = token
+            }
+        }
 
         /// Creates settings with the configuration's defaults.
         public init(
             url: String, userHeader: String = "X-Forwarded-User", groupsHeader: String = "X-Forwarded-Groups",
-            delegation: DelegationSettings = DelegationSettings()
+            delegation: DelegationSettings = DelegationSettings(), status: StatusService? = nil
         ) {
             self.url = url
             self.userHeader = userHeader
             self.groupsHeader = groupsHeader
             self.delegation = delegation
+            self.status = status
         }
     }
 
@@ -50,7 +70,8 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         let userHeader = fieldName("user-header", reader)
         let groupsHeader = fieldName("groups-header", reader)
         let delegation = DelegationSettings(reader)
-        guard var settings = url.map({ Settings(url: $0, delegation: delegation) }) else { return nil }
+        let status = statusService(reader, allowsPlaintext: allowsPlaintext)
+        guard var settings = url.map({ Settings(url: $0, delegation: delegation, status: status) }) else { return nil }
         if let userHeader { settings.userHeader = userHeader }
         if let groupsHeader { settings.groupsHeader = groupsHeader }
         guard settings.userHeader.lowercased() != settings.groupsHeader.lowercased() else {
@@ -68,7 +89,25 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
     public static func makeAuthenticator(
         _ settings: Settings, context: PluginContext
     ) async throws -> any Authenticator {
-        ForwardAuthAuthenticator(settings, context: context)
+        if let status = settings.status { return ForwardAuthAccountAuthenticator(settings, status, context: context) }
+        return ForwardAuthAuthenticator(settings, context: context)
+    }
+
+    private static func statusService(
+        _ reader: ConfigurationReader, allowsPlaintext: Bool
+    ) -> Settings.StatusService? {
+        let url = reader.string("status-url")
+        if let url, let fault = ServiceURL.statusFault(in: url, allowsPlaintext: allowsPlaintext) {
+            reader.report("status-url", fault)
+        }
+        let token = reader.string("status-token")
+        if let token {
+            if !(16...1024).contains(token.utf8.count) || !token.utf8.allSatisfy(AuthorizationField.isTokenByte) {
+                reader.report("status-token", "must be 16 to 1024 of A-Z a-z 0-9 - . _ ~ + / =")
+            }
+            if url == nil { reader.report("status-token", "needs \"status-url\"") }
+        }
+        return url.map { Settings.StatusService(url: $0, token: token.map { Secret($0.utf8) }) }
     }
 
     private static func fieldName(_ name: String, _ reader: ConfigurationReader) -> String? {
@@ -86,42 +125,5 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
             }
         if !isName { reader.report(name, "is not a header field name: use 1 to 64 of A-Z a-z 0-9 - _") }
         return isName ? text : nil
-    }
-}
-
-/// Checks of the service's URL, which receives passwords.
-enum ServiceURL {
-    /// Returns what is wrong with the URL, or nil.
-    static func fault(in text: String, allowsPlaintext: Bool) -> String? {
-        guard (1...2048).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-            let url = URLComponents(string: text), let scheme = url.scheme?.lowercased()
-        else { return "is not a URL" }
-        guard url.user == nil, url.password == nil else { return "must not contain a user or password" }
-        guard url.fragment == nil else { return "must not have a fragment" }
-        guard let host = url.host, !host.isEmpty else { return "has no host" }
-        if let port = url.port, !(1...65_535).contains(port) { return "has an invalid port" }
-        switch scheme {
-        case "https", "http+unix": return nil
-        case "http" where allowsPlaintext || isLoopback(host): return nil
-        case "http":
-            return "sends passwords to another machine in plain text; use https, or set allow-plaintext: true"
-        default: return "must begin with https://, http:// or http+unix://"
-        }
-    }
-
-    /// Whether a connection to the host stays on this machine.
-    static func isLoopback(_ host: String) -> Bool {
-        if host.lowercased() == "localhost" { return true }
-        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-        // Only literal addresses count, because a name could resolve to any address.
-        guard let address = try? SocketAddress(ipAddress: bare, port: 0) else { return false }
-        switch address {
-        case .v4(let address): return UInt32(bigEndian: address.address.sin_addr.s_addr) >> 24 == 127
-        case .v6(let address):
-            return withUnsafeBytes(of: address.address.sin6_addr) {
-                $0.dropLast().allSatisfy { $0 == 0 } && $0[15] == 1
-            }
-        case .unixDomainSocket: return false
-        }
     }
 }

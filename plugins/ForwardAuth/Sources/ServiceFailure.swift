@@ -10,7 +10,8 @@ enum ServiceFailure {
     /// Returns the reason as a sentence without a full stop.
     static func reason(of error: any Error) -> String {
         switch error {
-        case is ResponseDelegate.BodyTooLong: "the response body exceeds \(ServiceResponse.maximumBodySize) bytes"
+        case is ResponseBodyTooLong: "the response body exceeds \(ServiceResponse.maximumBodySize) bytes"
+        case is ResponseWithoutHead: "the response has no head"
         case is HTTPParserError: "the response is not valid HTTP"
         case let error as HTTPClientError: reason(of: error)
         case let error as IOError: reason(ofSystemCall: error.errnoCode)

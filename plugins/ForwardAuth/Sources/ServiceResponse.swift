@@ -1,8 +1,5 @@
-internal import AsyncHTTPClient
 internal import GatewayCore
-internal import NIOCore
 internal import NIOHTTP1
-internal import Synchronization
 
 /// The meaning of a response's head. The body is ignored.
 enum ServiceResponse: Sendable, Hashable {
@@ -20,10 +17,8 @@ enum ServiceResponse: Sendable, Hashable {
     static let maximumBodySize = 65_536
 
     init(_ head: HTTPResponseHead, userHeader: String, groupsHeader: String) {
-        // Each field with its colon, space and line end.
-        let length = head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 }
-        guard length <= Self.maximumHeadSize else {
-            self = .invalid("the response header exceeds \(Self.maximumHeadSize) bytes")
+        guard Self.isHeadAcceptable(head) else {
+            self = .invalid(Self.headTooLong)
             return
         }
         switch head.status.code {
@@ -33,51 +28,23 @@ enum ServiceResponse: Sendable, Hashable {
                 self = .invalid("the response has not exactly one user in \(userHeader)")
                 return
             }
-            let names = head.headers[canonicalForm: groupsHeader].compactMap { GroupName(String($0)) }
-            self = .accepted(user: user, groups: Set(names))
+            self = .accepted(user: user, groups: Self.groups(in: head, groupsHeader))
         case 401, 403: self = .rejected
         default: self = .invalid("the response status is \(head.status.code)")
         }
     }
-}
 
-/// Receives one response of the service: evaluates its head and discards its body, up to a limit.
-final class ResponseDelegate: HTTPClientResponseDelegate, Sendable {
-    typealias Response = ServiceResponse
+    /// The reason for a head that is too long.
+    static let headTooLong = "the response header exceeds \(maximumHeadSize) bytes"
 
-    /// The body exceeds the limit.
-    struct BodyTooLong: Error {}
-
-    private struct Received {
-        var answer: ServiceResponse?
-        var bodyBytes = 0
+    /// Returns whether the fields are within the limit.
+    static func isHeadAcceptable(_ head: HTTPResponseHead) -> Bool {
+        // Each field with its colon, space and line end.
+        head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } <= maximumHeadSize
     }
 
-    private let received = Mutex(Received())
-    private let userHeader: String
-    private let groupsHeader: String
-
-    init(userHeader: String, groupsHeader: String) {
-        self.userHeader = userHeader
-        self.groupsHeader = groupsHeader
-    }
-
-    func didReceiveHead(task: HTTPClient.Task<ServiceResponse>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
-        let answer = ServiceResponse(head, userHeader: userHeader, groupsHeader: groupsHeader)
-        received.withLock { $0.answer = answer }
-        return task.eventLoop.makeSucceededVoidFuture()
-    }
-
-    func didReceiveBodyPart(task: HTTPClient.Task<ServiceResponse>, _ part: ByteBuffer) -> EventLoopFuture<Void> {
-        let total = received.withLock { received in
-            received.bodyBytes += part.readableBytes
-            return received.bodyBytes
-        }
-        guard total <= ServiceResponse.maximumBodySize else { return task.eventLoop.makeFailedFuture(BodyTooLong()) }
-        return task.eventLoop.makeSucceededVoidFuture()
-    }
-
-    func didFinishRequest(task: HTTPClient.Task<ServiceResponse>) throws -> ServiceResponse {
-        received.withLock { $0.answer } ?? .invalid("the response has no head")
+    /// Returns the groups of the field. Texts that are no group names are dropped.
+    static func groups(in head: HTTPResponseHead, _ groupsHeader: String) -> Set<GroupName> {
+        Set(head.headers[canonicalForm: groupsHeader].compactMap { GroupName(String($0)) })
     }
 }

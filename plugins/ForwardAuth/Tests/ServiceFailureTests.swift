@@ -21,7 +21,7 @@ struct ServiceFailureTests {
             (HTTPClientError.tlsHandshakeTimeout, "the TLS handshake took too long"),
             (HTTPClientError.invalidHeaderFieldValues(["secret"]), "the query failed"),
             (HTTPParserError.invalidStatus, "the response is not valid HTTP"),
-            (ResponseDelegate.BodyTooLong(), "the response body exceeds 65536 bytes"),
+            (ResponseBodyTooLong(), "the response body exceeds 65536 bytes"),
             (IOError(errnoCode: ECONNREFUSED, reason: "connect"), "connection refused"),
             (ChannelError.connectTimeout(.seconds(2)), "no connection in time"),
             (ChannelError.inappropriateOperationForState, "the connection failed"),

@@ -21,7 +21,8 @@ struct SettingsTests {
         let (read, problems) = try Self.read(
             """
             { url: "https://auth.example.com/verify?for=notify", kinds: [password], user-header: Remote-User,
-              groups-header: Remote-Groups, timeout: 2s, connections: 3, queue: 9 }
+              groups-header: Remote-Groups, timeout: 2s, connections: 3, queue: 9,
+              status-url: "https://auth.example.com/status", status-token: 0123456789abcdef }
             """)
         #expect(problems.isEmpty)
         let settings = try #require(read)
@@ -32,12 +33,51 @@ struct SettingsTests {
         #expect(settings.delegation.timeout == .seconds(2))
         #expect(settings.delegation.connections == 3)
         #expect(settings.delegation.queue == 9)
+        #expect(settings.status?.url == "https://auth.example.com/status")
+        #expect(settings.status?.token?.isEqual(to: Secret("0123456789abcdef".utf8)) == true)
+        #expect(ForwardAuthPlugin.accountStatusSupport(settings) == .status)
         let bare = try #require(try Self.read("{ url: \"http://[::1]:9000/\" }").0)
         #expect(bare.delegation.kinds == [.password, .bearer])
         #expect(bare.userHeader == "X-Forwarded-User")
         #expect(bare.groupsHeader == "X-Forwarded-Groups")
         #expect(bare.delegation.timeout == .seconds(5))
         #expect(bare.delegation.connections == 4)
+        #expect(bare.status == nil)
+        #expect(ForwardAuthPlugin.accountStatusSupport(bare) == .loginsOnly)
+    }
+
+    @Test("Mistakes of the status query are reported with their location")
+    func statusMistakes() throws {
+        for (settings, problem) in [
+            (
+                "status-url: http://192.0.2.1/",
+                "status-url: lets everybody on the path to another machine end accounts; use https, or set "
+                    + "allow-plaintext: true"
+            ),
+            ("status-url: status", "status-url: is not a URL"),
+            (
+                #"status-url: "http://localhost/?a=b&user=x""#,
+                "status-url: must not have the parameter user, which the gateway adds"
+            ),
+            (
+                #"status-url: "http://localhost/?%75ser=x""#,
+                "status-url: must not have the parameter user, which the gateway adds"
+            ),
+            ("status-token: 0123456789abcdef", #"status-token: needs "status-url""#),
+            (
+                "status-url: http://localhost/, status-token: short",
+                "status-token: must be 16 to 1024 of A-Z a-z 0-9 - . _ ~ + / ="
+            ),
+            (
+                #"status-url: http://localhost/, status-token: "0123456789abcdef\r\nX: y""#,
+                "status-token: must be 16 to 1024 of A-Z a-z 0-9 - . _ ~ + / ="
+            ),
+        ] {
+            let problems = try Self.read("{ url: http://localhost/, \(settings) }").1
+            #expect(problems.count == 1 && problems[0].hasSuffix(": " + problem), "\(problems)")
+        }
+        let plain = try Self.read("{ url: http://localhost/, status-url: http://192.0.2.1/, allow-plaintext: true }")
+        #expect(plain.0?.status != nil)
     }
 
     @Test("The accepted kinds are the configured ones")
@@ -77,7 +117,7 @@ struct SettingsTests {
                 "gateway.yaml:7:8: queue: must be a whole number from 1 to 4096",
                 "gateway.yaml:8:18: allow-plaintext: must be true or false",
                 "gateway.yaml:9:1: header: is not a known key; known keys: allow-plaintext, connections, groups-header, "
-                    + "kinds, queue, timeout, url, user-header",
+                    + "kinds, queue, status-token, status-url, timeout, url, user-header",
             ])
         #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"url\" is missing"])
         #expect(

@@ -1,0 +1,90 @@
+internal import AsyncHTTPClient
+internal import GatewayCore
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import Synchronization
+
+/// The HTTP client of one purpose, with limits of its own, so that queries of another purpose never delay its queries.
+///
+/// The client has event loops of its own. A query waits without a thread and resumes on its own executor.
+final class ServiceClient: Sendable {
+    /// The reason why a query has no result.
+    enum Failure: Error, Equatable {
+        /// Too many queries are waiting. The service was not contacted.
+        case busy
+        /// The response was not complete in time.
+        case timedOut
+        /// The query failed, with the reason for the log.
+        case failed(String)
+    }
+
+    private let delegation: DelegationSettings
+    private let client: HTTPClient
+    private let inProgress = Atomic(0)
+
+    init(_ delegation: DelegationSettings) {
+        self.delegation = delegation
+        let timeout = TimeAmount(delegation.timeout)
+        var configuration = HTTPClient.Configuration(
+            // A redirect would send the credential to an address of the service's choice.
+            redirectConfiguration: .disallow,
+            timeout: .init(connect: min(timeout, .seconds(2)), read: timeout),
+            connectionPool: .init(
+                idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: delegation.connections))
+        configuration.httpVersion = .http1Only
+        configuration.connectionPool.retryConnectionEstablishment = false
+        client = HTTPClient(
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+    }
+
+    deinit {
+        // The client keeps itself alive until it has closed its connections.
+        client.shutdown { _ in }
+    }
+
+    /// Sends a GET request and returns the meaning of the response's head. Resumes after the response or the deadline.
+    func get<Meaning: Sendable>(
+        _ url: String, _ fields: HTTPHeaders, meaning: @escaping @Sendable (HTTPResponseHead) -> Meaning
+    ) async -> Result<Meaning, Failure> {
+        guard inProgress.add(1, ordering: .relaxed).newValue <= delegation.connections + delegation.queue else {
+            inProgress.subtract(1, ordering: .relaxed)
+            return .failure(.busy)
+        }
+        defer { inProgress.subtract(1, ordering: .relaxed) }
+        do {
+            let request = try HTTPClient.Request(url: url, method: .GET, headers: fields)
+            // The deadline covers the whole exchange, including the body.
+            let task = client.execute(
+                request: request, delegate: ResponseDelegate(meaning),
+                deadline: .now() + TimeAmount(delegation.timeout))
+            return .success(try await task.futureResult.get())
+        } catch let error as HTTPClientError
+            where [.deadlineExceeded, .readTimeout, .connectTimeout].contains(error)
+        {
+            return .failure(.timedOut)
+        } catch {
+            return .failure(.failed(ServiceFailure.reason(of: error)))
+        }
+    }
+}
+
+extension ServiceClient.Failure {
+    /// The reason of the outage.
+    var outage: OutageReason {
+        switch self {
+        case .busy: .busy
+        case .timedOut: .timedOut
+        case .failed: .failed
+        }
+    }
+
+    /// The reason for the log.
+    var reason: String {
+        switch self {
+        case .busy: "too many queries are waiting"
+        case .timedOut: "no response before the deadline"
+        case .failed(let reason): reason
+        }
+    }
+}
