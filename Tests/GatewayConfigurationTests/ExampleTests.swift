@@ -32,6 +32,7 @@ struct ExampleTests {
             ]),
             environment: [
                 "BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example", "LDAP_PASSWORD": "example",
+                "STATUS_TOKEN": "0123456789abcdef",
                 "HUB_CONNECTION_STRING":
                     "Endpoint=sb://example.servicebus.windows.net/;SharedAccessKeyName=Send;SharedAccessKey=0123456789abcdef",
             ]

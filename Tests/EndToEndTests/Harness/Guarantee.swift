@@ -83,6 +83,10 @@ struct Guarantee: Sendable {
             "Grants of accounts without a status expire", "AccountRecheckTests.oldGrants",
             "TokenCallTests.sessionWithoutStatus", "RecheckedAccountTests.withoutStatus"),
         Guarantee(
+            "An account that a service ends loses its sessions and devices, and a service that fails ends none",
+            "ServiceAccountStatusTests.forwardAuth", "ServiceAccountStatusTests.externalProcess",
+            "ServiceAccountStatusTests.brake"),
+        Guarantee(
             "A token that is revoked during a registration leaves no registration without an account",
             "EndedTokenRaceTests.race", "RevokedRegistrationTests.endedBeforeTheRecord",
             "RevokedRegistrationTests.endedBeforeTheAnswer"),
