@@ -18,7 +18,7 @@ import Testing
         .backendUnreachable: 502, .authenticatorUnavailable: 503, .journalUnavailable: 503, .ledgerUnavailable: 503,
         .overloaded: 503,
         .draining: 503,
-        .backendTimedOut: 504,
+        .backendTimedOut: 504, .unknownNotification: 404, .textsUnavailable: 503, .textsFull: 507,
     ]
 
     @Test(
@@ -69,7 +69,7 @@ import Testing
         let codes: [CallResult: RejectionCode] = [
             .backendFailed: .backendFailed, .backendUnreachable: .backendUnreachable,
             .backendTimedOut: .backendTimedOut, .deleteUnconfirmed: .backendFailed,
-            .ledgerUnavailable: .ledgerUnavailable,
+            .ledgerUnavailable: .ledgerUnavailable, .textsUnavailable: .textsUnavailable,
             .overloaded: .overloaded, .ledgerFailed: .internalError, .unknownAtStop: .backendFailed,
             .unknownAfterCrash: .backendFailed, .notIssued: .internalError, .revoked: .credentialsRejected,
         ]
