@@ -12,7 +12,8 @@ struct CertificateNameTests {
     private func certificate(_ change: (inout TestAuthority.Request) -> Void) throws -> VerifiedCertificate? {
         let result = try ClientAuthorities.of(root).verify([root.issue(change).der], now: .test).result
         if case .verified(let certificate) = result { return certificate }
-        #expect(result.text == "malformed")
+        // OpenSSL itself rejects a certificate with a malformed extension.
+        #expect(["malformed", "untrusted"].contains(result.text))
         return nil
     }
 
