@@ -91,6 +91,8 @@ struct DirectoryAccountTests {
                 for turn in 0..<turns {
                     let quiet = try await probe.measure(for: .seconds(2))
                     let isOver = Flag()
+                    // A failed login must not leave the probe running.
+                    defer { isOver.raise() }
                     async let calls = probe.measure { !isOver.isRaised }
                     let part = (turn * logins / turns)..<((turn + 1) * logins / turns)
                     let counts = try await Self.logIn(part, gateway.port)

@@ -16,6 +16,8 @@ public enum LDAPWorker {
             exit(2)
         }
         guard WorkerServer.isolate() else { exit(1) }
+        // libldap writes a farewell also to a connection that the server has closed.
+        signal(SIGPIPE, SIG_IGN)
         notify_gateway_limit_memory(256 << 20)
         notify_gateway_ldap_ignore_system_settings()
         let session = DirectorySession()
