@@ -56,7 +56,7 @@ struct AuthenticatorOverlapTests {
         let patterns = try await warnings("{ fixed: {} }, { fixed: {} }")
         #expect(
             patterns.map(\.description) == [
-                "gateway.yaml:1:41: warning: authenticators[1].fixed: may authenticate the same names as "
+                "gateway.yaml:1:42: warning: authenticators[1].fixed: may authenticate the same names as "
                     + "authenticators[0].fixed, which is queried first; equal names count as one user; limit both with "
                     + #""users" so that no name matches twice, such as users: ["svc-*"] for one of them"#
             ])

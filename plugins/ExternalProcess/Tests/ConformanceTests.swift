@@ -80,13 +80,13 @@ struct ConformanceTests {
         #expect(faults.contains("FAILED  accepts the given login: did not accept it"))
     }
 
-    /// Returns the faults of a process of version 2 that reports every account alike, and rejects every login.
+    /// Returns the faults in the status queries of a process of version 2 that reports every account alike.
     private func statusFaults(_ members: String, maximumWait: Duration = .seconds(30)) async throws -> [String] {
         try await faults(maximumWait: maximumWait, hello: ScriptedProcess.secondHello) { seen in
             guard seen.text("type") == "status" else { return Self.reject(seen) }
             guard seen.text("id") != nil, seen.text("user") != nil else { return [.close] }
             return members.isEmpty ? [] : [ScriptedProcess.status(on: seen, members)]
-        }.filter { $0 != "FAILED  survives a truncated frame: did not close the connection" }
+        }.filter { $0.contains("status") || $0.contains("absent") }
     }
 
     @Test("A process that reports unknown accounts as anything but absent, reports nothing, or reports no status")
