@@ -273,7 +273,8 @@ let package = Package(
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
                 "GatewayStore", "GatewaySupport", "GatewayTesting", "NotifyBackend", "StaticUsers", "HMACToken", "PAM",
-                "ExternalProcess", "ForwardAuth", "LDAP", "ClientCertificate", "notify-gateway", nioCore, nioPosix, nioSSL,
+                "ExternalProcess", "ForwardAuth", "LDAP", "ClientCertificate", "notify-gateway", nioCore, nioPosix,
+                nioSSL,
                 logging, coreMetrics,
             ],
             swiftSettings: strict),

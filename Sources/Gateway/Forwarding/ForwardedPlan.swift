@@ -56,7 +56,7 @@ struct Forwarding: Sendable {
     /// Rejects a call if its upstream is full. Runs before authentication, limits and recording, so that the response is
     /// immediate.
     func checkCapacity(for parsed: borrowing ParsedCall) throws(Rejection) {
-        guard let upstream = upstreams.needed(by: parsed.call) else { return }
+        guard let upstream = upstream(neededBy: parsed.call) else { return }
         if backends[upstream.index].isFull {
             throw Rejection(.overloaded, "too many calls are waiting for the backend", extra: .retryAfter(seconds: 1))
                 .with(parsed.facts)
@@ -64,6 +64,19 @@ struct Forwarding: Sendable {
         if let seconds = upstream.codec.pause(of: parsed.call.isSend ? .send : .registration) {
             throw Rejection(.overloaded, "the backend accepts no such calls now", extra: .retryAfter(seconds: seconds))
                 .with(parsed.facts)
+        }
+    }
+
+    /// Returns the upstream that a call needs, as far as that is known before the ledger is read; nil for a call that
+    /// needs none, and for a deletion if there are several.
+    private func upstream(neededBy call: Call) -> PlannedUpstream? {
+        switch call {
+        case .send(let send, _): upstreams[send.service]
+        case .sendToAudience(let send, _): upstreams[send.service]
+        case .registration(.create(let handle)): upstreams.reserving(for: handle)
+        case .registration(.update(_, let registration)): upstreams[registration.handle.service]
+        case .registration(.delete): upstreams.all.count == 1 ? upstreams.all[0] : nil
+        case .local: nil
         }
     }
 

@@ -57,17 +57,4 @@ struct UpstreamTable: Sendable {
         if let name = place?.upstream, let known = all.first(where: { $0.name == name }) { return known }
         return place?.service.map { self[$0] } ?? all[0]
     }
-
-    /// Returns the upstream that a call needs, as far as that is known before the ledger is read; nil for a call that
-    /// needs none, and for a deletion if there are several.
-    func needed(by call: Call) -> PlannedUpstream? {
-        switch call {
-        case .send(let send, _): self[send.service]
-        case .sendToAudience(let send, _): self[send.service]
-        case .registration(.create(let handle)): reserving(for: handle)
-        case .registration(.update(_, let registration)): self[registration.handle.service]
-        case .registration(.delete): all.count == 1 ? all[0] : nil
-        case .local: nil
-        }
-    }
 }

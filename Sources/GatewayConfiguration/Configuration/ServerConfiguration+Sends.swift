@@ -31,7 +31,8 @@ extension ServerConfiguration {
         if section.secure != nil, !backends.allSatisfy(\.pushesIDs) {
             reader.report(
                 "secure",
-                "needs \"backend.hub\" for every platform: a notify-users backend writes the text into the notification itself")
+                "needs \"backend.hub\" for every platform: a notify-users backend writes the text into the notification "
+                    + "itself")
         }
         return section
     }
