@@ -11,10 +11,7 @@ struct ClientSequenceTests {
         .shows(.rule1, .rule2, .rule5), arguments: TestUpstream.allCases, ClientRequests.Kind.allCases)
     func sequence(upstream: TestUpstream, kind: ClientRequests.Kind) async throws {
         let fixture = try #require(ClientFixtures.own.first { $0.requests.kind == kind })
-        // The last one fetches the text of a secure send; see `SecurePushTests`.
-        let files = fixture.files.dropLast().map { ClientFixtures.folder.appending(path: $0.name) }
-        try await check(
-            upstream, fixture.requests, try files.map { try [UInt8](Data(contentsOf: $0)) }, id: ClientFixtures.id)
+        try await check(upstream, fixture.requests, try own(fixture), id: ClientFixtures.id)
     }
 
     @Test(
@@ -22,8 +19,7 @@ struct ClientSequenceTests {
         arguments: ClientRequests.Kind.allCases)
     func sequenceBehindTwo(kind: ClientRequests.Kind) async throws {
         let fixture = try #require(ClientFixtures.own.first { $0.requests.kind == kind })
-        let files = fixture.files.map { ClientFixtures.folder.appending(path: $0.name) }
-        let requests = try files.map { try [UInt8](Data(contentsOf: $0)) }
+        let requests = try own(fixture)
         try await UpstreamPair.run { pair in
             try await GatewayUnderTest.run(upstreams: pair.androidAtHub, hub: pair.hub, seen: pair.seen) { gateway in
                 try await check(gateway, fixture.requests, requests, id: ClientFixtures.id)
@@ -57,6 +53,13 @@ struct ClientSequenceTests {
     func recordedSequence(upstream: TestUpstream, kind: ClientRequests.Kind) async throws {
         let (client, requests) = try recorded(kind)
         try await check(upstream, client, requests, id: Self.recordedID)
+    }
+
+    /// Reads the project's own requests of a client, without the last one, which fetches the text of a secure send; see
+    /// `SecurePushTests`.
+    private func own(_ fixture: ClientFixtures) throws -> [[UInt8]] {
+        try fixture.files.dropLast()
+            .map { try [UInt8](Data(contentsOf: ClientFixtures.folder.appending(path: $0.name))) }
     }
 
     private static let recordedID = "2372532420827572008-85883004107185159-4"

@@ -1,6 +1,6 @@
-import Dispatch
 import Foundation
 import GatewayTesting
+import Testing
 
 /// The account `nobody`, which runs the service in tests that start as root.
 enum ServiceAccount {
@@ -37,18 +37,25 @@ extension TestFiles {
     /// file was written in between.
     func inventory(of name: String) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: "\(path)/\(name)").sorted().map { inner in
-            var status = stat()
-            lstat("\(path)/\(name)/\(inner)", &status)
-            return "\(inner) \(status.st_uid) \(status.st_size) \(status.st_mtim.tv_sec).\(status.st_mtim.tv_nsec)"
+            let file = try Self.attributes("\(path)/\(name)/\(inner)")
+            return "\(inner) \(file.owner) \(file.size) \(file.modified)"
         }
     }
 
     /// Returns the paths below the directory that another account owns.
     func strangers(to user: UInt32) throws -> [String] {
         try FileManager.default.subpathsOfDirectory(atPath: path).sorted().filter { inner in
-            var status = stat()
-            lstat("\(path)/\(inner)", &status)
-            return status.st_uid != user
+            try Self.attributes("\(path)/\(inner)").owner != user
         }
+    }
+
+    /// Returns a file's owner, size in bytes and modification time in seconds since 1970. Does not follow a symbolic
+    /// link. Reads them with Foundation: which C module declares `stat` depends on the build's order.
+    private static func attributes(_ path: String) throws -> (owner: UInt32, size: UInt64, modified: Double) {
+        let values = try FileManager.default.attributesOfItem(atPath: path)
+        let owner = try #require(values[.ownerAccountID] as? NSNumber).uint32Value
+        let size = try #require(values[.size] as? NSNumber).uint64Value
+        let modified = try #require(values[.modificationDate] as? Date).timeIntervalSince1970
+        return (owner, size, modified)
     }
 }

@@ -81,7 +81,7 @@ struct DirectoryAccountTests {
             let token = try IssuedTokens.alice(by: directory)
             let text =
                 ConfiguredGateway.preamble + Self.configuration("ldap://127.0.0.1:\(proxy)", "timeout: 8s")
-                + "  - \(IssuedTokens.configuration)\nlog: { level: error }\n"
+                + "  - \(IssuedTokens.configuration)\n"
             try directory.write(text, to: "gateway.yaml")
             _ = try await ServedProgram.run(in: directory) { gateway in
                 let probe = TokenProbe(port: gateway.port, token: token)
