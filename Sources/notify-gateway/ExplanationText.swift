@@ -11,6 +11,12 @@ struct ExplanationText {
         let groups = Self.items(item["groups"]).compactMap(\.string)
         if !groups.isEmpty { lines.append(("groups", groups.joined(separator: ", "))) }
         if let account = Self.account(item) { lines.append(("account", account)) }
+        if let token = item["token"] {
+            lines.append(("authenticator", token["authenticator"]?.string ?? "none"))
+            if case .object(let claims)? = token["claims"] {
+                lines += claims.map { ("claim \($0.name)".printable, Self.word($0.value)) }
+            }
+        }
         lines.append(("action", item["action"]?.string ?? "-"))
         if case .object(let parameters)? = item["call"] {
             lines += parameters.map { ($0.name, Self.word($0.value)) }

@@ -1,12 +1,12 @@
 import GatewayCore
 import GatewaySupport
-import HMACToken
 
-/// The result of inspecting a token, as JSON and as rows.
+/// What the authenticators say of a token, as JSON and as rows.
 struct TokenReport {
-    let inspection: TokenInspection
+    let lookup: TokenLookup
+    private var inspection: TokenInspection { lookup.inspection }
 
-    init(_ inspection: TokenInspection) { self.inspection = inspection }
+    init(_ lookup: TokenLookup) { self.lookup = lookup }
 
     /// The complete result as one object.
     var object: JSONValue {
@@ -23,18 +23,24 @@ struct TokenReport {
     }
 
     private var result: [JSONValue.Member] {
-        switch inspection.result {
-        case .success(let identity):
-            [
-                .init("good", .bool(true)), .init("user", .string(identity.user.text)),
-                .init("groups", .array(identity.groups.map(\.text).sorted().map(JSONValue.string))),
-            ]
-        case .failure(let fault):
-            [
-                .init("good", .bool(false)), .init("reason", .string(fault.reason.rawValue)),
-                .init("detail", .string(fault.description)),
-            ]
-        }
+        let verdict: [JSONValue.Member] =
+            switch inspection.result {
+            case .valid(let identity):
+                [
+                    .init("good", .bool(true)), .init("user", .string(identity.user.text)),
+                    .init("groups", .array(identity.groups.map(\.text).sorted().map(JSONValue.string))),
+                ]
+            case .invalid(let reason, let detail):
+                [
+                    .init("good", .bool(false)), .init("reason", .string(reason.rawValue)),
+                    .init("detail", .string(detail)),
+                ]
+            case .undecided(let reason, let detail):
+                [
+                    .init("good", .null), .init("reason", .string(reason.rawValue)), .init("detail", .string(detail)),
+                ]
+            }
+        return verdict + (lookup.authenticator.map { [.init("authenticator", .string($0.text))] } ?? [])
     }
 
     private func rows(of value: JSONValue?, _ part: String) -> [JSONValue] {

@@ -179,4 +179,52 @@ struct ExplainTests {
             ["explain", "--user", "alice", "--config", "gateway.yaml", call], in: directory.path)
         #expect(outcome.status == 1 && outcome.output.isEmpty && !outcome.errors.isEmpty)
     }
+
+    @Test("`explain --as-token` shows what a token becomes, with and without a running gateway, and no signature")
+    func asToken() async throws {
+        let directory = try TestFiles.ofGateway(
+            """
+            authenticators: [{ \(ProviderTokens.authenticator) }]
+            policy:
+              send: [{ from: alice, to: bob }, { from: "group:staff", to: "*" }]
+            """)
+        let provider = try await ProviderTokens(in: directory)
+        let token = try await provider.token("mallory", #","groups":["staff"],"email":"m@example.org""#)
+        try directory.write("\(token)\n", to: "token.txt")
+        try directory.write(try await provider.token("mallory", seconds: -600), to: "old.txt")
+        try directory.write("x.y.z\n", to: "nonsense.txt")
+        let signature = try #require(token.split(separator: ".").last)
+        func run(_ arguments: String..., input: String = "") async throws -> Program.Outcome {
+            let all = ["explain", "--config", "gateway.yaml", "--body", #""hi""#] + arguments + [Self.send]
+            let outcome = try await Program.run(all, input: input, in: directory.path)
+            #expect(!outcome.output.contains(signature) && !outcome.errors.contains(signature))
+            return outcome
+        }
+        func check() async throws {
+            let good = try await run("--as-token", "token.txt", "--json")
+            #expect(good.status == 0, "\(good)")
+            let item = try JSONSerialization.jsonObject(with: Data(good.output.utf8)) as? [String: Any]
+            #expect(item?["user"] as? String == "mallory" && item?["groups"] as? [String] == ["staff"])
+            #expect(item?["rule"] as? String == "send[1]" && item?["end"] as? String == "forwarded")
+            let seen = try #require(item?["token"] as? [String: Any])
+            #expect(seen["authenticator"] as? String == "oidc")
+            #expect((seen["claims"] as? [String: Any])?["email"] as? String == "m@example.org")
+            let table = try await run("--as-token", "-", input: token)
+            #expect(table.output.contains(#/claim email +m@example.org/#), "\(table)")
+            #expect(table.output.contains(#/authenticator +oidc/#))
+            let old = try await run("--as-token", "old.txt")
+            #expect(old.status == 1)
+            #expect(old.output.contains("refused: 401 credentials-rejected: the token is not valid: it has expired"))
+            let nonsense = try await run("--as-token", "nonsense.txt")
+            #expect(nonsense.status == 1 && nonsense.output.contains("401 credentials-rejected"), "\(nonsense)")
+        }
+        try await check()
+        _ = try await ServedProgram.run(in: directory) { _ in try await check() }
+        for more in ["--user", "--group"] {
+            let all = ["explain", "--config", "gateway.yaml", "--as-token", "token.txt", more, "bob", Self.send]
+            #expect(try await Program.run(all, in: directory.path).status == 64)
+        }
+        let missing = try await run("--as-token", "nowhere.txt")
+        #expect(missing.status == 1 && missing.errors.contains("nowhere.txt cannot be read"), "\(missing)")
+    }
 }

@@ -69,7 +69,8 @@ struct TokenCommandTests {
         #expect(good.output.contains(#/claims +exp +\d+ \(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ\)/#))
         let json = try await run("tokens", "inspect", "--json", input: "  \(issued.output)\n\n")
         #expect(json.status == 0)
-        #expect(json.output.hasSuffix(#""result":{"good":true,"user":"alice","groups":["staff"]}}"# + "\n"))
+        let result = #""result":{"good":true,"user":"alice","groups":["staff"],"authenticator":"hmac-token"}}"#
+        #expect(json.output.hasSuffix(result + "\n"))
 
         let tampered = try await run("tokens", "inspect", "--json", input: "A" + issued.output)
         #expect(tampered.status == 1)
@@ -94,6 +95,45 @@ struct TokenCommandTests {
         let escapes = try await run("tokens", "inspect", input: "\(header).e30.AA")
         #expect(escapes.status == 1)
         #expect(!escapes.output.contains("\u{1B}") && !escapes.errors.contains("\u{1B}"))
+    }
+
+    @Test("`tokens inspect` reads the tokens of a provider")
+    func inspectProviderTokens() async throws {
+        let provider = try await ProviderTokens(in: directory)
+        #expect(try await run("keys", "rotate", "--id", "k1").status == 0)
+        try directory.write(
+            """
+            backend: { url: embedded }
+            authenticators: [{ hmac-token: { keys: token-keys.yaml } }, { \(ProviderTokens.authenticator) }]
+            policy: { send: [{ from: "*", to: "*" }] }
+            """, to: "gateway.yaml")
+        let good = try await run("tokens", "inspect", input: try await provider.token("alice"))
+        #expect(good.status == 0, "\(good)")
+        let rows = good.output.split(separator: "\n").map { $0.split(separator: " ").prefix(3).map(String.init) }
+        for row in [
+            ["header", "kid", "p1"], ["claims", "sub", "alice"], ["result", "good", "yes"],
+            ["result", "user", "alice"],
+            ["result", "authenticator", "oidc"],
+        ] {
+            #expect(rows.contains(row), "\(row)")
+        }
+        let old = try await run("tokens", "inspect", input: try await provider.token("alice", seconds: -600))
+        #expect(old.status == 1 && old.errors == "The token is not valid: it has expired.\n", "\(old)")
+        let capitals = try await run("tokens", "inspect", input: try await provider.token("Alice"))
+        #expect(capitals.errors == "The token is not valid: sub is not a user name by the rules of identity.\n")
+        // Tokens of `hmac-token` are still read.
+        let issued = try await run("tokens", "issue", "--user", "alice")
+        let own = try await run("tokens", "inspect", "--json", input: issued.output)
+        #expect(own.status == 0 && own.output.contains(#""authenticator":"hmac-token""#))
+        // The gateway cannot tell without keys.
+        try directory.write(
+            """
+            backend: { url: embedded }
+            authenticators: [{ oidc: { issuer: "http://127.0.0.1:1", audience: notify } }]
+            policy: { send: [{ from: "*", to: "*" }] }
+            """, to: "gateway.yaml")
+        let foreign = try await run("tokens", "inspect", input: try await provider.token("alice"))
+        #expect(foreign.status == 1 && foreign.errors.contains(#"iss is not "http://127.0.0.1:1""#), "\(foreign)")
     }
 
     private static let random = (0..<64).map { _ in UInt8.random(in: .min ... .max) }

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// The authenticators in the order of the configuration. The first result other than `notMine` decides.
 public struct AuthenticatorChain: Sendable {
-    private let links: [Link]
+    let links: [Link]
     /// The authenticators that report the status of an account only when the gateway queries it.
     private let rechecked: Set<PluginName>
     /// The authenticators that report on an account only at a login.

@@ -43,6 +43,17 @@ public struct DryRun: Sendable {
         await rules.authenticators.lookUpAccount(of: user, login: login)
     }
 
+    /// Returns what the authenticators say of a token, with the groups that its account still has.
+    public func lookUpToken(_ token: Secret, from peer: Peer) async -> TokenLookup {
+        var lookup = await rules.authenticators.lookUpToken(token, from: peer)
+        if case .valid(let identity) = lookup.inspection.result, let reference = identity.token,
+            let groups = sessions.groups(behind: reference, of: identity.user)
+        {
+            lookup.inspection.result = .valid(identity.limited(to: groups))
+        }
+        return lookup
+    }
+
     /// Returns the result that the request would have if the caller made it. The credential in the request is ignored.
     ///
     /// - Parameter login: The name that the caller would log in with.

@@ -15,10 +15,23 @@ struct ExplainCommand: AsyncParsableCommand {
             charges nothing. The backend's credentials are not shown. Exits 1 if the call would be rejected. Reports a \
             user that no authenticator knows, and the authenticators that cannot tell without a login.
 
-            Example: notify-gateway explain --user alice --body '"hello"' 'POST /api/notifications?pns=apns&to_tag=bob'
+            With --as-token, the caller is the holder of a token: the authenticators verify it as for a call, and the \
+            output shows its claims, the user and the groups that they give, and what became of the call. The token \
+            itself is not shown.
+
+            Examples:
+            notify-gateway explain --user alice --body '"hello"' 'POST /api/notifications?pns=apns&to_tag=bob'
+            notify-gateway explain --as-token token.txt --body '"hello"' 'POST /api/notifications?pns=apns&to_tag=bob'
             """)
 
-    @Option(help: "The user who makes the call.") var user: String
+    @Option(help: "The user who makes the call.") var user: String?
+    @Option(
+        name: .customLong("as-token"),
+        help: ArgumentHelp(
+            "A file with the token of the caller; - for standard input.",
+            discussion: "Instead of --user. A token in a command line could be read by other users of the machine.",
+            valueName: "file"))
+    var tokenFile: String?
     @Option(
         help: ArgumentHelp(
             "A group of the user; may be repeated.",
@@ -28,11 +41,22 @@ struct ExplainCommand: AsyncParsableCommand {
     @OptionGroup var gateway: ControlOption
     @Argument(help: "The method and the target of the call.") var call: String
 
+    func validate() throws {
+        guard (user == nil) != (tokenFile == nil) else {
+            throw ValidationError("Give either --user or --as-token.")
+        }
+        guard tokenFile == nil || group.isEmpty else {
+            throw ValidationError("--group has no effect with --as-token: a token has its own groups.")
+        }
+    }
+
     func run() async throws {
-        var arguments: [JSONValue.Member] = [
-            .init("user", .string(user)), .init("groups", .array(group.map { .string($0.text) })),
-            .init("call", .string(call)),
-        ]
+        var arguments: [JSONValue.Member] = [.init("call", .string(call))]
+        if let user {
+            arguments.append(.init("user", .string(user)))
+            arguments.append(.init("groups", .array(group.map { .string($0.text) })))
+        }
+        if let tokenFile { arguments.append(.init("token", .string(try Self.token(in: tokenFile)))) }
         if let body { arguments.append(.init("body", .string(body))) }
         var isRejected = false
         let fault = try await gateway.perform(ControlRequest("explain", arguments), readingOnly: true) { item in
@@ -45,5 +69,24 @@ struct ExplainCommand: AsyncParsableCommand {
         }
         if let fault { throw fault }
         if isRejected { throw ExitCode(1) }
+    }
+
+    /// Reads the token from the first line of a file.
+    private static func token(in file: String) throws -> String {
+        let line: String?
+        if file == "-" {
+            line = readLine()
+        } else {
+            do {
+                line = try String(contentsOfFile: file, encoding: .utf8).split(separator: "\n").first.map(String.init)
+            } catch {
+                throw CommandFailure.refused("\(file) cannot be read: \(OperatorMessage.of(error)).")
+            }
+        }
+        let token = (line ?? "").trimmingPrefix(while: \.isWhitespace).prefix { !$0.isWhitespace }
+        guard !token.isEmpty else {
+            throw CommandFailure.refused("\(file == "-" ? "Standard input" : file) contains no token.")
+        }
+        return String(token)
     }
 }

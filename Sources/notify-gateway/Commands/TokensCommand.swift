@@ -1,6 +1,7 @@
 import ArgumentParser
 import GatewayConfiguration
 import GatewayCore
+import GatewayOperations
 import GatewayServer
 import GatewaySupport
 import HMACToken
@@ -45,14 +46,15 @@ struct TokensCommand: AsyncParsableCommand {
 }
 
 extension TokensCommand {
-    /// `tokens inspect`: prints the content of a token and verifies it with the configured keys.
+    /// `tokens inspect`: prints the content of a token and verifies it as the gateway does.
     struct Inspect: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Show the content of a token, and whether it is valid.",
             discussion: """
                 Reads the token from standard input, because other users of the machine can read command lines. \
-                Verifies it with the configured keys as the gateway does, except for revocation, which only the \
-                running gateway knows. Exits 1 with the reason if the token is not valid.
+                Verifies it with the configured authenticators as the gateway does, except for revocation, which only \
+                the running gateway knows. For oidc, reads the provider's keys. An external-process authenticator \
+                receives the token. Exits 1 with the reason if the token is not valid, or cannot be verified now.
 
                 Example: notify-gateway tokens inspect --config gateway.yaml < token.txt
                 """)
@@ -61,28 +63,32 @@ extension TokensCommand {
         @OptionGroup var results: ResultOption
 
         func run() async throws {
-            let settings = try file.settings(of: HMACTokenPlugin.self)
-            let inspector: TokenInspector
-            do {
-                inspector = try TokenInspector(settings, names: ConfigurationFile.names(in: file.config))
-            } catch {
-                throw CommandFailure.refused(error.description)
-            }
+            let configuration = try file.load()
             if Console.isInteractive { Console.printMessage("Paste the token, then press Return.") }
-            let text = readLine(strippingNewline: true) ?? ""
-            let token = Secret(text.utf8.drop { $0 == UInt8(ascii: " ") }.prefix { $0 > UInt8(ascii: " ") })
-            let inspection = inspector.inspect(token, at: Clocks.system.wall())
-            try print(inspection)
-            if case .failure(let fault) = inspection.result {
-                throw CommandFailure.refused("The token is not valid: \(fault).".printable)
+            let token = Secret(token: readLine(strippingNewline: true) ?? "")
+            let gateway = StoppedGateway(
+                configuration: configuration, logger: .server(.init(level: .warning, format: .text)))
+            let report = TokenReport(await gateway.lookUpToken(token))
+            if results.json {
+                try results.print(report.object)
+            } else {
+                try results.print(
+                    report.rows, columns: [.init("part", "PART"), .init("name", "NAME"), .init("value", "VALUE")])
+            }
+            switch report.lookup.inspection.result {
+            case .valid: break
+            case .invalid(_, let detail):
+                throw CommandFailure.refused("The token is not valid: \(detail).".printable)
+            case .undecided(_, let detail):
+                throw CommandFailure.refused("The token cannot be verified: \(detail).".printable)
             }
         }
+    }
+}
 
-        private func print(_ inspection: TokenInspection) throws {
-            if results.json { return try results.print(TokenReport(inspection).object) }
-            try results.print(
-                TokenReport(inspection).rows,
-                columns: [.init("part", "PART"), .init("name", "NAME"), .init("value", "VALUE")])
-        }
+extension Secret {
+    /// Takes the token from a line: the bytes between blanks.
+    init(token line: some StringProtocol) {
+        self.init(line.utf8.drop { $0 <= UInt8(ascii: " ") }.prefix { $0 > UInt8(ascii: " ") })
     }
 }

@@ -72,6 +72,30 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     }
 }
 
+extension HMACTokenAuthenticator: InspectingAuthenticator {
+    /// Decodes a token, and verifies it without the cache of verified tokens.
+    public func inspect(_ token: Secret) async -> TokenInspection? {
+        let verifier = keys.withLock(\.verifier)
+        guard let token = token.withBytes({ CompactToken($0) }) else {
+            return context.isLastOfItsKind ? TokenInspection(result: TokenValidationError.malformed.result) : nil
+        }
+        let result: TokenInspection.Result
+        do throws(TokenValidationError) {
+            result = .valid(try verifier.identity(of: token, at: context.clocks.wall()))
+        } catch {
+            if !context.isLastOfItsKind, case .foreign = verifier.verdict(on: error, in: token) { return nil }
+            result = error.result
+        }
+        return TokenInspection(header: token.header()?.members, claims: token.claims(), result: result)
+    }
+}
+
+extension TokenValidationError {
+    fileprivate var result: TokenInspection.Result {
+        self == .failed ? .undecided(.failed, detail: description) : .invalid(reason, detail: description)
+    }
+}
+
 extension HMACTokenAuthenticator: TokenIssuer {
     /// The configured session lifetime.
     public var sessionLifetime: Duration { settings.session }

@@ -42,16 +42,20 @@ struct TokenInspectorTests {
           - { id: pending, algorithm: HS256, secret: "\(Forge.secret(32, offset: 6))", not-before: 2026-11-21T07:00:01Z }
         """
 
-    private func inspect(_ token: String) throws -> TokenInspection {
-        let files = try TestFiles()
-        let settings = HMACTokenPlugin.Settings(keys: try files.write(Self.keys))
-        return try TokenInspector(settings, names: NameRules()).inspect(Secret(token.utf8), at: .test)
+    private func inspect(_ token: String, _ context: PluginContext = .test()) async throws -> TokenInspection? {
+        let authenticator = try await testAuthenticator(context, keys: Self.keys)
+        let inspecting = try #require(authenticator as? any InspectingAuthenticator)
+        return await inspecting.inspect(Secret(token.utf8))
     }
 
     @Test("A valid token is shown as written, with the identity that it proves")
-    func good() throws {
-        let inspection = try inspect(Forge.token(claims: Forge.claims(["groups": #"["dispatch"]"#, "more": "{}"])))
-        let identity = try inspection.result.get()
+    func good() async throws {
+        let token = Forge.token(claims: Forge.claims(["groups": #"["dispatch"]"#, "more": "{}"]))
+        let inspection = try #require(try await inspect(token))
+        guard case .valid(let identity) = inspection.result else {
+            Issue.record("\(inspection.result)")
+            return
+        }
         #expect(identity.user.text == "alice")
         #expect(identity.groups.map(\.text) == ["dispatch"])
         #expect(inspection.header?["kid"]?.string == "k2")
@@ -59,14 +63,24 @@ struct TokenInspectorTests {
     }
 
     @Test("Each fault is reported by its own case")
-    func faults() throws {
+    func faults() async throws {
         for (token, fault) in Self.faulty {
-            let inspection = try inspect(token)
-            #expect(throws: fault, "\(token.prefix(60))") { try inspection.result.get() }
+            let inspection = try await inspect(token)
+            #expect(
+                inspection?.result == .invalid(fault.reason, detail: fault.description), "\(token.prefix(60))")
             #expect(!fault.description.isEmpty)
         }
         // The content of an invalid token is still shown.
-        #expect(try inspect(Forge.token(key: Forge.bytes[1..<33])).claims?["sub"]?.string == "alice")
+        #expect(try await inspect(Forge.token(key: Forge.bytes[1..<33]))?.claims?["sub"]?.string == "alice")
+    }
+
+    @Test("A token that may belong to a later authenticator is not inspected")
+    func others() async throws {
+        let context = PluginContext.test(isLastOfItsKind: false)
+        let other = Forge.token(claims: Forge.claims(["iss": "\"other\""]), key: Forge.bytes[1..<33])
+        #expect(try await inspect("x", context) == nil)
+        #expect(try await inspect(other, context) == nil)
+        #expect(try await inspect(Forge.token(key: Forge.bytes[1..<33]), context) != nil)
     }
 
     @Test("The authenticator rejects each faulty token with the same reason")

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Gateway
 public import GatewayConfiguration
-internal import GatewayCore
+public import GatewayCore
 internal import GatewayHTTP
 internal import GatewayStore
 public import GatewaySupport
@@ -159,9 +159,20 @@ extension StoppedGateway {
 }
 
 extension StoppedGateway {
-    private func makeChain(revocations: any RevocationList) async -> AuthenticatorChain {
-        await AuthenticatorAssembly(
-            of: configuration, pool: BlockingPool(threads: .singleton, capacity: 256), clocks: clocks, logger: logger
+    /// Returns what the configured authenticators of tokens say of a token. They are created for this call, and read
+    /// the keys of providers from the network. Revocations are not known.
+    public func lookUpToken(_ token: Secret) async -> TokenLookup {
+        await makeChain(revocations: EmptyRevocationList()) { $0.credentialKinds.contains(.bearer) }
+            .lookUpToken(token, from: .control)
+    }
+
+    private func makeChain(
+        revocations: any RevocationList, where isWanted: (ConfiguredPlugin) -> Bool = { _ in true }
+    ) async -> AuthenticatorChain {
+        var wanted = configuration
+        wanted.authenticators.removeAll { !isWanted($0) }
+        return await AuthenticatorAssembly(
+            of: wanted, pool: BlockingPool(threads: .singleton, capacity: 256), clocks: clocks, logger: logger
         ).makeChain(revocations: revocations)
     }
 }

@@ -3,28 +3,57 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import NIOCore
 
-/// `explain`: shows how the gateway would process a call of a user.
+/// `explain`: shows how the gateway would process a call of a user, or of the holder of a token.
 struct ExplainOperation: ControlOperation {
     static let name = "explain"
-    static let arguments: Set<String> = ["user", "groups", "call", "body"]
+    static let arguments: Set<String> = ["user", "groups", "token", "call", "body"]
 
     let dryRun: HotSwappable<DryRun>
     let names: NameRules
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        guard let text = try arguments.text("user"), let user = try arguments.user("user", by: names) else {
-            throw .malformed("user is missing.")
-        }
-        let login = names.login(PresentedName(text))
-        let account = await dryRun.value.lookUpAccount(of: user, login: login)
-        let given = try Self.groups(in: arguments)
-        let groups = given.isEmpty ? account.groups ?? [] : given
         guard let line = try arguments.text("call") else { throw .malformed("call is missing.") }
         let request = try Self.request(line, body: try arguments.text("body") ?? "", id: context.call)
-        let explanation = await dryRun.value.explain(
-            request, as: Identity(user: user, groups: groups, authenticator: "explain"),
-            login: login)
-        try await context.send(explanation.item(of: user, in: groups, account))
+        let groups = try Self.groups(in: arguments)
+        switch (try arguments.text("user"), try arguments.text("token")) {
+        case (let name?, nil):
+            guard let user = try arguments.user("user", by: names) else { throw .malformed("user is missing.") }
+            try await explain(request, ofUser: user, login: names.login(PresentedName(name)), groups, in: context)
+        case (nil, let token?):
+            guard groups.isEmpty else { throw .malformed("A token has its own groups.") }
+            try await explain(request, ofHolderOf: Secret(token.utf8), in: context)
+        default: throw .malformed("Give a user or a token.")
+        }
+    }
+
+    private func explain(
+        _ request: ReceivedRequest, ofUser user: UserName, login: LoginName, _ given: Set<GroupName>,
+        in context: ControlContext
+    ) async throws(ControlError) {
+        let account = await dryRun.value.lookUpAccount(of: user, login: login)
+        let groups = given.isEmpty ? account.groups ?? [] : given
+        let caller = Identity(user: user, groups: groups, authenticator: "explain")
+        let explanation = await dryRun.value.explain(request, as: caller, login: login)
+        try await context.send(.object(caller.members + account.members + explanation.members))
+    }
+
+    private func explain(
+        _ request: ReceivedRequest, ofHolderOf token: Secret, in context: ControlContext
+    ) async throws(ControlError) {
+        let lookup = await dryRun.value.lookUpToken(token, from: request.peer)
+        let rejection: Rejection
+        switch lookup.inspection.result {
+        case .valid(let caller):
+            let login = caller.token?.provider.map { LoginName($0.subject) } ?? LoginName(caller.user.text)
+            let explanation = await dryRun.value.explain(request, as: caller, login: login)
+            try await context.send(.object(caller.members + [lookup.member] + explanation.members))
+            return
+        case .invalid(_, let detail): rejection = Rejection(.credentialsRejected, "the token is not valid: \(detail)")
+        case .undecided(_, let detail): rejection = Rejection(.authenticatorUnavailable, "the token: \(detail)")
+        }
+        var explanation = Explanation()
+        explanation.outcome = .rejected(rejection, status: rejection.code.status)
+        try await context.send(.object([lookup.member] + explanation.members))
     }
 
     /// Returns the groups that the operator gives.
@@ -57,18 +86,42 @@ struct ExplainOperation: ControlOperation {
     }
 }
 
-extension Explanation {
-    /// Returns the explanation as one result.
-    func item(of user: UserName, in groups: Set<GroupName>, _ account: AccountLookup) -> JSONValue {
-        var members: [JSONValue.Member] = [
+extension Identity {
+    /// The user and the groups as members of a result.
+    fileprivate var members: [JSONValue.Member] {
+        [
             .init("user", .string(user.text)),
             .init("groups", .array(groups.map(\.text).sorted().map(JSONValue.string))),
         ]
-        if account.owner == nil {
-            let (unknown, undecided) = (account.unknownTo, account.undecided)
-            if !unknown.isEmpty { members.append(.init("unknown_to", .array(unknown.map { .string($0.text) }))) }
-            if !undecided.isEmpty { members.append(.init("undecided", .array(undecided.map(\.item)))) }
-        }
+    }
+}
+
+extension AccountLookup {
+    /// The authenticators without the account as members of a result; none if an authenticator has it.
+    fileprivate var members: [JSONValue.Member] {
+        guard owner == nil else { return [] }
+        var members: [JSONValue.Member] = []
+        if !unknownTo.isEmpty { members.append(.init("unknown_to", .array(unknownTo.map { .string($0.text) }))) }
+        if !undecided.isEmpty { members.append(.init("undecided", .array(undecided.map(\.item)))) }
+        return members
+    }
+}
+
+extension TokenLookup {
+    /// The authenticator and the claims as a member of a result. The signature is left out, so nobody can use the
+    /// result as a token.
+    fileprivate var member: JSONValue.Member {
+        var members: [JSONValue.Member] = []
+        if let authenticator { members.append(.init("authenticator", .string(authenticator.text))) }
+        if let claims = inspection.claims { members.append(.init("claims", claims)) }
+        return .init("token", .object(members))
+    }
+}
+
+extension Explanation {
+    /// The explanation as members of a result.
+    fileprivate var members: [JSONValue.Member] {
+        var members: [JSONValue.Member] = []
         if let action { members.append(.init("action", .string(action.rawValue))) }
         if let call { members.append(.init("call", .object(call.parameters))) }
         if let rule { members.append(.init("rule", .string(rule))) }
@@ -89,7 +142,7 @@ extension Explanation {
             members.append(.init("requests", .array(requests.map(\.item))))
             members.append(.init("skipped", .array(skipped.map(\.item))))
         }
-        return .object(members)
+        return members
     }
 }
 

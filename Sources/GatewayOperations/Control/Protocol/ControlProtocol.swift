@@ -14,8 +14,8 @@ internal import GatewayCore
 public enum ControlProtocol {
     /// The only version. A gateway rejects requests of another version.
     public static let version: Int64 = 1
-    /// The maximum length of a request in bytes, without its line feed.
-    static let maximumRequestLength = 16 << 10
+    /// The maximum length of a request in bytes, without its line feed. A token of 16 KiB fits.
+    static let maximumRequestLength = 32 << 10
     /// The maximum length of a response line in bytes, without its line feed.
     static let maximumResponseLineLength = 1 << 20
 }

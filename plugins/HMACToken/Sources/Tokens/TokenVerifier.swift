@@ -128,7 +128,7 @@ final class TokenVerifier: Sendable {
     }
 
     /// Returns whether an invalid token is rejected here or may belong to another authenticator.
-    private func verdict(on fault: TokenValidationError, in token: CompactToken) -> Outcome {
+    func verdict(on fault: TokenValidationError, in token: CompactToken) -> Outcome {
         switch fault {
         case .malformed, .unreadableHeader:
             .foreign(fault.reason)
