@@ -13,8 +13,9 @@ extension AuthenticatorChain {
             let inspecting = link.authenticator as? any InspectingAuthenticator
             var inspection = await inspecting?.inspect(token) ?? TokenInspection(result: result)
             switch (result, inspection.result) {
-            // The authenticator's own detail is more exact, but it does not know of revocations.
-            case (.invalid(let reason, _), .invalid(reason, _)), (.undecided, .undecided): break
+            // The authenticator's own detail is more exact, but it knows neither revocations nor its scope.
+            case (.invalid(let reason, _), .invalid(let detailed, _)) where reason == detailed: break
+            case (.undecided, .undecided): break
             default: inspection.result = result
             }
             return TokenLookup(authenticator: link.name, inspection: inspection)

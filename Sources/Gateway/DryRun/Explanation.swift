@@ -42,6 +42,14 @@ public struct Explanation: Sendable {
     public var outcome = Outcome.servedLocally
 }
 
+extension Explanation {
+    /// Creates the explanation of a call that is rejected before the gateway parses it.
+    public init(rejection: Rejection) {
+        self.init()
+        outcome = .rejected(rejection, status: rejection.code.status)
+    }
+}
+
 /// A parsed call as named parameters, for display.
 public struct ExplainedCall: Sendable, Hashable {
     /// The parameters in display order. They include the text of a message.

@@ -1,4 +1,6 @@
 import ArgumentParser
+import Foundation
+import GatewayConfiguration
 import GatewayCore
 import GatewayOperations
 import GatewayServer

@@ -5,6 +5,7 @@ import GatewayOperations
 import GatewayServer
 import GatewaySupport
 import HMACToken
+import Logging
 
 /// `tokens`: manages the tokens of `hmac-token`.
 struct TokensCommand: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewaySupport
+internal import Synchronization
 
 extension OIDCAuthenticator: InspectingAuthenticator {
     /// Decodes and verifies a token. For an unknown key, reads the provider's keys if `authenticate` would.

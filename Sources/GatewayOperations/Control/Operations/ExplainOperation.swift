@@ -51,9 +51,7 @@ struct ExplainOperation: ControlOperation {
         case .invalid(_, let detail): rejection = Rejection(.credentialsRejected, "the token is not valid: \(detail)")
         case .undecided(_, let detail): rejection = Rejection(.authenticatorUnavailable, "the token: \(detail)")
         }
-        var explanation = Explanation()
-        explanation.outcome = .rejected(rejection, status: rejection.code.status)
-        try await context.send(.object([lookup.member] + explanation.members))
+        try await context.send(.object([lookup.member] + Explanation(rejection: rejection).members))
     }
 
     /// Returns the groups that the operator gives.
