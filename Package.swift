@@ -48,6 +48,7 @@ let package = Package(
         .library(name: "GatewayTesting", targets: ["GatewayTesting"]),
         .library(name: "StaticUsers", targets: ["StaticUsers"]),
         .library(name: "HMACToken", targets: ["HMACToken"]),
+        .library(name: "OIDC", targets: ["OIDC"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),

@@ -222,7 +222,7 @@ struct ExplainTests {
         _ = try await ServedProgram.run(in: directory) { _ in try await check() }
         for more in ["--user", "--group"] {
             let all = ["explain", "--config", "gateway.yaml", "--as-token", "token.txt", more, "bob", Self.send]
-            #expect(try await Program.run(all, in: directory.path).status == 64)
+            #expect(try await Program.run(all, in: directory.path).status == 2)
         }
         let missing = try await run("--as-token", "nowhere.txt")
         #expect(missing.status == 1 && missing.errors.contains("nowhere.txt cannot be read"), "\(missing)")

@@ -118,9 +118,10 @@ struct TokenCommandTests {
             #expect(rows.contains(row), "\(row)")
         }
         let old = try await run("tokens", "inspect", input: try await provider.token("alice", seconds: -600))
-        #expect(old.status == 1 && old.errors == "The token is not valid: it has expired.\n", "\(old)")
+        #expect(old.status == 1 && old.errors.hasSuffix("The token is not valid: it has expired.\n"), "\(old)")
         let capitals = try await run("tokens", "inspect", input: try await provider.token("Alice"))
-        #expect(capitals.errors == "The token is not valid: sub is not a user name by the rules of identity.\n")
+        let reason = "The token is not valid: sub is not a user name by the rules of identity.\n"
+        #expect(capitals.status == 1 && capitals.errors.hasSuffix(reason), "\(capitals)")
         // Tokens of `hmac-token` are still read.
         let issued = try await run("tokens", "issue", "--user", "alice")
         let own = try await run("tokens", "inspect", "--json", input: issued.output)

@@ -29,7 +29,7 @@ let package = Package(
                 "CAllocations",
                 .product(name: "Benchmark", package: "benchmark"),
                 gateway("GatewaySupport"), gateway("GatewayCore"), gateway("Gateway"), gateway("GatewayHTTP"),
-                gateway("GatewayStore"), gateway("GatewayTesting"), gateway("HMACToken"),
+                gateway("GatewayStore"), gateway("GatewayTesting"), gateway("HMACToken"), gateway("OIDC"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Logging", package: "swift-log"),

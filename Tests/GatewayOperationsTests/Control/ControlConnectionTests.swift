@@ -59,7 +59,8 @@ struct ControlConnectionTests {
 
     @Test("A malformed request gets a response, and the connection closes")
     func malformed() async throws {
-        let lines = ["\n", "GET / HTTP/1.1\r\n", "\u{0}\n", String(repeating: "x", count: 16_385), "{\"control\":2}\n"]
+        let tooLong = String(repeating: "x", count: ControlProtocol.maximumRequestLength + 1)
+        let lines = ["\n", "GET / HTTP/1.1\r\n", "\u{0}\n", tooLong, "{\"control\":2}\n"]
         for line in lines {
             let bench = try await Bench([Echo()])
             try await bench.send(line)

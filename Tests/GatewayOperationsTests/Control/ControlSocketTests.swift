@@ -228,7 +228,7 @@ struct ControlSocketTests {
         try await serving([held]) { () async throws in
             await #expect(throws: ControlClientError.timedOut) { try await ask(path, maximumWait: .milliseconds(20)) }
             held.release.raise()
-            let long = ControlRequest("held", [.init("x", .string(String(repeating: "x", count: 20_000)))])
+            let long = ControlRequest("held", [.init("x", .string(String(repeating: "x", count: 40_000)))])
             await #expect(throws: ControlClientError.tooLong) {
                 try await ControlClient(path: path).perform(long) { _ in }
             }

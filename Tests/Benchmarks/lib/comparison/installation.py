@@ -16,6 +16,7 @@ BASE = {
     "util-linux": "setpriv",
 }
 COMPILER = {"gcc": "gcc", "libc6-dev": "/usr/include/stdlib.h"}
+SIGNATURES = {"python3-cryptography": "/usr/lib/python3/dist-packages/cryptography"}
 PROFILER = {"valgrind": "valgrind", "binutils": "objcopy"}
 ENVIRONMENTS = {"python3-venv": next(glob.iglob("/usr/lib/python3.*/ensurepip"), "")}
 

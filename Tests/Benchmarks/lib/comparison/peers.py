@@ -17,12 +17,15 @@ import tempfile
 
 from .client import Call, ask
 from .processes import Endpoint, Proxy, free_port, running
+from .provider import ALGORITHMS, ISSUER, Provider
 
 CONFIGURATIONS = pathlib.Path(__file__).resolve().parents[2] / "peers"
 PASSWORD = "a password of some length"
 TARGET = "/api/notifications?pns=apns&to_tag=bob"
 MESSAGE = '"The meeting is at noon."'
 DEVICES_OF_A_USER, USERS, RECIPIENTS = 4, 64, 10_000
+# More tokens of a provider in turn than the gateway caches, so that each one is verified again.
+NEW_TOKENS = 20_000
 # The longest path of a Unix socket in Linux.
 LONGEST_SOCKET_PATH = 107
 
@@ -44,6 +47,7 @@ class Peers:
         self.backend = Endpoint(free_port(), f"{self.directory}/backend.sock")
         self.key = secrets.token_bytes(32)
         self.numbers = itertools.count()
+        self.provider = None
         # The command that runs the programs of proxies, for example a profiler, and the seconds that a start or an end may take.
         self.wrapper, self.patience = [], 20
         if len(self.backend.path) + 4 > LONGEST_SOCKET_PATH:
@@ -113,8 +117,9 @@ class Peers:
         return self.started(command, endpoint, "forward")
 
     @contextlib.contextmanager
-    def gateway(self, loops=1, unix=False, journal=None):
-        """Runs the gateway with a new ledger, and a new journal or a copy of the template. `loops` is None for the default."""
+    def gateway(self, loops=1, unix=False, journal=None, provider=None):
+        """Runs the gateway with a new ledger, and a new journal or a copy of the template. `loops` is None for the default. `provider`
+        says whether the authenticator of the provider's tokens is `first` or `last`."""
         endpoint = self.endpoint(unix)
         home = pathlib.Path(tempfile.mkdtemp(dir=self.directory))
         records = pathlib.Path(tempfile.mkdtemp(dir=journal or self.journals, prefix="compare-journal-"))
@@ -125,6 +130,14 @@ class Peers:
                 shutil.copy(self.directory / name, home / name)
             listen = f"unix:{endpoint.path}" if unix else f"127.0.0.1:{endpoint.port}"
             backend = f"unix:{self.backend.path}" if unix else f"http://127.0.0.1:{self.backend.port}"
+            authenticators = ["hmac-token: { keys: keys.yaml }", "static-users: { file: users.yaml }"]
+            if provider:
+                shutil.copy(self.directory / "provider.json", home / "provider.json")
+                oidc = (
+                    f'oidc: {{ issuer: "{ISSUER}", audience: notify, jwks: provider.json, '
+                    f"algorithms: [{', '.join(ALGORITHMS)}] }}")
+                authenticators = [oidc, *authenticators] if provider == "first" else [*authenticators, oidc]
+            authenticators = ", ".join(f"{{ {text} }}" for text in authenticators)
             (home / "gateway.yaml").write_text(f"""
 listen: [{{ address: "{listen}" }}]
 admin: {{ address: "127.0.0.1:0" }}
@@ -133,9 +146,7 @@ backend: {{ url: "{backend}" }}
 {f"event-loops: {loops}" if loops else ""}
 connections: {{ per-address: 1000 }}
 drain: {{ grace: 0s }}
-authenticators:
-  - hmac-token: {{ keys: keys.yaml }}
-  - static-users: {{ file: users.yaml }}
+authenticators: [{authenticators}]
 policy: {{ send: [{{ from: "*", to: "*" }}], tags: [{{ user: "*", allow: ["topic:*"] }}] }}
 overload: {{ calls-per-user: 1000 }}
 limits: [{{ name: sends, per: sender, rate: 1000000/s }}]
@@ -171,6 +182,16 @@ log: {{ level: warning }}
         issued = subprocess.run(
             [self.programs.gateway, "tokens", "issue", "--user", user, *options], text=True, check=True, capture_output=True)
         return "Bearer " + issued.stdout.strip().splitlines()[-1]
+
+    def prepare_provider(self):
+        """Creates the keys of an OpenID provider."""
+        self.provider = Provider()
+        (self.directory / "provider.json").write_text(self.provider.key_set())
+
+    def provider_sends(self, algorithm, count=1):
+        """Returns sends of alice, each with another token of the provider."""
+        return [
+            Call("POST", TARGET, MESSAGE, self.provider.bearer(algorithm, "alice", number)) for number in range(count)]
 
     def user_of(self, authorization):
         return f"user-{self.bearers.index(authorization)}" if authorization in self.bearers else "alice"

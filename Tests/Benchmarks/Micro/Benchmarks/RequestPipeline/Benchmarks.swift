@@ -2,6 +2,7 @@ let benchmarks: @Sendable () -> Void = {
     measureFraming()
     measurePipeline()
     measureTokens()
+    measureProviderTokens()
     measureLimiter()
     measureJSON()
     measureRecording()
