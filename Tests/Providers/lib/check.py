@@ -95,8 +95,15 @@ log: {{ level: info }}
         """Returns the status of a logout."""
         return self.client.post("/auth/backchannel-logout", data={"logout_token": token}).status_code
 
-    def records(self, action):
-        """Returns the journal's records of the action."""
+    def records(self, action, count):
+        """Returns the journal's records of the action. Waits up to ten seconds for that number of them, because an outcome is
+        written after the response."""
+        end = time.monotonic() + 10
+        while len(records := self.records_now(action)) < count and time.monotonic() < end:
+            time.sleep(0.05)
+        return records
+
+    def records_now(self, action):
         lines = [line for file in sorted((self.directory / "journal").glob("*.jsonl")) for line in file.open()]
         # A segment ends with reserved space.
         records = [json.loads(line) for line in lines if line.startswith("{")]
@@ -178,7 +185,7 @@ def mock_provider(program):
     expect("mock: exchange after logout", gateway.exchange(token, "phone")[0], 401)
     expect("mock: within a second", time.monotonic() - began < 1, True)
     expect("mock: repeated logout", gateway.log_out(logout), 400)
-    outcomes = [(r["kind"], r.get("user"), r.get("count")) for r in gateway.records("provider-logout")]
+    outcomes = [(r["kind"], r.get("user"), r.get("count")) for r in gateway.records("provider-logout", 2)]
     expect("mock: records", outcomes, [("intent", None, None), ("outcome", "alice", 1)])
     # A new login of a later second is valid again.
     while int(time.time()) <= now + 1:
