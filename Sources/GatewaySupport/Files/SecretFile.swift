@@ -10,8 +10,12 @@ public enum SecretFile {
     /// Returns the text of a regular file. Rejects a file that users other than the owner may write, or that users
     /// outside its group may read.
     ///
-    /// - Parameter remedy: The command that creates the file, for the message about a missing one.
-    public static func text(at path: String, remedy: String? = nil) throws(ConfigurationProblem) -> String {
+    /// - Parameters:
+    ///   - isPublic: Whether every user may read the file, for example because it has public keys.
+    ///   - remedy: The command that creates the file, for the message about a missing one.
+    public static func text(
+        at path: String, isPublic: Bool = false, remedy: String? = nil
+    ) throws(ConfigurationProblem) -> String {
         // Non-blocking, so that opening a FIFO does not wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
@@ -27,9 +31,12 @@ public enum SecretFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw problem(path, "cannot be read: \(lastError())") }
         guard status.st_mode & S_IFMT == S_IFREG else { throw problem(path, "is not a regular file") }
-        guard status.st_mode & (S_IROTH | S_IWOTH | S_IWGRP) == 0 else {
+        guard status.st_mode & (S_IWOTH | S_IWGRP | (isPublic ? 0 : S_IROTH)) == 0 else {
+            let (access, mode) = isPublic ? ("change", "644") : ("access", "640")
             throw problem(
-                path, "has the mode \(octal(status.st_mode)), which lets other users access it; run: chmod 640 \(path)")
+                path,
+                "has the mode \(octal(status.st_mode)), which lets other users \(access) it; run: chmod \(mode) \(path)"
+            )
         }
         guard status.st_size <= YAMLDocument.maximumLength else {
             throw problem(path, "is longer than \(YAMLDocument.maximumLength) bytes")

@@ -88,9 +88,12 @@ struct SettingsTests {
                 try await OIDCPlugin.makeAuthenticator(settings, context: .test())
             }
         }
-        settings.keys = .file(try files.write(Forge.keys, to: "open.json", mode: 0o666))
-        #expect(await problems().first?.contains("mode") == true)
-        settings.keys = .file(try files.write(Forge.keys, to: "keys.json"))
+        for mode in [0o666, 0o664] {
+            settings.keys = .file(try files.write(Forge.keys, to: "open.json", mode: mode))
+            #expect(await problems().first?.contains("lets other users change it; run: chmod 644") == true)
+        }
+        // The keys are public.
+        settings.keys = .file(try files.write(Forge.keys, to: "keys.json", mode: 0o644))
         #expect(await problems() == [])
         settings.keys = .discovery
         settings.authorities = files.path + "/missing.pem"

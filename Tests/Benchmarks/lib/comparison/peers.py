@@ -187,6 +187,7 @@ log: {{ level: warning }}
         """Creates the keys of an OpenID provider."""
         self.provider = Provider()
         (self.directory / "provider.json").write_text(self.provider.key_set())
+        (self.directory / "provider.json").chmod(0o600)
 
     def provider_sends(self, algorithm, count=1):
         """Returns sends of alice, each with another token of the provider."""

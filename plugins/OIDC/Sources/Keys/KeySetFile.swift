@@ -18,7 +18,7 @@ enum KeySetFile {
 
     private static func read(_ file: String) throws(ConfigurationError) -> KeySet {
         let text: String
-        do { text = try SecretFile.text(at: file) } catch { throw ConfigurationError([error]) }
+        do { text = try SecretFile.text(at: file, isPublic: true) } catch { throw ConfigurationError([error]) }
         let keys: KeySet
         do { keys = try KeySet(Array(text.utf8)) } catch { throw ConfigurationError(file: file, error.description) }
         guard !keys.keys.isEmpty else {
