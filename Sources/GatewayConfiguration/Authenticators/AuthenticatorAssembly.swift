@@ -135,6 +135,11 @@ extension AuthenticatorAssembly.Made {
             (link.authenticator as? any MeasuredAuthenticator).map { (link.plugin.name, $0.load) }
         }
     }
+
+    /// The keys of the authenticators that read them from an identity provider.
+    package var providerKeys: [ProviderKeyStatus] {
+        links.compactMap { ($0.authenticator as? any ProviderKeyReader)?.providerKeys }
+    }
 }
 
 /// A substitute for an authenticator that could not be created.

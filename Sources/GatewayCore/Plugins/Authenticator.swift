@@ -114,6 +114,32 @@ public struct AuthenticatorLoad: Sendable, Hashable {
     }
 }
 
+/// An authenticator that verifies tokens with keys that it reads from an identity provider.
+public protocol ProviderKeyReader: Authenticator {
+    /// The keys in use. Read when metrics are collected, on any thread; must not block.
+    var providerKeys: ProviderKeyStatus { get }
+}
+
+/// The keys of an identity provider that an authenticator uses.
+public struct ProviderKeyStatus: Sendable, Hashable {
+    /// The provider's issuer identifier.
+    public let issuer: String
+    /// The number of keys.
+    public let count: Int
+    /// The start of the last successful reading; nil if the authenticator has no keys.
+    public let read: WallTime?
+    /// The number of readings that failed.
+    public let failures: Int
+
+    /// Creates a status.
+    public init(issuer: String, count: Int, read: WallTime?, failures: Int) {
+        self.issuer = issuer
+        self.count = count
+        self.read = read
+        self.failures = failures
+    }
+}
+
 /// An authenticator that is based on files. Logins after a reload use the new contents.
 public protocol ReloadableAuthenticator: Authenticator, ReloadableFiles {}
 

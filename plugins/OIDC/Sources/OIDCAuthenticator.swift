@@ -7,7 +7,7 @@ internal import Synchronization
 ///
 /// Verifying a token takes 20 to 100 microseconds, a repeated token less than one, so it runs on the caller's thread.
 /// Only a token with an unknown key may wait, for a reading of the provider's keys.
-final class OIDCAuthenticator: MeasuredAuthenticator {
+final class OIDCAuthenticator: ProviderKeyReader {
     let keys: ProviderKeys
     let context: PluginContext
     let seenLogouts = SeenLogouts()
@@ -33,7 +33,7 @@ final class OIDCAuthenticator: MeasuredAuthenticator {
         return result(current.verifier.verify(token, at: context.clocks.wall()), current)
     }
 
-    var load: [AuthenticatorLoad] { keys.load }
+    var providerKeys: ProviderKeyStatus { keys.status }
 
     private func result(_ outcome: TokenVerifier.Outcome, _ current: ProviderKeys.Current) -> AuthenticationOutcome {
         guard case .unknownKey(let issued) = outcome else { return outcome.result(in: context) }

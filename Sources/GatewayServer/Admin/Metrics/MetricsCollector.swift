@@ -37,6 +37,7 @@ struct MetricsCollector: Sendable {
         families += [build, expiries, bans]
         families.append(shadowRejections)
         families.append(workers)
+        families += providerKeys
         if let running = running.value {
             families += await Self.connections(running.listenerReadings(), running.connectionsOverLimit)
             if let memory = await running.requestMemory { families += Self.requestMemory(memory) }
@@ -101,6 +102,25 @@ struct MetricsCollector: Sendable {
             "Workers and queued logins of authenticators that have them, by state.",
             counts.sorted { ($0.key[0].value, $0.key[1].value) < ($1.key[0].value, $1.key[1].value) }
                 .map { ($0.key, .number(Double($0.value))) })
+    }
+
+    private var providerKeys: [MetricFamily] {
+        let keys = subsystems.authenticators.made.providerKeys
+        func values(_ value: (ProviderKeyStatus) -> Double) -> [([MetricFamily.Label], MetricFamily.Value)] {
+            keys.map { ([.init("issuer", $0.issuer)], .number(value($0))) }
+        }
+        return [
+            MetricFamily(
+                "notify_gateway_provider_keys", .gauge, "Keys of an identity provider that can verify tokens.",
+                values { Double($0.count) }),
+            MetricFamily(
+                "notify_gateway_provider_keys_read_time_seconds", .gauge,
+                "Time at which the keys were last read, in seconds since 1970; 0 without keys.",
+                values { Double($0.read?.seconds ?? 0) }),
+            MetricFamily(
+                "notify_gateway_provider_key_failures_total", .counter, "Readings of the keys that failed.",
+                values { Double($0.failures) }),
+        ]
     }
 
     private var journal: [MetricFamily] {

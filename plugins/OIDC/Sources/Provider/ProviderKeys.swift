@@ -122,16 +122,12 @@ final class ProviderKeys: Sendable {
     /// Reads the keys, or waits for the reading in progress.
     func refresh() async { await state.withLock { startReading(&$0) }.value }
 
-    /// The number of keys, their age in seconds, and the number of failed readings.
-    var load: [AuthenticatorLoad] {
-        let now = context.clocks.monotonic()
-        return state.withLock { state in
-            let age = state.read.map { (now.nanoseconds - $0.monotonic.nanoseconds) / 1_000_000_000 } ?? 0
-            return [
-                AuthenticatorLoad("keys", state.verifier.keys.keys.count),
-                AuthenticatorLoad("key-age-seconds", Int(age)),
-                AuthenticatorLoad("failed-readings", state.failures),
-            ]
+    /// The number of keys, the time of their reading, and the number of failed readings.
+    var status: ProviderKeyStatus {
+        state.withLock { state in
+            ProviderKeyStatus(
+                issuer: rules.settings.issuer, count: state.verifier.keys.keys.count, read: state.read?.wall,
+                failures: state.failures)
         }
     }
 
