@@ -147,6 +147,17 @@ def debian_component(library, architecture, distribution):
     }
 
 
+def debian_components(architecture, distribution):
+    """Returns the components of the Debian packages of the system libraries. A package may contain several of them."""
+    packages = {}
+    for library in SYSTEM_LIBRARIES:
+        component = debian_component(library, architecture, distribution)
+        package = packages.setdefault(component["bom-ref"], component)
+        if package is not component:
+            package["components"] += component["components"]
+    return list(packages.values())
+
+
 def os_release():
     lines = pathlib.Path("/etc/os-release").read_text().splitlines()
     return {name: value.strip('"') for name, _, value in (line.partition("=") for line in lines)}
@@ -171,7 +182,7 @@ def main():
     runtime = swift_runtime()
     architecture = run("dpkg", "--print-architecture")
     distribution = os_release()
-    system = [debian_component(library, architecture, distribution) for library in SYSTEM_LIBRARIES]
+    system = debian_components(architecture, distribution)
 
     program = f"notify-gateway@{version}"
     own = sorted(direct + [runtime["bom-ref"]] + [component["bom-ref"] for component in system])
