@@ -155,7 +155,7 @@ struct MetricsTests {
             for sample in scrape.samples { labels[sample.name, default: []].formUnion(sample.labels.keys) }
             for name in scrape.types.keys where labels[name] == nil && labels["\(name)_bucket"] == nil {
                 // Metrics of other authenticators have no sample here.
-                labels[name] = ["authenticator", "state"]
+                labels[name] = ["authenticator", "state", "issuer"]
             }
             let codes = Set(RejectionCode.allCases.map(\.rawValue) + ["ok"])
             for (file, text) in [("grafana.json", dashboard), ("alerts.yaml", alerts)] {

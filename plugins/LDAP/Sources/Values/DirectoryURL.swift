@@ -1,4 +1,5 @@
 internal import Foundation
+internal import GatewaySupport
 
 /// The URL of a directory server: `ldaps://HOST[:PORT]`, `ldap://HOST[:PORT]` or `ldapi://PATH` with a
 /// percent-encoded path.
@@ -27,7 +28,7 @@ struct DirectoryURL: Sendable, Hashable {
             isLocal = true
         } else {
             guard let host = Self.host(rest) else { return nil }
-            isLocal = Self.isLoopback(host)
+            isLocal = LoopbackHost.matches(host)
         }
         isTLS = scheme == "ldaps://"
         self.text = scheme + rest
@@ -50,15 +51,5 @@ struct DirectoryURL: Sendable, Hashable {
     private static func isPort(_ text: Substring) -> Bool {
         guard text.first == ":", let number = UInt16(text.dropFirst()) else { return false }
         return number > 0
-    }
-
-    // Only literal addresses and localhost count, because another name could resolve to any address.
-    private static func isLoopback(_ host: String) -> Bool {
-        if host.lowercased() == "localhost" { return true }
-        var v4 = in_addr()
-        if inet_pton(AF_INET, host, &v4) == 1 { return UInt32(bigEndian: v4.s_addr) >> 24 == 127 }
-        var v6 = in6_addr()
-        guard inet_pton(AF_INET6, host, &v6) == 1 else { return false }
-        return withUnsafeBytes(of: v6) { $0.dropLast().allSatisfy { $0 == 0 } && $0[15] == 1 }
     }
 }
