@@ -128,10 +128,17 @@ struct ProgressLine {
     }
 }
 
-/// Reads a new password: twice without echo from a terminal, once from a pipe. The command line is never used, because
-/// other users of the machine can read it.
+/// Reads passwords: without echo from a terminal, or a line from a pipe. The command line is never used, because other
+/// users of the machine can read it.
 enum PasswordPrompt {
-    /// Reads a new password of the user. If the input is no password, the command ends.
+    /// Reads the current password of a user. If the input is no password, the command ends.
+    static func readCurrent(of name: String) throws -> Secret {
+        try accepted(
+            Console.isInteractive
+                ? readHidden("Password of \(name): ".escapingControls) : readLine(strippingNewline: true))
+    }
+
+    /// Reads a new password of the user, from a terminal twice. If the input is no password, the command ends.
     static func read(for user: UserName) throws -> Secret {
         guard Console.isInteractive else { return try accepted(readLine(strippingNewline: true)) }
         let first = try accepted(readHidden("New password for \(user): ".escapingControls))

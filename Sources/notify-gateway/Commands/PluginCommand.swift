@@ -11,8 +11,9 @@ struct PluginCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Test whether a process follows the protocol of external-process.",
             discussion: """
-                Sends the process what a gateway sends, and then invalid input that a gateway never sends. No login \
-                succeeds; the process sees some dozens of failed logins. Prints one line per check, and exits 1 if one \
+                Sends the process what a gateway sends, and then invalid input that a gateway never sends. The \
+                process sees some dozens of failed logins. No login succeeds but that of --login, whose password is read \
+                from the terminal or the first line of standard input. Prints one line per check, and exits 1 if one \
                 failed. A process of version 2 also gets queries of the status of accounts that do not exist, and of \
                 those that --account names with the status that it should report: valid, absent, expired or disabled.
 
@@ -24,6 +25,9 @@ struct PluginCommand: AsyncParsableCommand {
         @Option(help: ArgumentHelp("An account and the status to report.", valueName: "name=status"))
         var account: [String] = []
 
+        @Option(help: ArgumentHelp("A user whose password the process should accept.", valueName: "name"))
+        var login: String?
+
         func validate() throws {
             for text in account where ExternalProcessConformance.Account(text) == nil {
                 throw ValidationError(
@@ -34,7 +38,11 @@ struct PluginCommand: AsyncParsableCommand {
         func run() async throws {
             var writeError: (any Error)?
             let accounts = account.compactMap(ExternalProcessConformance.Account.init)
-            let isGood = await ExternalProcessConformance(socket: socket, accounts: accounts).run { result in
+            let given = try login.map {
+                ExternalProcessConformance.Login(user: $0, password: try PasswordPrompt.readCurrent(of: $0))
+            }
+            let test = ExternalProcessConformance(socket: socket, login: given, accounts: accounts)
+            let isGood = await test.run { result in
                 do { try Console.printResult(result.description) } catch { writeError = error }
             }
             if let writeError { throw writeError }

@@ -107,6 +107,24 @@ struct ServiceAccountStatusTests {
         try await losesAtTwoRechecks(try PythonAccountService(["alice", "bob"], in: directory), in: directory)
     }
 
+    @Test(
+        "`plugin test --login` tries a login that must succeed, and without it reports no such check",
+        .enabled(if: PythonAccountService.interpreter != nil, "no python3"))
+    func conformance() async throws {
+        let directory = try TestFiles()
+        let service = try PythonAccountService(["alice"], in: directory)
+        func test(_ more: String..., input: String = "") async throws -> Program.Outcome {
+            try await Program.run(["plugin", "test", "auth.sock"] + more, input: input, in: directory.path)
+        }
+        let good = try await test("--login", "alice", "--account", "alice=valid", input: "alice\n")
+        #expect(good.status == 0 && good.output.contains("ok      accepts the given login"), "\(good)")
+        let wrong = try await test("--login", "alice", input: "other\n")
+        #expect(wrong.status == 1 && wrong.output.contains("FAILED  accepts the given login"), "\(wrong)")
+        let without = try await test()
+        #expect(without.status == 0 && !without.output.contains("given login"), "\(without)")
+        await service.stop()
+    }
+
     @Test("If many accounts seem to have ended at once, or the service fails, nothing is revoked")
     func brake() async throws {
         let service = try await HTTPAccountService.start()

@@ -107,8 +107,11 @@ extension ExternalProcessConformance {
                 }
             }
         },
+    ]
+
+    /// The check of a login that must succeed.
+    static func acceptance(of login: Login) -> Check {
         Check("accepts the given login") { run, _ throws(ConformanceError) in
-            guard let login = run.login else { return }
             let password = login.password.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
             let request = ConformanceRequest(
                 "password",
@@ -123,6 +126,6 @@ extension ExternalProcessConformance {
                     throw ConformanceError("did not accept it")
                 }
             }
-        },
-    ]
+        }
+    }
 }

@@ -5,8 +5,9 @@ internal import NIOCore
 /// A conformance test for implementations of the protocol: it acts as a gateway, then sends input that no gateway
 /// sends, and checks that the process follows the protocol and keeps running.
 ///
-/// No login of the test succeeds: its credentials are random, and a process that accepts one fails. It causes some
-/// dozens of failed logins, with user names that begin with `conformance-` or are invalid.
+/// Except for a login that the caller gives, no login of the test succeeds: its credentials are random, and a process
+/// that accepts one fails. It causes some dozens of failed logins, with user names that begin with `conformance-` or are
+/// invalid.
 public struct ExternalProcessConformance: Sendable {
     /// A login that the process should accept.
     public struct Login: Sendable {
@@ -79,6 +80,7 @@ public struct ExternalProcessConformance: Sendable {
             guard !hello.takes.isEmpty else { throw ConformanceError("accepts no known kind of credential") }
             kinds = hello.takes.sorted { $0.rawValue < $1.rawValue }
             record("responds to the hello with version \(hello.version)", nil)
+            if let login { checks.append(Self.acceptance(of: login)) }
             if hello.reportsStatus || !accounts.isEmpty { checks += Self.statusChecks }
         } catch {
             // Without a hello the other checks are meaningless.

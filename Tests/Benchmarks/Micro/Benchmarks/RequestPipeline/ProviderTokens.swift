@@ -44,9 +44,11 @@ enum ProviderSample {
     ]
 
     static func authenticator() async throws -> any Authenticator {
+        // The files are removed when the authenticator has read them.
+        let files = try TestFiles()
         var settings = OIDCPlugin.Settings(
             issuer: "https://provider.example", audience: "notify",
-            keys: .file(try TestFiles().write(keySet, to: "keys.json")))
+            keys: .file(try files.write(keySet, to: "keys.json")))
         settings.algorithms = [.rs256, .es256, .edDSA]
         return try await OIDCPlugin.makeAuthenticator(
             settings, context: .test(clocks: ManualClock(wall: issued).clocks))
