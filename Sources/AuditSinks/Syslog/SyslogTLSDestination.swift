@@ -64,19 +64,18 @@ final class SyslogTLSDestination: SinkDestination {
     }
 
     func close() async {
-        let open = state.withLock { state in
-            defer { state.channel = nil }
-            return state.channel
-        }
-        guard let open else { return }
-        connectionEnded()
+        guard let open = state.withLock(\.channel) else { return }
+        connectionEnded(open)
         open.close(promise: nil)
     }
 
-    /// Keeps the frames that the receiver may not have read for the next connection.
-    private func connectionEnded() {
+    /// Keeps the frames that the receiver may not have read for the next connection. Called when a connection ends; the
+    /// late end of an earlier connection has no effect.
+    private func connectionEnded(_ ended: any Channel) {
         let now = clocks.monotonic()
         state.withLock { state in
+            guard state.channel === ended else { return }
+            state.channel = nil
             state.repeated += state.recent.removeAll(at: now)
         }
     }
@@ -98,8 +97,7 @@ final class SyslogTLSDestination: SinkDestination {
     private func connection() async throws -> any Channel {
         if let open = state.withLock(\.channel) {
             if open.isActive { return open }
-            // The handler has kept the frames for this connection.
-            state.withLock { $0.channel = nil }
+            connectionEnded(open)
         }
         let tls = try await thread.run { [authority] () throws(SinkFailure) in try authority.clientConfiguration() }
         let context = try NIOSSLContext(configuration: tls)
@@ -111,7 +109,7 @@ final class SyslogTLSDestination: SinkDestination {
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let tls = try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
-                    let end = SyslogConnectionHandler { [weak self] in self?.connectionEnded() }
+                    let end = SyslogConnectionHandler { [weak self] in self?.connectionEnded($0) }
                     try channel.pipeline.syncOperations.addHandlers([tls, end])
                 }
             }
@@ -160,13 +158,13 @@ struct RecentFrames {
 private final class SyslogConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let onEnd: @Sendable () -> Void
+    private let onEnd: @Sendable (any Channel) -> Void
 
-    init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+    init(onEnd: @escaping @Sendable (any Channel) -> Void) { self.onEnd = onEnd }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
 
-    func channelInactive(context: ChannelHandlerContext) { onEnd() }
+    func channelInactive(context: ChannelHandlerContext) { onEnd(context.channel) }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }

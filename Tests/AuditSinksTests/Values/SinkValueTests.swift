@@ -113,6 +113,19 @@ struct SinkValueTests {
         }
     }
 
+    @Test("The frames of the last ten seconds before a break are kept, up to a size")
+    func recentFrames() {
+        func time(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: seconds * 1_000_000_000) }
+        var recent = RecentFrames()
+        for second: Int64 in 0..<20 { recent.add(ByteBuffer(string: "\(second)"), at: time(second)) }
+        #expect(recent.removeAll(at: time(20)).map { String(buffer: $0) } == (10..<20).map(String.init))
+        #expect(recent.removeAll(at: time(20)).isEmpty)
+        for _ in 0..<3 { recent.add(ByteBuffer(repeating: 0, count: SinkBatch.maximumBytes), at: time(30)) }
+        #expect(recent.removeAll(at: time(30)).count == 2)
+        recent.add(ByteBuffer(string: "x"), at: time(40))
+        #expect(recent.removeAll(at: time(60)).isEmpty)
+    }
+
     @Test("Names of sinks")
     func names() {
         for name in ["a", "siem-2", String(repeating: "x", count: 32)] { #expect(AuditSinkSettings.isName(name)) }
