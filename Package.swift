@@ -85,6 +85,12 @@ let package = Package(
             dependencies: ["CStatx", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, grdb],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
+            name: "AuditSinks",
+            dependencies: [
+                "GatewaySupport", "GatewayStore", logging, nioCore, nioPosix, nioHTTP1, nioSSL, httpClient,
+            ],
+            exclude: ["README.md"], swiftSettings: strict),
+        .target(
             name: "GatewayHTTP",
             dependencies: [
                 "CLibcrypto", "CMalloc", "Gateway", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, nioTLS,
@@ -98,20 +104,23 @@ let package = Package(
         .target(
             name: "GatewayConfiguration",
             dependencies: [
-                "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", logging, nioCore, nioPosix,
+                "AuditSinks", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", logging,
+                nioCore, nioPosix,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayOperations",
             dependencies: [
-                "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport",
+                "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayStore",
+                "GatewaySupport",
                 "NotifyBackend", logging, nioCore, nioPosix, lifecycle,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayServer",
             dependencies: [
-                "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations", "GatewayStore",
+                "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
+                "GatewayStore",
                 "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore, nioPosix, lifecycle, signals,
                 hummingbird,
                 hummingbirdCore,
@@ -236,6 +245,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "AuditSinksTests",
+            dependencies: [
+                "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", logging, nioCore,
+                nioPosix, nioSSL,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "GatewayHTTPTests",
             dependencies: [
                 "GatewayHTTP", "Gateway", "GatewayCore", "GatewaySupport", "GatewayTesting", nioCore, nioEmbedded,
@@ -249,6 +265,7 @@ let package = Package(
         .testTarget(
             name: "GatewayConfigurationTests",
             dependencies: [
+                "AuditSinks",
                 "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
                 "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess", "ForwardAuth", "ClientCertificate",
                 "OIDC", logging, nioCore, nioPosix,

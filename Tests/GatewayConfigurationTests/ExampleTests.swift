@@ -32,7 +32,7 @@ struct ExampleTests {
             ]),
             environment: [
                 "BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example", "LDAP_PASSWORD": "example",
-                "STATUS_TOKEN": "0123456789abcdef",
+                "STATUS_TOKEN": "0123456789abcdef", "WEBHOOK_SECRET": String(repeating: "k", count: 32),
                 "HUB_CONNECTION_STRING":
                     "Endpoint=sb://example.servicebus.windows.net/;SharedAccessKeyName=Send;SharedAccessKey=0123456789abcdef",
             ]

@@ -79,7 +79,7 @@ public enum ConfigurationCheck {
                 : check.problem(with: (key as NSString).deletingLastPathComponent, under: "journal.signing-key"),
             check.problem(with: ledger, under: "ledger.file"),
             configuration.control.flatMap { check.problem(withControlSocket: $0) },
-        ].compactMap(\.self)
+        ].compactMap(\.self) + check.problems(with: configuration.journal)
     }
 
     private static func sorted(_ problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
@@ -119,7 +119,7 @@ struct DirectoryCheck {
             ?? ControlSocketPath.obstacle(inDirectoryOf: socket).map { fault($0, under: "control") }
     }
 
-    private func fault(_ message: String, under path: String) -> ConfigurationProblem {
+    func fault(_ message: String, under path: String) -> ConfigurationProblem {
         ConfigurationProblem(at: SourceLocation(file: file), path: path, message)
     }
 }

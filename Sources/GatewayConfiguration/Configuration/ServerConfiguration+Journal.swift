@@ -18,7 +18,9 @@ extension ServerConfiguration {
             // The retention time of a segment after its last record.
             keep: reader?.duration("keep", in: .seconds(3600)...(.seconds(36_500 * 86_400))) ?? .seconds(90 * 86_400),
             // The maximum size of all segments together.
-            keepBytes: reader?.byteCount("keep-size") ?? 20 << 30)
+            keepBytes: reader?.byteCount("keep-size") ?? 20 << 30,
+            // The receivers to which all records are sent; default: none.
+            sinks: reader.map { readSinks($0, journal: directory) } ?? [])
     }
 
     /// Reads `checkpoint-copy`: `syslog`, or the path of a file that receives a copy of each checkpoint.

@@ -1,3 +1,4 @@
+public import AuditSinks
 public import Gateway
 public import GatewayCore
 public import GatewayHTTP
@@ -124,6 +125,8 @@ public struct ServerConfiguration: Sendable {
         public var keep: Duration
         /// The maximum size of all segments together, in bytes.
         public var keepBytes: Int
+        /// The receivers of the records.
+        public var sinks: [AuditSinkSettings] = []
     }
 
     /// The ledger.

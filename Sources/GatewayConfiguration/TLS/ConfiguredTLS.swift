@@ -1,3 +1,4 @@
+internal import AuditSinks
 package import GatewayCore
 package import GatewayHTTP
 package import GatewaySupport
@@ -55,6 +56,7 @@ package struct ConfiguredTLS {
             } catch { problems.append(error) }
         }
         watch(configuration.backends, pool)
+        problems += Self.sinkProblems(configuration)
         if !problems.isEmpty { throw ConfigurationError(problems) }
     }
 
@@ -160,6 +162,14 @@ package struct ConfiguredTLS {
                 _ = try CertificateFiles.clientSettings(authorityAlone)
             } catch { problems.append(error) }
         }
-        return problems
+        return problems + sinkProblems(configuration)
+    }
+
+    /// Returns the problems of the files of authorities that audit sinks trust. Blocks.
+    private static func sinkProblems(_ configuration: ServerConfiguration) -> [ConfigurationProblem] {
+        configuration.journal.sinks.compactMap { sink in
+            guard let path = sink.target.authority, let problem = AuthorityFile.problem(with: path) else { return nil }
+            return ConfigurationProblem(at: SourceLocation(file: path), path: "", problem)
+        }
     }
 }

@@ -1,3 +1,4 @@
+internal import AuditSinks
 package import GatewayConfiguration
 package import GatewayCore
 package import GatewayStore
@@ -22,6 +23,8 @@ package struct GatewayStores: Sendable {
     package let texts: SQLiteSecureTexts?
     package let journal: JournalFile
     package let journalMetrics: JournalMetrics
+    /// The durable end of the journal, and what the audit sinks need of it.
+    package let followers: JournalFollowers
     package let messageDigester: KeyedDigester
     /// The idempotent sends of the last day, for replays.
     package let keyedSends: [IdempotentSend]
@@ -52,6 +55,8 @@ package struct GatewayStores: Sendable {
             settings.keepBytes = section.keepBytes
             settings.ledger = ledger
             journalMetrics = settings.metrics
+            followers = settings.followers
+            SinkCursor.require(section.sinks, journal: section.directory, by: followers)
             let index = AuditIndex(directory: section.directory)
             settings.indexedSegments = index
             journal = try JournalFile(settings)

@@ -8,15 +8,17 @@ struct Subsystems: Sendable {
     let authenticators: AuthenticatorsSubsystem
     let calls: CallsSubsystem
     let accounts: AccountsSubsystem
+    let sinks: AuditSinksSubsystem
 
     /// The subsystems with settings that a reload changes, in the order in which they adopt them.
-    var participants: [any ReloadParticipant] { [stores, calls, authenticators, accounts] }
+    var participants: [any ReloadParticipant] { [stores, calls, authenticators, accounts, sinks] }
 
     /// Makes what depends on the open stores.
     init(_ context: ServerContext, _ stores: StoresSubsystem) async throws {
         self.stores = stores
         authenticators = try await AuthenticatorsSubsystem(context, revocations: stores.stores.sessions)
         calls = CallsSubsystem(context, stores.stores, chain: authenticators.chain.value)
+        sinks = AuditSinksSubsystem(context, stores.stores)
         accounts = try await AccountsSubsystem(context, stores.stores, calls, authenticators)
     }
 }

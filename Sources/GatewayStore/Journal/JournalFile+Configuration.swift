@@ -38,6 +38,8 @@ extension JournalFile {
         var maximumRetryDelay = Duration.seconds(1)
         /// The maximum age of a record that no checkpoint covers.
         var checkpointInterval = Duration.seconds(60)
+        /// The readers that follow the journal. Retention by age keeps what they need.
+        public var followers = JournalFollowers()
         /// The interval of retention checks.
         var retentionInterval = Duration.seconds(3600)
         /// The maximum interval between comparisons of the open segment with its file while nothing is written.

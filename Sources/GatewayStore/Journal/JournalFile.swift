@@ -12,6 +12,8 @@ internal import Logging
 public final class JournalFile: Journal {
     let queue: JournalQueue
     private let metrics: JournalMetrics
+    /// The number of the first line that this process wrote.
+    public let firstLine: UInt64
 
     /// Opens the journal, repairs it after a crash, and starts a new segment. Blocks; called at startup.
     ///
@@ -41,6 +43,8 @@ public final class JournalFile: Journal {
         let queue = JournalQueue(limit: configuration.queueLimit)
         self.queue = queue
         metrics = configuration.metrics
+        firstLine = opened.segment.name.first
+        configuration.followers.advance(to: opened.batch.chain.next)
         if let loss = found.loss {
             configuration.logger.error(
                 "Journal does not match the checkpoint in the ledger", metadata: ["detail": "\(loss)"])

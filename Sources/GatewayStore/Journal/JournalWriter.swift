@@ -238,6 +238,7 @@ final class JournalWriter {
     func advance(past batch: JournalBatch) {
         chain = batch.chain
         signer = batch.signer
+        settings.followers.advance(to: chain.next)
         for line in batch.checkpoints { for copier in copiers { copier.add(line) } }
     }
 

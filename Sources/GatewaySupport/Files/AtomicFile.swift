@@ -43,7 +43,7 @@ package enum AtomicFile {
     /// Writes all bytes at the position of the descriptor.
     ///
     /// - Parameter path: The path of the file, for the message of a failure.
-    static func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: CInt, _ path: String) throws(FileFailure) {
+    package static func writeAll(_ bytes: ArraySlice<UInt8>, to descriptor: CInt, _ path: String) throws(FileFailure) {
         var rest = bytes
         while !rest.isEmpty {
             let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }

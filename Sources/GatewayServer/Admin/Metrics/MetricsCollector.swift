@@ -44,6 +44,7 @@ struct MetricsCollector: Sendable {
             families += await Self.upstream(running.upstreamReading())
         }
         families += journal
+        families += AuditSinkMetricFamilies.families(await subsystems.sinks.readings)
         families += LedgerMetrics.families(
             subsystems.stores.monitor, sessions: stores.sessions, texts: stores.texts)
         families.append(

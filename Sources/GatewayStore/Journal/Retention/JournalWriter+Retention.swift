@@ -7,7 +7,7 @@ extension JournalWriter {
     /// announces it is written to disk. The writer calls this at the start and after each pass of its loop; it does
     /// nothing without a signing key, during an outage, or within the retention interval (one hour) after the last
     /// check, unless a segment was started since. Age is checked at most once in an interval, and only if the clock is
-    /// trusted.
+    /// trusted. A segment with lines that a follower needs is removed only because of the total size.
     ///
     /// One check removes at most a tenth of the segments, or one if a tenth is less than one. This gives the operator
     /// time to notice a wrong clock or limit before everything is removed.
@@ -53,8 +53,9 @@ extension JournalWriter {
             } catch {
                 return reportRemovalFailure(error)
             }
+            let isRequired = settings.followers.firstRequired.map { $0 <= end.number } ?? false
             if total <= UInt64(clamping: settings.keepBytes) {
-                guard isAgeDue, end.time < oldest, allowsAgeRemoval(trust) else { return }
+                guard isAgeDue, end.time < oldest, !isRequired, allowsAgeRemoval(trust) else { return }
             }
             beginBatch()
             // If line numbers are missing before the next segment, this one was truncated or another was deleted.
@@ -72,6 +73,11 @@ extension JournalWriter {
             total -= sizes[index]
             cachedTails[name] = nil
             closedSegments.remove(name)
+            if isRequired {
+                settings.logger.error(
+                    "Journal segment removed that a sink has not confirmed",
+                    metadata: ["segment": "\(name.text)", "through": "\(end.number)"])
+            }
             settings.logger.notice(
                 "Journal segment removed", metadata: ["segment": "\(name.text)", "through": "\(end.number)"])
         }

@@ -1,0 +1,55 @@
+internal import GatewaySupport
+
+/// The receiver of a sink's records. Used by one task at a time.
+protocol SinkDestination: Sendable {
+    /// The maximum number of records in a batch.
+    var maximumRecords: Int { get }
+
+    /// Delivers the batch and returns once the receiver has confirmed it. The lines of a batch that throws are
+    /// delivered again.
+    func deliver(_ batch: SinkBatch) async throws(SinkFailure)
+
+    /// Closes the connections.
+    func close() async
+}
+
+/// Successive lines of the journal that are delivered together.
+struct SinkBatch: Sendable {
+    /// The lines, each with its line feed.
+    let lines: [UInt8]
+    /// The number of lines.
+    let count: Int
+
+    /// The maximum number of bytes of a batch that has more than one line.
+    static let maximumBytes = 1 << 20
+
+    /// Calls the closure with each line, without its line feed.
+    func forEachLine<Failure>(_ body: (ArraySlice<UInt8>) throws(Failure) -> Void) throws(Failure) {
+        var start = 0
+        while start < lines.count {
+            let end = lines[start...].firstIndex(of: UInt8(ascii: "\n")) ?? lines.count
+            try body(lines[start..<end])
+            start = end + 1
+        }
+    }
+}
+
+/// The reason why a batch was not confirmed.
+struct SinkFailure: Error, Sendable, Hashable {
+    /// The reason for the log, without a full stop.
+    let reason: String
+    /// The wait that the receiver asks for; nil if it does not.
+    var retryAfter: Duration?
+
+    /// Creates a failure.
+    init(_ reason: String, retryAfter: Duration? = nil) {
+        self.reason = reason
+        self.retryAfter = retryAfter
+    }
+
+    /// Creates a failure from that of a file.
+    init(_ failure: FileFailure) { self.init(failure.description) }
+
+    /// The failure of work that the stop of the sink interrupted.
+    static let stopped = SinkFailure("the sink was stopped")
+}

@@ -1,0 +1,215 @@
+internal import GatewayStore
+internal import GatewaySupport
+internal import Logging
+internal import Synchronization
+
+/// One sink: reads batches of the journal, delivers them, and stores its position after each.
+///
+/// `run` is one task. It holds at most one batch.
+final class AuditSink: Sendable {
+    let settings: AuditSinkSettings
+    private let journal: AuditSinks.Journal
+    private let destination: any SinkDestination
+    private let follower: JournalFollower
+    private let cursor: SinkCursor
+    private let thread: SinkThread
+    private let timing: AuditSinkTiming
+    private let metrics: AuditSinkMetrics
+    private let logger: Logger
+    private let status: Mutex<Status>
+
+    /// The progress for the metrics.
+    private struct Status {
+        /// The number after the last confirmed line; nil until the cursor was read.
+        var next: UInt64?
+        /// The time of the first line of the batch that is being delivered.
+        var pendingSince: WallTime?
+        /// The last time at which no durable line was left.
+        var caughtUp: WallTime
+    }
+
+    /// The work of one sink that failures do not discard.
+    private struct Work {
+        var position: JournalPosition
+        /// Whether the cursor lacks the position.
+        var isUnstored: Bool
+        /// The batch that is not confirmed yet.
+        var batch: JournalExcerpt?
+    }
+
+    init(
+        _ settings: AuditSinkSettings, journal: AuditSinks.Journal, destination: any SinkDestination,
+        thread: SinkThread, timing: AuditSinkTiming, metrics: AuditSinkMetrics, logger: Logger
+    ) {
+        self.settings = settings
+        self.journal = journal
+        self.destination = destination
+        self.thread = thread
+        self.timing = timing
+        self.metrics = metrics
+        var logger = logger
+        logger[metadataKey: "sink"] = "\(settings.name)"
+        self.logger = logger
+        follower = JournalFollower(directory: journal.directory)
+        cursor = SinkCursor(sink: settings.name, journal: journal.directory)
+        status = Mutex(Status(caughtUp: timing.clocks.wall()))
+    }
+
+    /// The state for the metrics.
+    var reading: AuditSinkReading {
+        let status = status.withLock(\.self)
+        let end = journal.followers.durableEnd
+        let behind = status.next.map { end > max($0, 1) ? end - max($0, 1) : 0 } ?? 0
+        let since = status.pendingSince ?? status.caughtUp
+        let age = timing.clocks.wall().microseconds - since.microseconds
+        return AuditSinkReading(
+            name: settings.name, isStarted: status.next != nil, recordsBehind: behind,
+            secondsBehind: behind > 0 ? Double(max(0, age)) / 1e6 : 0, sent: metrics.sent.value,
+            failures: metrics.failures.value, lost: metrics.lost.value)
+    }
+
+    /// Delivers records until the task is cancelled. A delivery in progress then has ``AuditSinkTiming/stopGrace``.
+    ///
+    /// - Parameter now: The number of the first line for a sink that starts now and has no cursor.
+    func run(startingAt now: UInt64) async {
+        var delay = RetryDelay()
+        var isFailing = false
+        // Nil if the task was cancelled before the cursor was read.
+        guard var work = await start(now) else { return await finish() }
+        while !Task.isCancelled {
+            let wait: Duration
+            do throws(SinkFailure) {
+                let hasMore = try await advance(&work)
+                delay.reset()
+                if isFailing { logger.notice("Audit sink recovered") }
+                isFailing = false
+                wait = hasMore ? .zero : AuditSinkTiming.pollInterval
+            } catch {
+                if Task.isCancelled { break }
+                metrics.failures.add()
+                wait = delay.next(after: error.retryAfter, jitter: timing.jitter())
+                let level: Logger.Level = isFailing ? .debug : .error
+                logger.log(
+                    level: level, "Audit sink failed",
+                    metadata: ["detail": "\(error.reason)", "retry-after": "\(wait.configured)"])
+                isFailing = true
+            }
+            if wait > .zero { try? await timing.sleep(wait) }
+        }
+        await finish()
+    }
+
+    private func finish() async {
+        await destination.close()
+        thread.stop()
+    }
+
+    /// Reads the cursor and returns the work to begin with.
+    private func start(_ now: UInt64) async -> Work? {
+        let loaded = try? await thread.run { [cursor] () throws(SinkFailure) in cursor.load() }
+        guard let content = loaded else { return nil }
+        var work: Work
+        switch content {
+        case .position(let position):
+            work = Work(position: position, isUnstored: false)
+            if position.next > journal.followers.durableEnd {
+                logger.error(
+                    "Journal ends before the position of the audit sink; all of its records are sent",
+                    metadata: ["position": "\(position.next)", "end": "\(journal.followers.durableEnd)"])
+                work = Work(position: .oldest, isUnstored: true)
+            }
+        case .missing:
+            let first = settings.start == .oldest ? JournalPosition.oldest : JournalPosition(before: now)
+            work = Work(position: first, isUnstored: true)
+        case .damaged(let reason):
+            logger.error(
+                "Position of the audit sink cannot be read; all records of the journal are sent",
+                metadata: ["detail": "\(reason)"])
+            work = Work(position: .oldest, isUnstored: true)
+        }
+        adopt(work.position)
+        return work
+    }
+
+    /// Stores the position if necessary, then delivers one batch. Returns whether more records may be ready.
+    private func advance(_ work: inout Work) async throws(SinkFailure) -> Bool {
+        if work.isUnstored { try await store(&work) }
+        if work.batch == nil { work.batch = try await read(from: work.position) }
+        guard let batch = work.batch else { return false }
+        if batch.count > 0 {
+            status.withLock { $0.pendingSince = batch.firstTime ?? $0.pendingSince }
+            try await deliver(SinkBatch(lines: batch.lines, count: batch.count))
+            metrics.sent.add(UInt64(batch.count))
+        }
+        work.position = batch.position
+        work.batch = nil
+        work.isUnstored = true
+        adopt(work.position)
+        try await store(&work)
+        return batch.count > 0
+    }
+
+    /// Reads the next batch; nil if there is none. Counts the records that the journal no longer contains.
+    private func read(from position: JournalPosition) async throws(SinkFailure) -> JournalExcerpt? {
+        let end = journal.followers.durableEnd
+        guard position.next < end else {
+            status.withLock { $0.caughtUp = timing.clocks.wall() }
+            return nil
+        }
+        let bounds = JournalFollower.Bounds(lines: destination.maximumRecords, bytes: SinkBatch.maximumBytes)
+        let excerpt = try await thread.run { [follower] () throws(SinkFailure) in
+            do throws(AuditIndex.Failure) {
+                return try follower.read(from: position, before: end, within: bounds)
+            } catch {
+                throw SinkFailure("the journal cannot be read: \(error.description)")
+            }
+        }
+        if excerpt.missing > 0 {
+            metrics.lost.add(excerpt.missing)
+            logger.error(
+                "Journal no longer contains records that the audit sink has not sent",
+                metadata: ["records": "\(excerpt.missing)", "first": "\(position.next)"])
+        }
+        return excerpt.position == position ? nil : excerpt
+    }
+
+    /// Delivers a batch, with the grace of a stop.
+    private func deliver(_ batch: SinkBatch) async throws(SinkFailure) {
+        try await withGrace { [destination] () throws(SinkFailure) in try await destination.deliver(batch) }
+    }
+
+    /// Writes the cursor, with the grace of a stop.
+    private func store(_ work: inout Work) async throws(SinkFailure) {
+        let position = work.position
+        try await withGrace { [thread, cursor] () throws(SinkFailure) in
+            try await thread.run { () throws(SinkFailure) in try cursor.store(position) }
+        }
+        work.isUnstored = false
+        journal.followers.require(from: position.next, by: settings.name)
+    }
+
+    /// Runs the body. If the sink is stopped, interrupts it only after ``AuditSinkTiming/stopGrace``.
+    private func withGrace(_ body: @escaping @Sendable () async throws(SinkFailure) -> Void) async throws(SinkFailure) {
+        let work = Task { () -> Result<Void, SinkFailure> in
+            do throws(SinkFailure) { return .success(try await body()) } catch { return .failure(error) }
+        }
+        let result = await withTaskCancellationHandler {
+            await work.value
+        } onCancel: {
+            Task {
+                try? await Task.sleep(for: AuditSinkTiming.stopGrace)
+                work.cancel()
+            }
+        }
+        try result.get()
+    }
+
+    private func adopt(_ position: JournalPosition) {
+        if status.withLock({ $0.next == nil }) { journal.followers.require(from: position.next, by: settings.name) }
+        status.withLock { status in
+            status.next = position.next
+            status.pendingSince = nil
+            status.caughtUp = timing.clocks.wall()
+        }
+    }
+}

@@ -1,0 +1,107 @@
+public import GatewayStore
+internal import GatewaySupport
+public import Logging
+
+/// The sinks of a gateway. A reload adds, changes and removes them.
+public actor AuditSinks {
+    /// The journal that the sinks follow.
+    public struct Journal: Sendable {
+        /// The directory of the segments.
+        let directory: String
+        /// The durable end of the journal, and the declared needs of the sinks.
+        let followers: JournalFollowers
+        /// The number of the first line of this run.
+        let firstLine: UInt64
+
+        /// Creates the description of an open journal.
+        public init(directory: String, followers: JournalFollowers, firstLine: UInt64) {
+            self.directory = directory
+            self.followers = followers
+            self.firstLine = firstLine
+        }
+    }
+
+    private struct Running {
+        let sink: AuditSink
+        let task: Task<Void, Never>
+    }
+
+    private let journal: Journal
+    private let timing: AuditSinkTiming
+    private let logger: Logger
+    private var running: [Running] = []
+    private var metrics: [String: AuditSinkMetrics] = [:]
+    /// Whether the sinks of the start were started. Later ones begin with later records.
+    private var hasStarted = false
+    private var isStopped = false
+
+    /// Creates the object without sinks.
+    public init(_ journal: Journal, timing: AuditSinkTiming, logger: Logger) {
+        self.journal = journal
+        self.timing = timing
+        self.logger = logger
+    }
+
+    /// Starts the sinks of a configuration. Sinks with equal settings go on, changed ones continue from their position,
+    /// and others are stopped. The cursor of a removed sink is kept.
+    public func apply(_ settings: [AuditSinkSettings]) async {
+        guard !isStopped else { return }
+        await end(running.filter { !settings.contains($0.sink.settings) })
+        guard !isStopped else { return }
+        for name in metrics.keys where !settings.contains(where: { $0.name == name }) {
+            metrics[name] = nil
+            journal.followers.release(name)
+        }
+        let first = hasStarted ? journal.followers.durableEnd : journal.firstLine
+        hasStarted = true
+        for settings in settings where !running.contains(where: { $0.sink.settings == settings }) {
+            start(settings, at: first)
+        }
+    }
+
+    /// Stops all sinks. Deliveries in progress have ``AuditSinkTiming/stopGrace``. What they do not confirm is delivered
+    /// by the next run.
+    public func stop() async {
+        isStopped = true
+        await end(running)
+    }
+
+    /// The state of each sink, in the order of the names.
+    public var readings: [AuditSinkReading] { running.map(\.sink.reading).sorted { $0.name < $1.name } }
+
+    private func start(_ settings: AuditSinkSettings, at first: UInt64) {
+        let counters = metrics[settings.name] ?? AuditSinkMetrics()
+        metrics[settings.name] = counters
+        let thread = SinkThread()
+        let sink = AuditSink(
+            settings, journal: journal, destination: Self.destination(settings.target, thread, timing.clocks),
+            thread: thread, timing: timing, metrics: counters, logger: logger)
+        running.append(Running(sink: sink, task: Task { await sink.run(startingAt: first) }))
+        logger.info("Audit sink started", metadata: ["sink": "\(settings.name)"])
+    }
+
+    private func end(_ ended: [Running]) async {
+        for running in ended { running.task.cancel() }
+        for running in ended { await running.task.value }
+        running.removeAll { present in ended.contains { $0.sink === present.sink } }
+    }
+
+    private static func destination(
+        _ target: AuditSinkSettings.Target, _ thread: SinkThread, _ clocks: Clocks
+    ) -> any SinkDestination {
+        switch target {
+        case .file(let path): return FileDestination(path: path, thread: thread)
+        case .webhook(let settings): return WebhookDestination(settings, thread: thread, clocks: clocks)
+        case .syslog(let settings):
+            let message = SyslogMessage(facility: settings.facility)
+            switch settings.address {
+            case .tls(let host, let port):
+                return SyslogTLSDestination(
+                    settings, host: host, port: port, message: message, thread: thread, clocks: clocks)
+            case .datagram(let path), .stream(let path):
+                let isStream = settings.address == .stream(path: path)
+                return SyslogSocketDestination(path: path, isStream: isStream, message: message, thread: thread)
+            }
+        }
+    }
+}

@@ -1,0 +1,143 @@
+internal import GatewaySupport
+internal import Glibc
+internal import Synchronization
+
+/// Sends syslog messages to a Unix socket of this machine.
+///
+/// A batch is confirmed once the receiver has read every byte of it, which the kernel reports (SIOCOUTQ).
+final class SyslogSocketDestination: SinkDestination {
+    private let path: String
+    private let type: CInt
+    private let message: SyslogMessage
+    private let thread: SinkThread
+    private let descriptor = Mutex<CInt>(-1)
+
+    let maximumRecords = 500
+    /// The time for one batch, in milliseconds.
+    private static let deadline: Int64 = 30_000
+
+    init(path: String, isStream: Bool, message: SyslogMessage, thread: SinkThread) {
+        self.path = path
+        type = CInt(isStream ? SOCK_STREAM.rawValue : SOCK_DGRAM.rawValue)
+        self.message = message
+        self.thread = thread
+    }
+
+    deinit { descriptor.withLock { if $0 >= 0 { Glibc.close($0) } } }
+
+    private var isStream: Bool { type == CInt(SOCK_STREAM.rawValue) }
+
+    func deliver(_ batch: SinkBatch) async throws(SinkFailure) {
+        try await thread.run { [self] () throws(SinkFailure) in
+            do throws(SinkFailure) {
+                try send(batch)
+            } catch {
+                disconnect()
+                throw error
+            }
+        }
+    }
+
+    func close() async { disconnect() }
+
+    private func send(_ batch: SinkBatch) throws(SinkFailure) {
+        let deadline = Self.now + Self.deadline
+        let socket = try connection()
+        if isStream {
+            var bytes: [UInt8] = []
+            batch.forEachLine { bytes += message.frame($0) }
+            try write(bytes, to: socket, before: deadline)
+        } else {
+            try batch.forEachLine { (line) throws(SinkFailure) in
+                try write(message.bytes(line), to: socket, before: deadline)
+            }
+        }
+        try awaitReceipt(socket, before: deadline)
+    }
+
+    /// Writes a datagram, or all bytes of a stream.
+    private func write(_ bytes: [UInt8], to socket: CInt, before deadline: Int64) throws(SinkFailure) {
+        var sent = 0
+        while sent < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                Glibc.send(
+                    socket, buffer.baseAddress.map { $0 + sent }, buffer.count - sent,
+                    CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT))
+            }
+            if count > 0 {
+                sent += count
+            } else if errno == EAGAIN || errno == ENOBUFS {
+                try wait(for: Int16(POLLOUT), on: socket, before: deadline)
+            } else if errno != EINTR {
+                throw failure("send")
+            }
+        }
+    }
+
+    /// Returns once the receiver has read all bytes.
+    private func awaitReceipt(_ socket: CInt, before deadline: Int64) throws(SinkFailure) {
+        while true {
+            var unread: CInt = 0
+            guard ioctl(socket, UInt(TIOCOUTQ), &unread) == 0 else { throw failure("ioctl") }
+            // A receiver that has closed its end reads nothing more, and its unread bytes are lost.
+            var state = pollfd(fd: socket, events: 0, revents: 0)
+            guard poll(&state, 1, 0) >= 0, state.revents & Int16(POLLERR | POLLHUP) == 0 else {
+                throw SinkFailure("\(path): the receiver closed the connection")
+            }
+            if unread == 0 { return }
+            guard Self.now < deadline else { throw SinkFailure("\(path): the receiver does not read") }
+            usleep(2000)
+        }
+    }
+
+    private func wait(for events: Int16, on socket: CInt, before deadline: Int64) throws(SinkFailure) {
+        let left = deadline - Self.now
+        guard left > 0 else { throw SinkFailure("\(path): the receiver does not read") }
+        var state = pollfd(fd: socket, events: events, revents: 0)
+        // A datagram socket may be ready for a shorter datagram than ours, so the wait is bounded.
+        _ = poll(&state, 1, CInt(min(left, 100)))
+        if state.revents & events != 0 { usleep(1000) }
+    }
+
+    /// Returns the connected socket; connects if necessary.
+    private func connection() throws(SinkFailure) -> CInt {
+        let present = descriptor.withLock { $0 }
+        if present >= 0 { return present }
+        let made = socket(AF_UNIX, type | CInt(SOCK_CLOEXEC.rawValue), 0)
+        guard made >= 0 else { throw failure("socket") }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let fits = withUnsafeMutableBytes(of: &address.sun_path) { buffer -> Bool in
+            guard path.utf8.count < buffer.count else { return false }
+            buffer.copyBytes(from: path.utf8)
+            return true
+        }
+        guard fits else {
+            Glibc.close(made)
+            throw SinkFailure("\(path) is too long for the path of a socket")
+        }
+        let connected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(made, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard connected == 0 else {
+            let failed = failure("connect")
+            Glibc.close(made)
+            throw failed
+        }
+        descriptor.withLock { $0 = made }
+        return made
+    }
+
+    private func disconnect() {
+        descriptor.withLock { descriptor in
+            if descriptor >= 0 { Glibc.close(descriptor) }
+            descriptor = -1
+        }
+    }
+
+    private func failure(_ operation: String) -> SinkFailure { SinkFailure(FileFailure(operation, path)) }
+
+    private static var now: Int64 { Clocks.system.monotonic().nanoseconds / 1_000_000 }
+}

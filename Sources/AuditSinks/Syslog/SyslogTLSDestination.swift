@@ -1,0 +1,192 @@
+internal import GatewaySupport
+internal import Glibc
+internal import NIOCore
+internal import NIOPosix
+internal import NIOSSL
+internal import Synchronization
+
+/// Sends syslog messages over TLS (RFC 5425).
+///
+/// The protocol has no confirmation. A batch counts as confirmed once the receiver's kernel has acknowledged every byte
+/// of it and the connection is still open. A receiver may nevertheless close the connection before it has read the bytes,
+/// so the batches of the last ``RecentFrames/period`` before a break are sent again on the next connection.
+final class SyslogTLSDestination: SinkDestination {
+    private let host: String
+    private let port: Int
+    private let settings: SyslogSettings
+    private let message: SyslogMessage
+    private let authority: AuthorityFile
+    private let thread: SinkThread
+    private let clocks: Clocks
+    private let state = Mutex(State())
+
+    private struct State {
+        var channel: (any Channel)?
+        var recent = RecentFrames()
+        /// The frames to send again on the next connection, before others.
+        var repeated: [ByteBuffer] = []
+    }
+
+    let maximumRecords = 500
+    /// The time for a connection and its handshake.
+    private static let connectTimeout = TimeAmount.seconds(10)
+    /// The time for one batch on an open connection.
+    private static let deadline = Duration.seconds(30)
+
+    init(
+        _ settings: SyslogSettings, host: String, port: Int, message: SyslogMessage, thread: SinkThread, clocks: Clocks
+    ) {
+        self.host = host
+        self.port = port
+        self.settings = settings
+        self.message = message
+        self.thread = thread
+        self.clocks = clocks
+        authority = AuthorityFile(settings.authority)
+    }
+
+    func deliver(_ batch: SinkBatch) async throws(SinkFailure) {
+        var frames = ByteBuffer()
+        batch.forEachLine { frames.writeBytes(message.frame($0)) }
+        do {
+            let channel = try await connection()
+            let repeated = state.withLock(\.repeated)
+            try await send(repeated + [frames], on: channel)
+            let now = clocks.monotonic()
+            state.withLock { state in
+                for sent in repeated + [frames] { state.recent.add(sent, at: now) }
+                state.repeated = []
+            }
+        } catch {
+            await close()
+            throw error as? SinkFailure ?? SinkFailure(NetworkFailure.reason(of: error))
+        }
+    }
+
+    func close() async {
+        guard let open = state.withLock(\.channel) else { return }
+        connectionEnded(open)
+        open.close(promise: nil)
+    }
+
+    /// Keeps the frames that the receiver may not have read for the next connection. Called when a connection ends; the
+    /// late end of an earlier connection has no effect.
+    private func connectionEnded(_ ended: any Channel) {
+        let now = clocks.monotonic()
+        state.withLock { state in
+            guard state.channel === ended else { return }
+            state.channel = nil
+            state.repeated += state.recent.removeAll(at: now)
+        }
+    }
+
+    private func send(_ frames: [ByteBuffer], on channel: any Channel) async throws {
+        // Closing the channel fails the write, so that neither a slow receiver nor a stop waits longer.
+        let timeout = channel.eventLoop.scheduleTask(in: TimeAmount(Self.deadline)) { channel.close(promise: nil) }
+        defer { timeout.cancel() }
+        try await withTaskCancellationHandler {
+            for frames in frames { try await channel.writeAndFlush(frames) }
+            while try await channel.unacknowledgedBytes() > 0 { try await Task.sleep(for: .milliseconds(2)) }
+        } onCancel: {
+            channel.close(promise: nil)
+        }
+        guard channel.isActive else { throw SinkFailure("the receiver closed the connection") }
+    }
+
+    /// Returns the open connection; connects if necessary.
+    private func connection() async throws -> any Channel {
+        if let open = state.withLock(\.channel) {
+            if open.isActive { return open }
+            connectionEnded(open)
+        }
+        let tls = try await thread.run { [authority] () throws(SinkFailure) in try authority.clientConfiguration() }
+        let context = try NIOSSLContext(configuration: tls)
+        let name = settings.serverName ?? host
+        // SNI does not allow addresses (RFC 6066, section 3). Without a host name, NIOSSL verifies the remote address.
+        let isAddress = name.contains(":") || name.allSatisfy { $0.isNumber || $0 == "." }
+        let made = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(Self.connectTimeout)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let tls = try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
+                    let end = SyslogConnectionHandler { [weak self] in self?.connectionEnded($0) }
+                    try channel.pipeline.syncOperations.addHandlers([tls, end])
+                }
+            }
+            .connect(host: host, port: port).get()
+        state.withLock { $0.channel = made }
+        return made
+    }
+}
+
+/// The frames that were sent recently, in order.
+struct RecentFrames {
+    private var entries: [(time: MonotonicInstant, frames: ByteBuffer)] = []
+    private var bytes = 0
+
+    /// The time after which a receiver is trusted to have read what its kernel has acknowledged. Receivers close idle
+    /// connections after a longer time.
+    static let period = Duration.seconds(10)
+    /// The maximum number of bytes that are kept.
+    static let maximumBytes = 2 * SinkBatch.maximumBytes
+
+    /// Adds frames that were sent at the time.
+    mutating func add(_ frames: ByteBuffer, at time: MonotonicInstant) {
+        entries.append((time, frames))
+        bytes += frames.readableBytes
+        discardOld(at: time)
+    }
+
+    /// Removes all frames and returns those that were sent within the period before the time.
+    mutating func removeAll(at time: MonotonicInstant) -> [ByteBuffer] {
+        discardOld(at: time)
+        defer { (entries, bytes) = ([], 0) }
+        return entries.map(\.frames)
+    }
+
+    private mutating func discardOld(at time: MonotonicInstant) {
+        while let first = entries.first,
+            bytes > Self.maximumBytes || .nanoseconds(time.nanoseconds - first.time.nanoseconds) > Self.period
+        {
+            bytes -= first.frames.readableBytes
+            entries.removeFirst()
+        }
+    }
+}
+
+/// Discards what a receiver sends, closes the connection after an error, and reports its end.
+private final class SyslogConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let onEnd: @Sendable (any Channel) -> Void
+
+    init(onEnd: @escaping @Sendable (any Channel) -> Void) { self.onEnd = onEnd }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {}
+
+    func channelInactive(context: ChannelHandlerContext) { onEnd(context.channel) }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+extension Channel {
+    /// Returns the number of bytes that the remote kernel has not acknowledged, or an estimate of it. Throws if the
+    /// connection is closed.
+    fileprivate func unacknowledgedBytes() async throws -> UInt64 {
+        guard isActive, let socket = self as? any SocketOptionProvider else { throw ChannelError.ioOnClosedChannel }
+        let progress: TCPProgress = try await socket.unsafeGetSocketOption(level: .tcp, name: .init(rawValue: TCP_INFO))
+            .get()
+        return UInt64(progress.unacknowledgedSegments) + UInt64(progress.unsentBytes)
+    }
+}
+
+/// The beginning of the structure that TCP_INFO (tcp(7), linux/tcp.h) returns. Glibc's `tcp_info` ends before the number
+/// of unsent bytes.
+private struct TCPProgress: Sendable {
+    private let words: [38 of UInt32]
+
+    /// `tcpi_unacked`
+    var unacknowledgedSegments: UInt32 { words[6] }
+    /// `tcpi_notsent_bytes`
+    var unsentBytes: UInt32 { words[36] }
+}
