@@ -62,6 +62,20 @@ struct ControlConnectionTests {
         #expect(!channel.isActive)
     }
 
+    @Test("The response to HEAD has no body")
+    func head() throws {
+        try send(.head(HTTPRequest(method: .head, scheme: "http", authority: "x", path: "/v1/bans")), .end(nil))
+        try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .methodNotAllowed)))
+        try channel.writeOutbound(HTTPResponsePart.body(ByteBuffer(string: "{}")))
+        try channel.writeOutbound(HTTPResponsePart.end(nil))
+        guard case .head? = try channel.readOutbound(as: HTTPResponsePart.self),
+            case .end? = try channel.readOutbound(as: HTTPResponsePart.self)
+        else {
+            Issue.record("The response has other parts")
+            return
+        }
+    }
+
     @Test("A peer that sends slowly gets a response at the deadline, and the connection closes")
     func slow() throws {
         try send(.head(Self.head))

@@ -160,6 +160,71 @@ def check_backup(gateway):
         expect(f"the document of a backup with {body}", document["status"], status)
 
 
+def check_events(gateway):
+    """Follows the journal, makes a change, and connects again after the event."""
+
+    def follow(fields):
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(30)
+        client.connect(str(gateway.directory / "control.sock"))
+        client.sendall(f"GET /v1/events HTTP/1.1\r\nHost: gateway\r\n{fields}\r\n".encode())
+        return client
+
+    def receive(client, wanted):
+        text = ""
+        while wanted not in text:
+            piece = client.recv(65536)
+            if not piece:
+                problems.append(f"the events ended before {wanted!r}: {text[-500:]!r}")
+                break
+            text += piece.decode()
+        return text
+
+    with follow("") as client:
+        receive(client, ":\n\n")
+        expect("a lift", gateway.request("DELETE", "/v1/bans?address=192.0.2.7")[0], 200)
+        event = receive(client, "192.0.2.7")
+    number = int(re.search(r"id: (\d+)\nevent: record\ndata: {\"seq\":\1,", event).group(1))
+    with follow(f"Last-Event-ID: {number - 1}\r\n") as client:
+        again = receive(client, "192.0.2.7")
+        expect("the first event after a new connection", f"id: {number}\n" in again, True)
+    with follow("Last-Event-ID: x\r\n") as client:
+        receive(client, "HTTP/1.1 400 ")
+    crowd = [follow("") for _ in range(8)]
+    for client in crowd:
+        receive(client, ":\n\n")
+    with follow("") as client:
+        receive(client, "HTTP/1.1 503 ")
+    for client in crowd:
+        client.close()
+
+
+def check_pages(gateway):
+    """Reads the sends one by one, and compares them with a page of all."""
+    _, everything = gateway.request("GET", "/v1/sends?limit=1000")
+    found, cursor = [], ""
+    while True:
+        _, page = gateway.request("GET", f"/v1/sends?limit=1{cursor}")
+        found += page["items"]
+        if "next" not in page:
+            break
+        cursor = f"&cursor={page['next']}"
+    expect("the sends in pages of one", found, everything["items"])
+    expect("their results", sorted(send["result"] for send in found), ["accepted"] * 2 + ["rate-limited"] * 2)
+    expect("their recipients", {tuple(send["to"]) for send in found}, {("bob",)})
+    for query, count in [
+        ("from=alice", 4), ("from=bob", 0), ("to=BOB", 4), ("platform=apns", 4), ("platform=wns", 0),
+        ("result=accepted", 2), ("since=2020-01-01T00:00:00Z", 4), ("until=2020-01-01T00:00:00Z", 0),
+    ]:
+        _, page = gateway.request("GET", f"/v1/sends?{query}")
+        expect(f"the number of sends with {query}", len(page["items"]), count)
+    expect("the verification", gateway.request("GET", "/v1/journal/verification")[1]["good"], True)
+    _, user = gateway.request("GET", "/v1/users/bob")
+    counts = {name: len(user[name]) for name in ("registrations", "sessions", "received")}
+    expect("what bob has", counts, {"registrations": 1, "sessions": 1, "received": 2})
+    expect("whether bob is banned", bool(user["bans"]), True)
+
+
 def check_schema(gateway, examples):
     port = proxy(str(gateway.directory / "control.sock"))
     checks = [
@@ -186,10 +251,12 @@ def main():
     gateway = Gateway(arguments.program.resolve())
     try:
         gateway.fill()
-        for resource in ("bans", "limits", "sessions", "registrations"):
+        for resource in ("bans", "limits", "sessions", "registrations", "sends", "refusals"):
             status, document = gateway.request("GET", f"/v1/{resource}")
             expect(f"whether {resource} are listed", (status, bool(document["items"])), (200, True))
         check_backup(gateway)
+        check_pages(gateway)
+        check_events(gateway)
         check_schema(gateway, 500 if arguments.full else 50)
         expect("whether the gateway still runs", gateway.process.poll(), None)
     finally:

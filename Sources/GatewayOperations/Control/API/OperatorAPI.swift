@@ -10,19 +10,27 @@ internal import Synchronization
 /// Responds to the requests of the operator API.
 final class OperatorAPI: Sendable {
     private let responder: RouterResponder<OperatorRequestContext>
+    private let events: JournalEvents
     private let logger: Logger
 
-    init(operations: ControlOperations, logger: Logger) {
+    init(operations: ControlOperations, events: JournalEvents, logger: Logger) {
         let router = Router(context: OperatorRequestContext.self)
-        router.add(middleware: OperatorProblems(routes: OperatorRoute.all, logger: logger))
+        router.add(middleware: OperatorProblems(logger: logger))
         for route in OperatorRoute.all {
             router.on(RouterPath(route.path), method: route.method) { request, context in
                 try await route.response(to: request, in: context, from: operations)
             }
         }
+        router.get(RouterPath(OperatorRoute.eventsPath)) { request, context in
+            try events.response(to: request, in: context)
+        }
         responder = router.buildResponder()
+        self.events = events
         self.logger = logger
     }
+
+    /// Ends the responses that would not end by themselves.
+    func stop() { events.stop() }
 
     /// Responds to a complete request of an operator. Returns when the response is written and the operation has ended.
     @concurrent func respond(
@@ -76,7 +84,6 @@ struct OperatorRequestContext: RequestContext {
 
 /// Converts errors to problem documents.
 private struct OperatorProblems: RouterMiddleware {
-    let routes: [OperatorRoute]
     let logger: Logger
 
     func handle(
@@ -99,7 +106,7 @@ private struct OperatorProblems: RouterMiddleware {
 
     /// Returns the response to a request without a route.
     private func missing(_ request: Request) -> Response {
-        let methods = routes.filter { $0.matches(path: request.uri.path) }.map(\.method.rawValue).sorted()
+        let methods = OperatorRoute.methods(at: request.uri.path)
         if methods.isEmpty {
             return Response(OperatorProblem(.noRoute, "docs/operator-api.yaml lists the resources."))
         }

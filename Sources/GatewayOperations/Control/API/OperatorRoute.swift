@@ -1,4 +1,5 @@
 internal import GatewaySupport
+internal import HTTPTypes
 internal import Hummingbird
 
 /// A route of the operator API: how an operation is requested over HTTP, and how its results are returned.
@@ -76,6 +77,15 @@ struct OperatorRoute: Sendable {
         Parameter("address"), Parameter("pns"),
     ]
 
+    /// The filters of lists of the journal.
+    private static let journal: [Parameter] = [
+        Parameter("from"), Parameter("to"), Parameter("user"), Parameter("platform"), Parameter("result"),
+        Parameter("since", .time), Parameter("until", .time),
+    ]
+
+    /// The path of the events of the journal, the only route without an operation.
+    static let eventsPath = "/v1/events"
+
     /// Every route whose operation is a `ControlOperation`. No other place lists them.
     static let all: [OperatorRoute] = [
         OperatorRoute(.post, "/v1/reload", "reload", .collection("problems")),
@@ -104,15 +114,23 @@ struct OperatorRoute: Sendable {
                 Parameter("body"),
             ], .object),
         OperatorRoute(.post, "/v1/ledger/backup", "ledger backup", body: [Parameter("file")], .object),
+        OperatorRoute(.get, "/v1/sends", "sends list", query: journal, .page),
+        OperatorRoute(.get, "/v1/refusals", "refusals list", query: journal, .page),
+        OperatorRoute(.get, "/v1/users/{user}", "users show", .object),
+        OperatorRoute(.get, "/v1/journal/verification", "journal verify", .object),
     ]
 
     /// Returns the route of an operation; nil if it has none.
     static func of(_ operation: String) -> OperatorRoute? { all.first { $0.operation == operation } }
 
-    /// Returns whether the path of a request, without its query, has the form of this route's path.
-    func matches(path: String) -> Bool {
-        let own = self.path.split(separator: "/")
+    /// Returns the methods of the resource at the path of a request, which does not include a query.
+    static func methods(at path: String) -> [String] {
         let given = path.split(separator: "/")
-        return own.count == given.count && zip(own, given).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
+        let routes = all.filter { route in
+            let own = route.path.split(separator: "/")
+            return own.count == given.count && zip(own, given).allSatisfy { $0.hasPrefix("{") || $0 == $1 }
+        }
+        let isOfEvents = given == eventsPath.split(separator: "/")
+        return (routes.map(\.method.rawValue) + (isOfEvents ? ["GET"] : [])).sorted()
     }
 }

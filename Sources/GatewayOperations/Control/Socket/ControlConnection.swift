@@ -23,7 +23,8 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
     private enum State {
         case receiving(HTTPRequest?, body: ByteBuffer, deadline: Scheduled<Void>?)
-        case responding
+        /// The response to HEAD has no body (RFC 9110, section 9.3.2).
+        case responding(isHead: Bool)
         case closing
     }
 
@@ -68,7 +69,7 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
             if let rejection { return reject(rejection, context) }
             guard let head else { return }
             deadline?.cancel()
-            state = .responding
+            state = .responding(isHead: head.method == .head)
             context.fireChannelRead(wrapInboundOut(.head(head)))
             if body.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(.body(body))) }
             context.fireChannelRead(wrapInboundOut(.end(nil)))
@@ -90,15 +91,17 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        guard case .responding = state else {
+        guard case .responding(let isHead) = state else {
             promise?.fail(ChannelError.ioOnClosedChannel)
             return
         }
         switch unwrapOutboundIn(data) {
         case .head(let head):
             write(.head(complete(head)), context, promise)
-        case .body:
-            write(unwrapOutboundIn(data), context, promise)
+        case .body where isHead:
+            promise?.succeed()
+        case .body(let body):
+            write(.body(body), context, promise)
         case .end:
             state = .closing
             let channel = context.channel

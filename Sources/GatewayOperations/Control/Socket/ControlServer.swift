@@ -16,6 +16,7 @@ internal import ServiceLifecycle
 package final class ControlServer: Sendable {
     private let channel: any Channel
     private let file: UnixSocketFile
+    private let api: OperatorAPI
     private let slots: ControlSlots
     private let settings: ControlSettings
 
@@ -23,20 +24,30 @@ package final class ControlServer: Sendable {
     private static let heads = HTTP1Channel.Configuration.DecoderConfiguration(
         maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)
 
-    private init(channel: any Channel, file: UnixSocketFile, slots: ControlSlots, settings: ControlSettings) {
+    private init(
+        channel: any Channel, file: UnixSocketFile, api: OperatorAPI, slots: ControlSlots, settings: ControlSettings
+    ) {
         self.channel = channel
         self.file = file
+        self.api = api
         self.slots = slots
         self.settings = settings
     }
 
     /// Starts to listen at the path. Replaces a socket file that no process listens on.
     ///
+    /// - Parameters:
+    ///   - path: The path of the socket.
+    ///   - operations: The operations of the gateway.
+    ///   - journal: The directory of the journal, whose records are events.
+    ///   - group: The event loops of the connections.
+    ///   - logger: Logs rejected users and operations.
+    ///   - settings: The limits.
     /// - Throws: `ControlError` if other users could tamper with the directory, `ListenerError` if another process uses
     ///   the path, and errors of the system.
     package static func open(
-        path: String, operations: ControlOperations, group: MultiThreadedEventLoopGroup, logger: Logger,
-        settings: ControlSettings = ControlSettings()
+        path: String, operations: ControlOperations, journal: String, group: MultiThreadedEventLoopGroup,
+        logger: Logger, settings: ControlSettings = ControlSettings()
     ) async throws -> ControlServer {
         let file = try await NIOThreadPool.singleton.runIfActive {
             try ControlSocketPath.makeDirectory(of: path)
@@ -44,7 +55,7 @@ package final class ControlServer: Sendable {
             return try UnixSocketFile.make(path: path, mode: 0o600)
         }
         let slots = ControlSlots(settings)
-        let api = OperatorAPI(operations: operations, logger: logger)
+        let api = OperatorAPI(operations: operations, events: JournalEvents(directory: journal), logger: logger)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 16)
             // A peer that has closed its sending side still receives the response.
@@ -61,7 +72,7 @@ package final class ControlServer: Sendable {
         do {
             // The bootstrap owns the descriptor from here on, even if it fails.
             let channel = try await bootstrap.withBoundSocket(file.descriptor).get()
-            return ControlServer(channel: channel, file: file, slots: slots, settings: settings)
+            return ControlServer(channel: channel, file: file, api: api, slots: slots, settings: settings)
         } catch {
             file.remove()
             throw error
@@ -72,6 +83,7 @@ package final class ControlServer: Sendable {
     /// May be called more than once.
     package func stop() async {
         file.remove()
+        api.stop()
         try? await channel.close()
         for channel in slots.channels { channel.pipeline.fireUserInboundEventTriggered(ControlConnection.Stop()) }
         let ended = channel.eventLoop.makePromise(of: Void.self)
@@ -101,17 +113,22 @@ package final class ControlServer: Sendable {
         if rejection != nil, !slots.acquire(channel, .rejected) { throw TooManyConnections() }
         let http = HTTP1Channel(
             responder: { request, writer, channel in
-                slots.hold(channel)
-                defer { slots.release(channel) }
                 try await api.respond(to: request, by: peer.uid, on: channel, writer)
             },
             configuration: .init(
                 additionalChannelHandlers: [ControlConnection(rejection: rejection, settings: settings)],
                 httpDecoderConfiguration: heads))
-        return http.setup(channel: channel, logger: logger).map { connection in
+        let setup = http.setup(channel: channel, logger: logger)
+        setup.whenSuccess { connection in
+            // Held before the connection can close, so a peer that disconnects at once cannot accumulate operations.
+            slots.hold(channel)
             // The task runs off the event loop, which serves clients.
-            Task { await http.handle(value: connection, logger: logger) }
+            Task {
+                await http.handle(value: connection, logger: logger)
+                slots.release(channel)
+            }
         }
+        return setup.map { _ in }
     }
 }
 
