@@ -27,6 +27,8 @@ let signals = product("UnixSignals", "swift-service-lifecycle")
 let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle")
 let hummingbird = product("Hummingbird", "hummingbird")
 let hummingbirdCore = product("HummingbirdCore", "hummingbird")
+let httpTypes = product("HTTPTypes", "swift-http-types")
+let nioHTTPTypes = product("NIOHTTPTypes", "swift-nio-extras")
 let yams = product("Yams", "Yams")
 let grdb = product("GRDB", "GRDB.swift")
 let arguments = product("ArgumentParser", "swift-argument-parser")
@@ -60,6 +62,8 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio-extras", exact: "1.35.2"),
+        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
         .package(url: "https://github.com/groue/GRDB.swift", exact: "7.10.0"),
         .package(url: "https://github.com/jpsim/Yams", exact: "6.2.2"),
     ],
@@ -112,8 +116,8 @@ let package = Package(
             name: "GatewayOperations",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayStore",
-                "GatewaySupport",
-                "NotifyBackend", logging, nioCore, nioPosix, lifecycle,
+                "GatewaySupport", "NotifyBackend", logging, nioCore, nioPosix, nioHTTP1, nioHTTPTypes, httpTypes,
+                httpClient, hummingbird, hummingbirdCore, lifecycle,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -275,7 +279,8 @@ let package = Package(
             name: "GatewayOperationsTests",
             dependencies: [
                 "GatewayOperations", "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore",
-                "GatewaySupport", "GatewayTesting", "StaticUsers", logging, nioCore, nioPosix, nioEmbedded,
+                "GatewaySupport", "GatewayTesting", "StaticUsers", logging, nioCore, nioPosix, nioEmbedded, nioHTTP1,
+                nioHTTPTypes, httpTypes,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,6 +1,6 @@
 internal import Gateway
 internal import GatewayCore
-internal import GatewaySupport
+package import GatewaySupport
 internal import NIOCore
 internal import NIOHPACK
 
@@ -106,7 +106,7 @@ struct ResponseWriter {
 }
 
 /// A cache for the value of the `Date` field (RFC 9110, section 5.6.7), formatted at most once a second.
-struct DateField {
+package struct DateField {
     private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -116,10 +116,11 @@ struct DateField {
     private var second = Int64.min
     private var text: [UInt8] = []
 
-    init(clocks: Clocks) { self.clocks = clocks }
+    /// Creates a cache of the time of the clocks.
+    package init(clocks: Clocks) { self.clocks = clocks }
 
     /// Returns the current time in the form `Sat, 21 Nov 2026 07:00:00 GMT`.
-    mutating func current() -> [UInt8] {
+    package mutating func current() -> [UInt8] {
         let now = clocks.wall()
         if now.seconds != second {
             second = now.seconds

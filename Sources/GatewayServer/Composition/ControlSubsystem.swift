@@ -25,12 +25,14 @@ struct ControlSubsystem: Sendable {
                     handles: calls.handles,
                     hub: HubRegistrations(
                         configuration: context.configuration, tls: tls.backends, clocks: context.clocks),
-                    clocks: context.clocks)))
+                    clocks: context.clocks),
+                history: subsystems.stores.history, verifier: JournalVerifier(context.configuration)))
         do {
             return ControlSubsystem(
                 server: try await ControlServer.open(
                     path: path,
                     operations: ControlOperations(operations, journal: stores.journal, logger: context.logger),
+                    journal: context.configuration.journal.directory,
                     group: context.threads.group, logger: context.logger))
         } catch let fault as ControlError {
             throw ConfigurationError(file: path, fault.reason)

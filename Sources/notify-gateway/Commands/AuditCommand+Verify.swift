@@ -185,18 +185,7 @@ extension AuditCommand {
         }
 
         private func members(_ report: JournalVerification.Report, _ index: IndexComparison?) -> [JSONValue.Member] {
-            var members: [JSONValue.Member] = [
-                .init("good", .bool(report.isGood)),
-                .init("first", .number("\(report.first)")), .init("last", .number("\(report.last)")),
-                .init("lines", .number("\(report.lines)")), .init("segments", .number("\(report.segments)")),
-                .init("first_at", report.firstTime.map { .string($0.description) } ?? .null),
-                .init("last_at", report.lastTime.map { .string($0.description) } ?? .null),
-                .init("checkpoints", .number("\(report.checkpoints)")),
-                .init("signed_through", .number("\(report.signedThrough)")),
-                .init("copies", .number("\(report.copiesSeen)")),
-                .init("removed_through", .number("\(report.retiredThrough)")),
-                .init("missing", .array(report.losses.map(Self.members))),
-            ]
+            var members = report.members
             switch index {
             case nil: break
             case .absent?: members.append(.init("index", .string("absent")))
@@ -207,22 +196,7 @@ extension AuditCommand {
             case .unreadable(let detail)?:
                 members += [.init("index", .string("unreadable")), .init("index_detail", .string(detail))]
             }
-            if let finding = report.finding {
-                members += [
-                    .init("bad", .number("\(finding.number)")), .init("bad_through", .number("\(finding.through)")),
-                    .init("what", .string(finding.what)),
-                ]
-            }
-            return members
-        }
-
-        private static func members(_ loss: JournalVerification.Loss) -> JSONValue {
-            .object([
-                .init("first", .number("\(loss.lines.lowerBound)")),
-                .init("through", .number("\(loss.lines.upperBound)")),
-                .init("recorded_in", .number("\(loss.recordedIn)")),
-                .init("at", .string(loss.time)), .init("what", .string("\(loss)")),
-            ])
+            return members + (report.finding?.members ?? [])
         }
     }
 }

@@ -37,7 +37,7 @@ extension RegistrationsCommand {
             let fault = try await gateway.perform(
                 ControlRequest(
                     "registrations reconcile",
-                    [.init("connection-string", .string(try readConnectionString())), .init("apply", .bool(apply))]),
+                    [.init("connection_string", .string(try readConnectionString())), .init("apply", .bool(apply))]),
                 mayTakeMinutes: true
             ) { items.append($0) }
             // The last result contains the totals. Without it, the command was interrupted.

@@ -92,7 +92,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
                     "registrations import",
                     [
                         .init("file", .string(path)), .init("purge", .bool(purge)),
-                        .init("confirm-all", .bool(confirmAll)),
+                        .init("confirm_all", .bool(confirmAll)),
                     ]),
                 mayTakeMinutes: true
             ) { items.append($0) }

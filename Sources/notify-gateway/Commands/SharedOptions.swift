@@ -17,7 +17,7 @@ struct ControlOption: ParsableArguments {
     /// - Returns: The reason of a failed operation; nil if it succeeded.
     /// - Throws: `CommandFailure` if no gateway runs or the response is incomplete.
     func send(
-        _ request: ControlRequest, isStream: Bool = false, onItem: (JSONValue) throws -> Void
+        _ request: ControlRequest, onItem: (JSONValue) throws -> Void
     ) async throws -> CommandFailure? {
         let (socket, problems) = ConfigurationFile.control(in: file.config)
         guard let socket else {
@@ -25,12 +25,12 @@ struct ControlOption: ParsableArguments {
             throw CommandFailure.unavailable(
                 "The running gateway cannot be reached: \(file.config) sets no \"control\" socket.")
         }
-        let progress = isStream ? nil : Console.progress("Waiting for the gateway …")
+        let progress = Console.progress("Waiting for the gateway …")
         defer { progress?.cancel() }
         do {
-            let fault = try await ControlClient(path: socket).perform(request, isStream: isStream, onItem: onItem)
+            let fault = try await OperatorClient(path: socket).perform(request, onItem: onItem)
             return fault.map(CommandFailure.init)
-        } catch let fault as ControlClientError {
+        } catch let fault as OperatorClientError {
             throw CommandFailure(fault)
         }
     }
@@ -48,10 +48,10 @@ struct ControlOption: ParsableArguments {
     ) async throws -> CommandFailure? {
         if let socket = ConfigurationFile.control(in: file.config).socket {
             do {
-                return try await ControlClient(path: socket)
-                    .perform(request, isStream: mayTakeMinutes, onItem: onItem).map(CommandFailure.init)
-            } catch ControlClientError.noGateway {
-            } catch let fault as ControlClientError {
+                return try await OperatorClient(path: socket)
+                    .perform(request, mayTakeMinutes: mayTakeMinutes, onItem: onItem).map(CommandFailure.init)
+            } catch OperatorClientError.noGateway {
+            } catch let fault as OperatorClientError {
                 throw CommandFailure(fault)
             }
         }
@@ -97,12 +97,12 @@ extension StoresOwner {
 extension CommandFailure {
     fileprivate init(_ fault: ControlError) {
         switch fault.kind {
-        case .refused, .malformed: self = .refused(fault.reason.printable)
+        case .refused, .notFound, .malformed: self = .refused(fault.reason.printable)
         case .unavailable: self = .unavailable(fault.reason.printable)
         }
     }
 
-    fileprivate init(_ fault: ControlClientError) {
+    fileprivate init(_ fault: OperatorClientError) {
         switch fault {
         case .notAllowed, .tooLong: self = .refused(fault.description)
         case .noGateway, .unusable, .timedOut, .incompleteResponse: self = .unavailable(fault.description)

@@ -91,11 +91,12 @@ extension TokensCommand {
             if let session = claims["sid"]?.string {
                 return ([.init("session", .string(session))], "session \(session) of \(user)")
             }
-            let (until, overflow) = max(0, end).addingReportingOverflow(60)
+            // A minute for clocks that differ; at most the last second that RFC 3339 can express.
+            let until = WallTime(seconds: min(max(0, end), 253_402_300_739) + 60)
             return (
                 [
                     .init("user", .string(user)), .init("token", .string(id)),
-                    .init("until", .number(String(overflow ? .max : until))),
+                    .init("until", .string(until.description)),
                 ], "token \(id) of \(user)"
             )
         }

@@ -112,7 +112,7 @@ struct MetricsTests {
                 let text = try gateway.directory.text(of: "gateway.yaml")
                     .replacing(/url: "[^"]*"/, with: "url: \"http://127.0.0.1:\(other)\"")
                 try gateway.directory.write(text, to: "gateway.yaml")
-                let control = ControlClient(path: "\(gateway.directory.path)/control.sock")
+                let control = OperatorClient(path: "\(gateway.directory.path)/control.sock")
                 #expect(try await control.perform(ControlRequest("reload")) { _ in } == nil)
                 #expect(try await made() >= before)
                 try await send()

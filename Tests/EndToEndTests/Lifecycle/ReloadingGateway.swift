@@ -80,7 +80,7 @@ struct ReloadingGateway {
     /// Reloads the configuration. Returns whether the gateway accepted it, and the errors.
     func reload() async throws -> (isTaken: Bool, problems: [String]) {
         var problems: [String] = []
-        let fault = try await ControlClient(path: directory.path + "/control.sock").perform(ControlRequest("reload")) {
+        let fault = try await OperatorClient(path: directory.path + "/control.sock").perform(ControlRequest("reload")) {
             guard $0["severity"]?.string == "error" else { return }
             problems.append("\($0["path"]?.string ?? ""): \($0["message"]?.string ?? "")")
         }

@@ -57,7 +57,7 @@ struct DirectoryAccountTests {
                 )
                 // The gateway rechecks accounts each ten minutes and after a reload. Two rechecks must agree.
                 while hub.registrations().count > 1 {
-                    let fault = try await ControlClient(path: directory.path + "/control.sock")
+                    let fault = try await OperatorClient(path: directory.path + "/control.sock")
                         .perform(ControlRequest("reload")) { _ in }
                     #expect(fault == nil)
                 }

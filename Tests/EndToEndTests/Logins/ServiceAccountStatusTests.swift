@@ -20,7 +20,7 @@ struct ServiceAccountStatusTests {
 
         /// Rechecks all accounts, by a reload. Returns before the recheck is complete.
         func recheck() async throws {
-            let fault = try await ControlClient(path: directory.path + "/control.sock")
+            let fault = try await OperatorClient(path: directory.path + "/control.sock")
                 .perform(ControlRequest("reload")) { _ in }
             #expect(fault == nil)
         }

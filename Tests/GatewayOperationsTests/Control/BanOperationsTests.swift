@@ -16,7 +16,7 @@ struct BanOperationsTests {
     private let lines = Lines()
 
     private final class Lines: Sendable {
-        let all = Mutex<[ControlResponse?]>([])
+        let all = Mutex<[ControlOutput]>([])
     }
 
     init() {
@@ -29,14 +29,14 @@ struct BanOperationsTests {
 
     private func ask(
         _ operation: String, _ arguments: [JSONValue.Member] = []
-    ) async -> (items: [JSONValue], end: ControlResponse) {
+    ) async -> (items: [JSONValue], end: ControlError?) {
         lines.all.withLock { $0 = [] }
         let end = await operations.carryOut(ControlRequest(operation, arguments), by: 1234) {
-            [lines] line throws(ControlError) in
-            lines.all.withLock { $0.append(ControlResponse(line: Array(line.dropLast()))) }
+            [lines] output throws(ControlError) in
+            lines.all.withLock { $0.append(output) }
         }
-        let items = lines.all.withLock(\.self).map { answer -> JSONValue in
-            if case .item(let item) = answer { item } else { .null }
+        let items = lines.all.withLock(\.self).map { output -> JSONValue in
+            if case .item(let item) = output { item } else { .null }
         }
         return (items, end)
     }
@@ -55,7 +55,7 @@ struct BanOperationsTests {
         try ban("bob", from: .v4(0xC000_0201))
         try ban("carol", from: .v6(0x2001_0DB8_0000_0001, 99))
         let (items, end) = await ask("bans list")
-        #expect(end == .done)
+        #expect(end == nil)
         #expect(
             Set(items.map { "\($0["user"]?.string ?? "-") \($0["address"]?.string ?? "-")" }) == [
                 "alice 192.0.2.1", "bob 192.0.2.1", "- 192.0.2.1", "carol 2001:db8:0:1::/64",
@@ -70,7 +70,7 @@ struct BanOperationsTests {
         try ban("bob", from: .v6(0x2001_0DB8_0000_0001, 99))
         let byUser = await ask("bans lift", [.init("user", .string("Alice@Example.COM"))])
         #expect(byUser.items == [.object([.init("lifted", .number("2"))])])
-        #expect(byUser.end == .done)
+        #expect(byUser.end == nil)
         let byAddress = await ask("bans lift", [.init("address", .string("2001:db8:0:1::77"))])
         #expect(byAddress.items == [.object([.init("lifted", .number("2"))])])
         _ = await ask("bans lift", [.init("all", .bool(true)), .init("user", .null)])
@@ -97,9 +97,7 @@ struct BanOperationsTests {
             #expect(items == [])
             #expect(
                 end
-                    == .failed(
-                        .unavailable(
-                            "Nothing was changed, because the change could not be recorded: the disk is full")))
+                    == .unavailable("Nothing was changed, because the change could not be recorded: the disk is full"))
         }
         #expect(throttle.currentBans().count == 1)
         #expect(journal.records.isEmpty)
@@ -118,7 +116,7 @@ struct BanOperationsTests {
             ([.init("address", .string(""))], .refused), ([.init("user", .number("1"))], .malformed),
         ]
         for (arguments, kind) in wrong {
-            guard case .failed(let fault) = await ask("bans lift", arguments).end else {
+            guard let fault = await ask("bans lift", arguments).end else {
                 Issue.record("\(arguments) was accepted")
                 continue
             }

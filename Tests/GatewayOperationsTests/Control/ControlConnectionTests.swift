@@ -1,209 +1,173 @@
-import GatewayCore
 import GatewaySupport
 import GatewayTesting
+import HTTPTypes
 import NIOCore
 import NIOEmbedded
+import NIOHTTP1
+import NIOHTTPTypes
 import Testing
 
 @testable import GatewayOperations
 
-/// A control connection on a channel without a socket. The test controls its clock.
+/// The handler that bounds a control connection, on a channel without a socket. The test controls its clock.
 @Suite("Control connection")
 struct ControlConnectionTests {
-    private struct Bench {
-        let channel: NIOAsyncTestingChannel
-        let slots = ControlSlots(ControlSettings())
+    private let channel: EmbeddedChannel
 
-        init(_ operations: [any ControlOperation]) async throws {
-            channel = NIOAsyncTestingChannel()
-            let (channel, slots, operations) = (channel, slots, ControlOperations.test(operations))
-            #expect(slots.acquire(channel, .served))
-            try await channel.testingEventLoop.submit {
-                try channel.pipeline.syncOperations.addHandler(
-                    ControlConnection(operatorID: 7, operations: operations, slots: slots, settings: .init()))
-            }.get()
-            try await channel.connect(to: SocketAddress(unixDomainSocketPath: "/control"))
-        }
+    init() throws { channel = try Self.open() }
 
-        func send(_ text: String) async throws { try await channel.writeInbound(ByteBuffer(string: text)) }
-
-        func pass(_ time: TimeAmount) async { await channel.testingEventLoop.advanceTime(by: time) }
-
-        /// Returns the next line of the response.
-        func line() async throws -> ControlResponse? {
-            let bytes = try await channel.waitForOutboundWrite(as: ByteBuffer.self)
-            return ControlResponse(line: Array(bytes.readableBytesView.dropLast()))
-        }
-
-        /// Returns when the connection is closed and its operation has ended.
-        func ended() async throws {
-            let promise = channel.eventLoop.makePromise(of: Void.self)
-            slots.whenEmpty(promise)
-            try await promise.futureResult.get()
-            #expect(!channel.isActive)
-        }
+    private static func open(rejection: OperatorProblem? = nil) throws -> EmbeddedChannel {
+        let channel = EmbeddedChannel(
+            handler: ControlConnection(
+                rejection: rejection, settings: ControlSettings(), clocks: ManualClock().clocks))
+        try channel.connect(to: SocketAddress(unixDomainSocketPath: "/control")).wait()
+        return channel
     }
 
-    @Test("The items arrive in order, then the end, then the connection closes; input after the request is ignored")
-    func answer() async throws {
-        let bench = try await Bench([Echo()])
-        try await bench.send(#"{"control":1,"operation":"echo","#)
-        try await bench.send(#""arguments":{"text":"x","times":2}}"# + "\n")
-        try await bench.send("{\"control\":1,\"operation\":\"echo\"}\n\u{0}")
-        #expect(try await bench.line() == .item(.string("x")))
-        #expect(try await bench.line() == .item(.string("x")))
-        #expect(try await bench.line() == .done)
-        try await bench.ended()
-        #expect(try await bench.channel.readOutbound(as: ByteBuffer.self) == nil)
+    private static let head = HTTPRequest(method: .post, scheme: "http", authority: "x", path: "/v1/reload")
+
+    private func send(_ parts: HTTPRequestPart..., on other: EmbeddedChannel? = nil) throws {
+        for part in parts { try (other ?? channel).writeInbound(part) }
     }
 
-    @Test("A malformed request gets a response, and the connection closes")
-    func malformed() async throws {
-        let tooLong = String(repeating: "x", count: ControlProtocol.maximumRequestLength + 1)
-        let lines = ["\n", "GET / HTTP/1.1\r\n", "\u{0}\n", tooLong, "{\"control\":2}\n"]
-        for line in lines {
-            let bench = try await Bench([Echo()])
-            try await bench.send(line)
-            guard case .failed(let fault) = try await bench.line() else {
-                Issue.record("\(line.prefix(20)) got another response")
-                continue
-            }
-            #expect(fault.kind == .malformed)
-            try await bench.ended()
-        }
+    private func received(on other: EmbeddedChannel? = nil) throws -> [HTTPRequestPart] {
+        var parts: [HTTPRequestPart] = []
+        while let part = try (other ?? channel).readInbound(as: HTTPRequestPart.self) { parts.append(part) }
+        return parts
     }
 
-    @Test("An unknown operation or argument is rejected before an operation runs")
-    func unknown() async throws {
-        for request in [
-            ControlRequest("nothing"),
-            ControlRequest("echo", [.init("TEXT", .string("x"))]),
-            ControlRequest("echo", [.init("times", .string("2"))]),
-            ControlRequest("echo", [.init("times", .number("-1"))]),
-            ControlRequest("echo", [.init("times", .number("1e3"))]),
-            ControlRequest("echo", [.init("text", .bool(true))]),
-        ] {
-            let bench = try await Bench([Echo()])
-            try await bench.send(String(decoding: request.line, as: UTF8.self))
-            guard case .failed(let fault) = try await bench.line() else {
-                Issue.record("\(request) got another response")
-                continue
-            }
-            #expect(fault.kind == .malformed)
-            try await bench.ended()
+    /// Returns the status and the body of the response that the handler itself wrote.
+    private func response(on other: EmbeddedChannel? = nil) throws -> (status: Int, body: String)? {
+        guard case .head(let head)? = try (other ?? channel).readOutbound(as: HTTPResponsePart.self) else { return nil }
+        #expect(head.headerFields[.connection] == "close" && head.headerFields[.date] != nil)
+        guard case .body(let body)? = try (other ?? channel).readOutbound(as: HTTPResponsePart.self),
+            case .end? = try (other ?? channel).readOutbound(as: HTTPResponsePart.self)
+        else { return nil }
+        return (head.status.code, String(buffer: body))
+    }
+
+    @Test("Only a complete request is passed on, and the connection closes after the response")
+    func complete() throws {
+        try send(.head(Self.head), .body(ByteBuffer(string: "a")), .body(ByteBuffer(string: "b")))
+        #expect(try received().isEmpty)
+        try send(.end(nil))
+        #expect(try received() == [.head(Self.head), .body(ByteBuffer(string: "ab")), .end(nil)])
+        // Another request is discarded.
+        try send(.head(Self.head), .end(nil))
+        #expect(try received().isEmpty)
+        channel.embeddedEventLoop.advanceTime(by: .hours(1))
+        try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        #expect(channel.isActive)
+        try channel.writeOutbound(HTTPResponsePart.end(nil))
+        #expect(!channel.isActive)
+    }
+
+    @Test("The response to HEAD has no body")
+    func head() throws {
+        try send(.head(HTTPRequest(method: .head, scheme: "http", authority: "x", path: "/v1/bans")), .end(nil))
+        try channel.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .methodNotAllowed)))
+        try channel.writeOutbound(HTTPResponsePart.body(ByteBuffer(string: "{}")))
+        try channel.writeOutbound(HTTPResponsePart.end(nil))
+        guard case .head? = try channel.readOutbound(as: HTTPResponsePart.self),
+            case .end? = try channel.readOutbound(as: HTTPResponsePart.self)
+        else {
+            Issue.record("The response has other parts")
+            return
         }
     }
 
     @Test("A peer that sends slowly gets a response at the deadline, and the connection closes")
-    func slow() async throws {
-        let bench = try await Bench([Echo()])
-        try await bench.send("{")
-        await bench.pass(.milliseconds(4999))
-        #expect(bench.channel.isActive)
-        try await bench.send(#""control""#)
-        await bench.pass(.milliseconds(1))
-        #expect(try await bench.line() == .failed(.malformed("No request arrived in time.")))
-        try await bench.ended()
+    func slow() throws {
+        try send(.head(Self.head))
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(4999))
+        #expect(try response() == nil)
+        try send(.body(ByteBuffer(string: "a")))
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+        let response = try #require(try response())
+        #expect(response.status == 408 && response.body.contains("No request arrived in time."))
+        try send(.end(nil))
+        #expect(try received().isEmpty)
+        // A socket would stay open for reading for a second more. A channel without a socket has no half to close.
+        channel.embeddedEventLoop.advanceTime(by: .seconds(1))
+        #expect(!channel.isActive)
     }
 
-    @Test("A peer that closes its side gets the response to a complete request, or an error")
-    func halfClosed() async throws {
-        let held = Held()
-        let bench = try await Bench([held])
-        try await bench.send("{\"control\":1,\"operation\":\"held\"}\n")
-        bench.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        held.release.raise()
-        #expect(try await bench.line() == .item(.bool(false)))
-        #expect(try await bench.line() == .done)
-        try await bench.ended()
-
-        let silent = try await Bench([held])
-        silent.channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
-        #expect(try await silent.line() == .failed(.malformed("The request is incomplete.")))
-        try await silent.ended()
+    @Test("A body of the maximum length is passed on, and a longer one is rejected")
+    func long() throws {
+        let longest = ByteBuffer(repeating: 1, count: OperatorRoute.maximumBodyLength)
+        try send(.head(Self.head), .body(longest), .end(nil))
+        #expect(try received().count == 3)
+        let other = try Self.open()
+        try send(.head(Self.head), .body(longest), .body(ByteBuffer(string: "x")), .end(nil), on: other)
+        #expect(try response(on: other)?.status == 413)
+        #expect(try received(on: other).isEmpty)
     }
 
-    @Test("An operation continues when its peer disconnects, and keeps its slot until it ends")
-    func peerDisconnects() async throws {
-        let held = Held()
-        let bench = try await Bench([held])
-        try await bench.send("{\"control\":1,\"operation\":\"held\"}\n")
-        await held.begun.wait()
-        try await bench.channel.close()
-        #expect(bench.slots.channels.count == 1)
-        held.release.raise()
-        await held.ended.wait()
-        try await bench.ended()
+    @Test("An incomplete or invalid request is rejected")
+    func invalid() throws {
+        try send(.head(Self.head))
+        channel.pipeline.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
+        #expect(try response()?.status == 400)
+        for (error, status) in [(HTTPParserError.headerOverflow, 431), (.invalidMethod, 400), (.invalidChunkSize, 400)]
+        {
+            let other = try Self.open()
+            other.pipeline.fireErrorCaught(error)
+            #expect(try response(on: other)?.status == status)
+        }
     }
 
-    @Test("A peer that does not read is disconnected at the deadline, and its operation continues")
-    func doesNotRead() async throws {
-        let bench = try await Bench([Echo()])
-        let (channel, wrote) = (bench.channel, Signal())
-        try await channel.testingEventLoop.submit {
-            try channel.pipeline.syncOperations.addHandler(FullSocket(wrote), position: .first)
-        }.get()
-        try await bench.send(#"{"control":1,"operation":"echo","arguments":{"times":3}}"# + "\n")
-        await wrote.wait()
-        await bench.pass(.milliseconds(29_999))
+    @Test("A rejected peer gets its rejection once its request is complete, and after the deadline at the latest")
+    func rejectedPeer() throws {
+        let stranger = OperatorProblem(.notAnOperator, "You are uid 7.")
+        let other = try Self.open(rejection: stranger)
+        try send(.head(Self.head), on: other)
+        #expect(try response(on: other) == nil)
+        try send(.end(nil), on: other)
+        let rejection = try #require(try response(on: other))
+        #expect(rejection.status == 403 && rejection.body.contains("You are uid 7."))
+        #expect(try received(on: other).isEmpty)
+        // The handler discards what Hummingbird would write.
+        #expect(throws: ChannelError.ioOnClosedChannel) {
+            try other.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        }
+    }
+
+    @Test("A gateway that stops rejects an incomplete request and completes one in progress")
+    func stopping() throws {
+        channel.pipeline.fireUserInboundEventTriggered(ControlConnection.Stop())
+        #expect(try response()?.status == 503)
+        let other = try Self.open()
+        try send(.head(Self.head), .end(nil), on: other)
+        other.pipeline.fireUserInboundEventTriggered(ControlConnection.Stop())
+        #expect(try response(on: other) == nil)
+        try other.writeOutbound(HTTPResponsePart.head(HTTPResponse(status: .ok)))
+        #expect(other.isActive)
+    }
+
+    @Test("A peer that does not read a part of the response for 30 seconds is disconnected")
+    func doesNotRead() throws {
+        try channel.pipeline.syncOperations.addHandler(FullSocket(), position: .first)
+        try send(.head(Self.head), .end(nil))
+        channel.writeAndFlush(HTTPResponsePart.head(HTTPResponse(status: .ok)), promise: nil)
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(29_999))
         #expect(channel.isActive)
-        await bench.pass(.milliseconds(1))
-        try await bench.ended()
+        channel.embeddedEventLoop.advanceTime(by: .milliseconds(1))
+        #expect(!channel.isActive)
     }
 
-    /// A handler that never completes a write.
+    /// A handler that completes a write only when the connection closes.
     private final class FullSocket: ChannelOutboundHandler {
-        typealias OutboundIn = ByteBuffer
+        typealias OutboundIn = HTTPResponsePart
 
-        private let wrote: Signal
         private var held: [EventLoopPromise<Void>] = []
-
-        init(_ wrote: Signal) { self.wrote = wrote }
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
             if let promise { held.append(promise) }
-            wrote.raise()
         }
 
         func close(context: ChannelHandlerContext, mode: CloseMode, promise: EventLoopPromise<Void>?) {
             for promise in held { promise.fail(ChannelError.ioOnClosedChannel) }
             context.close(mode: mode, promise: promise)
         }
-    }
-
-    @Test("A stream ends when its peer disconnects or the gateway stops")
-    func streams() async throws {
-        for isStopped in [true, false] {
-            let ticks = Ticks()
-            let bench = try await Bench([ticks])
-            try await bench.send("{\"control\":1,\"operation\":\"ticks\"}\n")
-            #expect(try await bench.line() == .item(.string("tick")))
-            if isStopped {
-                bench.channel.pipeline.fireUserInboundEventTriggered(ControlConnection.Stop())
-                await ticks.cancelled.wait()
-                #expect(try await bench.line() == .done)
-            } else {
-                try await bench.channel.close()
-                await ticks.cancelled.wait()
-            }
-            try await bench.ended()
-        }
-    }
-
-    @Test("A gateway that stops rejects new requests and completes the ones in progress")
-    func stopping() async throws {
-        let early = try await Bench([Echo()])
-        early.channel.pipeline.fireUserInboundEventTriggered(ControlConnection.Stop())
-        #expect(try await early.line() == .failed(.unavailable("The gateway is stopping.")))
-        try await early.ended()
-
-        let held = Held()
-        let late = try await Bench([held])
-        try await late.send("{\"control\":1,\"operation\":\"held\"}\n")
-        late.channel.pipeline.fireUserInboundEventTriggered(ControlConnection.Stop())
-        held.release.raise()
-        #expect(try await late.line() == .item(.bool(false)))
-        #expect(try await late.line() == .done)
-        try await late.ended()
     }
 }

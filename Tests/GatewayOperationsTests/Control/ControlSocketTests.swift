@@ -14,21 +14,21 @@ import Testing
 
 @Suite("Control socket")
 struct ControlSocketTests {
-    private let files: TestFiles
-    private var path: String { "\(files.path)/control.sock" }
+    let files: TestFiles
+    var path: String { "\(files.path)/control.sock" }
 
     init() throws { files = try TestFiles() }
 
-    private func open(
+    func open(
         _ operations: [any ControlOperation] = [Echo()], at path: String? = nil, settings: ControlSettings = .init()
     ) async throws -> ControlServer {
         try await ControlServer.open(
-            path: path ?? self.path, operations: .test(operations), group: .singleton,
+            path: path ?? self.path, operations: .test(operations), journal: "\(files.path)/journal", group: .singleton,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, settings: settings)
     }
 
     /// Runs the body with a listening control socket, and stops the server afterwards.
-    private func serving<Result>(
+    func serving<Result>(
         _ operations: [any ControlOperation] = [Echo()], settings: ControlSettings = .init(),
         _ body: () async throws -> Result
     ) async throws -> Result {
@@ -43,20 +43,47 @@ struct ControlSocketTests {
         }
     }
 
-    private func items(_ request: ControlRequest) async throws -> [JSONValue] {
+    func items(_ request: ControlRequest) async throws -> [JSONValue] {
         var items: [JSONValue] = []
-        let fault = try await ControlClient(path: path).perform(request) { items.append($0) }
+        let fault = try await OperatorClient(path: path).perform(request) { items.append($0) }
         #expect(fault == nil)
         return items
     }
 
-    @Test("A response contains all items in order")
+    @Test("A response contains all items in order, then the totals, and then the failure if there is one")
     func answer() async throws {
         try await serving { () async throws in
             let text = String(repeating: "ä\n\u{0}", count: 500)
-            let request = ControlRequest("echo", [.init("text", .string(text)), .init("times", .number("1000"))])
-            #expect(try await items(request) == [JSONValue](repeating: .string(text), count: 1000))
-            #expect(try await items(ControlRequest("echo")) == [.string("")])
+            let expected = [JSONValue](repeating: .string(text), count: 1000)
+            #expect(try await items(Echo.request(text, times: true)) == expected + [.string("total")])
+            #expect(try await items(Echo.request()) == [.string(""), .string("total")])
+            var received: [JSONValue] = []
+            let error = try await OperatorClient(path: path).perform(Echo.request("x", failing: true)) {
+                received.append($0)
+            }
+            #expect(received == [.string("x")] && error == .unavailable("The disk is full."))
+        }
+    }
+
+    @Test("A list arrives page by page, and an invalid page is rejected")
+    func pages() async throws {
+        try await serving([Numbers()]) { () async throws in
+            #expect(try await items(ControlRequest("bans list")) == Numbers.all)
+            let first = try await raw("GET /v1/bans?limit=2")
+            #expect(
+                first.hasPrefix("HTTP/1.1 200 OK\r\n") && first.contains(#"{"items":[0,1],"next":"Mg"}"#), "\(first)")
+            let second = try await raw("GET /v1/bans?limit=1&cursor=Mg")
+            #expect(second.contains(#"{"items":[2],"next":"Mw"}"#), "\(second)")
+            // The cursor of position 2,499, after which one item is left, and one beyond the end.
+            #expect(try await raw("GET /v1/bans?cursor=MjQ5OQ").contains(#"{"items":[2499]}"#))
+            #expect(try await raw("GET /v1/bans?cursor=OTk5OQ").contains(#"{"items":[]}"#))
+            for query in [
+                "limit=0", "limit=1001", "limit=x", "limit=", "cursor=", "cursor=*", "cursor=LTE", "limit=1&limit=1",
+                "user=alice", "limit=%", "=",
+            ] {
+                let response = try await raw("GET /v1/bans?\(query)")
+                #expect(response.hasPrefix("HTTP/1.1 400 "), "\(query): \(response)")
+            }
         }
     }
 
@@ -77,13 +104,13 @@ struct ControlSocketTests {
     func taken() async throws {
         let server = try await open()
         await #expect(throws: ListenerError.inUse(path: path)) { try await open() }
-        #expect(try await items(ControlRequest("echo")).count == 1)
+        #expect(try await items(Echo.request()).count == 2)
         await server.stop()
 
         close(try UnixSocketFile.make(path: path, mode: 0o600).descriptor)
         #expect(try files.names() == ["control.sock"])
         let second = try await open()
-        #expect(try await items(ControlRequest("echo")).count == 1)
+        #expect(try await items(Echo.request()).count == 2)
         await second.stop()
 
         try files.write("mine", to: "control.sock")
@@ -112,16 +139,16 @@ struct ControlSocketTests {
         var settings = ControlSettings()
         settings.connections = 1
         try await serving([held, Echo()], settings: settings) { () async throws in
-            async let first = ControlClient(path: path).perform(ControlRequest("held")) { _ in }
+            async let first = OperatorClient(path: path).perform(Held.request) { _ in }
             await held.begun.wait()
             let busy = ControlError.unavailable("Too many commands are in progress.")
             for _ in 0..<20 {
-                #expect(try await ControlClient(path: path).perform(ControlRequest("echo")) { _ in } == busy)
+                #expect(try await OperatorClient(path: path).perform(Echo.request()) { _ in } == busy)
             }
             held.release.raise()
             #expect(try await first == nil)
-            var fault = try await ControlClient(path: path).perform(ControlRequest("echo")) { _ in }
-            while fault == busy { fault = try await ControlClient(path: path).perform(ControlRequest("echo")) { _ in } }
+            var fault = try await OperatorClient(path: path).perform(Echo.request()) { _ in }
+            while fault == busy { fault = try await OperatorClient(path: path).perform(Echo.request()) { _ in } }
             #expect(fault == nil)
         }
     }
@@ -148,105 +175,18 @@ struct ControlSocketTests {
         try promise.futureResult.wait()
     }
 
-    @Test("A peer that sends without end is disconnected, and others are served")
-    func flood() async throws {
-        try await serving { () async throws in
-            let received = try await raw([UInt8](repeating: UInt8(ascii: "{"), count: 1 << 20))
-            #expect(received.hasPrefix(#"{"end":"malformed""#))
-            #expect(try await items(ControlRequest("echo")).count == 1)
-        }
+    static func request(_ line: String, body: String? = nil) -> String {
+        let fields = body.map { "Content-Type: application/json\r\nContent-Length: \($0.utf8.count)\r\n" } ?? ""
+        return "\(line) HTTP/1.1\r\nHost: gateway\r\n\(fields)\r\n\(body ?? "")"
     }
 
-    @Test(
-        "A malformed line affects no other connection",
-        arguments: ["\n", "\u{0}\n", "{}\n", "GET / HTTP/1.1\r\n\r\n", "{"])
-    func nonsense(text: String) async throws {
-        try await serving { () async throws in
-            #expect(try await raw(Array(text.utf8)).hasPrefix(#"{"end":"malformed""#))
-            #expect(try await items(ControlRequest("echo")).count == 1)
-        }
-    }
-
-    @Test("A stream whose peer has disconnected is cancelled even if nothing is sent")
-    func goneFromStream() async throws {
-        let ticks = Ticks()
-        try await serving([ticks, Echo()]) { () async throws in
-            struct Enough: Error {}
-            await #expect(throws: Enough.self) {
-                try await ControlClient(path: path).perform(ControlRequest("ticks"), isStream: true) { _ in
-                    throw Enough()
-                }
-            }
-            await ticks.cancelled.wait()
-            #expect(try await items(ControlRequest("echo")).count == 1)
-        }
-    }
-
-    @Test("A gateway that stops ends streams and completes operations in progress")
-    func stop() async throws {
-        let (ticks, held) = (Ticks(), Held())
-        let server = try await open([ticks, held])
-        let began = Signal()
-        async let stream = ControlClient(path: path).perform(ControlRequest("ticks"), isStream: true) { _ in
-            began.raise()
-        }
-        async let answer = ControlClient(path: path).perform(ControlRequest("held")) { _ in }
-        await began.wait()
-        await held.begun.wait()
-        async let stopped: Void = server.stop()
-        #expect(try await stream == nil)
-        held.release.raise()
-        #expect(try await answer == nil)
-        await stopped
-    }
-
-    @Test("An operation that does not end delays the shutdown only up to the limit")
-    func stopWithoutEnd() async throws {
-        let held = Held()
-        var settings = ControlSettings()
-        settings.stop = .milliseconds(20)
-        let server = try await open([held], settings: settings)
-        let answer = Task { [path] in try await ControlClient(path: path).perform(ControlRequest("held")) { _ in } }
-        await held.begun.wait()
-        await server.stop()
-        await #expect(throws: ControlClientError.incompleteResponse) { try await answer.value }
-        held.release.raise()
-    }
-
-    @Test("The client reports whether the gateway does not run, is silent or closed the connection")
-    func clientFaults() async throws {
-        let request = ControlRequest("held")
-        func ask(_ path: String, maximumWait: TimeAmount = .seconds(60)) async throws {
-            _ = try await ControlClient(path: path, maximumWait: maximumWait).perform(request) { _ in }
-        }
-        await #expect(throws: ControlClientError.noGateway(path: path)) { try await ask(path) }
-        try files.write("", to: "file")
-        await #expect(throws: ControlClientError.noGateway(path: "\(files.path)/file")) {
-            try await ask("\(files.path)/file")
-        }
-        let held = Held()
-        try await serving([held]) { () async throws in
-            await #expect(throws: ControlClientError.timedOut) { try await ask(path, maximumWait: .milliseconds(20)) }
-            held.release.raise()
-            let long = ControlRequest("held", [.init("x", .string(String(repeating: "x", count: 40_000)))])
-            await #expect(throws: ControlClientError.tooLong) {
-                try await ControlClient(path: path).perform(long) { _ in }
-            }
-        }
-        for nonsense in ["", "{}\n", "{\"end\":\"perhaps\"}\n", "{\"item\":1}\n", "{\"end\":\"done\"}"] {
-            let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
-                .childChannelInitializer { child in
-                    child.writeAndFlush(ByteBuffer(string: nonsense)).whenComplete { _ in child.close(promise: nil) }
-                    return child.eventLoop.makeSucceededVoidFuture()
-                }
-                .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
-            await #expect(throws: ControlClientError.incompleteResponse, "\(nonsense)") { try await ask(path) }
-            try await channel.close()
-        }
+    /// Sends a request and returns the response.
+    func raw(_ line: String, body: String? = nil) async throws -> String {
+        try await raw(Array(Self.request(line, body: body).utf8))
     }
 
     /// Sends bytes, closes its side, and returns everything that arrives.
-    private func raw(_ bytes: [UInt8]) async throws -> String {
+    func raw(_ bytes: [UInt8]) async throws -> String {
         let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.allowRemoteHalfClosure, value: true)
             .connect(unixDomainSocketPath: path) { channel in

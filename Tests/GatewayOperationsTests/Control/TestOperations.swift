@@ -6,37 +6,37 @@ import Synchronization
 
 @testable import GatewayOperations
 
-/// An operation that returns its text argument, once per item.
+// The operations of tests stand in for operations of the gateway, whose routes they use.
+
+/// Sends its text, 1,000 times with `purge`. With `confirm_all`, fails afterwards.
 struct Echo: ControlOperation {
-    static let name = "echo"
-    static let arguments: Set<String> = ["text", "times"]
+    static let name = "registrations import"
+    static let arguments: Set<String> = ["file", "purge", "confirm_all"]
+
+    let ended = Signal()
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        let text = try arguments.text("text") ?? ""
-        for _ in 0..<(try arguments.number("times") ?? 1) { try await context.send(.string(text)) }
+        defer { ended.raise() }
+        let text = try arguments.text("file") ?? ""
+        for _ in 0..<(try arguments.flag("purge") ? 1000 : 1) { try await context.send(.string(text)) }
+        if try arguments.flag("confirm_all") { throw .unavailable("The disk is full.") }
+        try await context.send(totals: .string("total"))
+    }
+
+    /// The request of this operation.
+    static func request(_ text: String = "", times thousand: Bool = false, failing: Bool = false) -> ControlRequest {
+        ControlRequest(
+            name,
+            [
+                .init("file", .string(text)), .init("purge", .bool(thousand)), .init("confirm_all", .bool(failing)),
+            ])
     }
 }
 
-/// An operation that runs until it is cancelled.
-struct Ticks: ControlOperation {
-    static let name = "ticks"
-    static let isStream = true
-
-    let cancelled = Signal()
-
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        try await context.send(.string("tick"))
-        await withTaskCancellationHandler {
-            await cancelled.wait()
-        } onCancel: {
-            cancelled.raise()
-        }
-    }
-}
-
-/// An operation that ends when the test releases it, even if its peer disconnects.
+/// Ends when the test releases it, even if its peer disconnects.
 struct Held: ControlOperation {
-    static let name = "held"
+    static let name = "ledger backup"
+    static let arguments: Set<String> = ["file"]
 
     let begun = Signal()
     let release = Signal()
@@ -48,14 +48,28 @@ struct Held: ControlOperation {
         ended.raise()
         try await context.send(.bool(Task.isCancelled))
     }
+
+    /// The request of this operation.
+    static let request = ControlRequest(name, [.init("file", .string("/copy"))])
 }
 
-/// An operation that writes a record and changes nothing.
+/// Lists the numbers from 0 to 2,499.
+struct Numbers: ControlOperation {
+    static let name = "bans list"
+    static let all = (0..<2500).map { JSONValue.number("\($0)") }
+
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
+        try await context.send(pageOf: Self.all)
+    }
+}
+
+/// Writes a record and changes nothing.
 struct Recorded: ControlOperation {
-    static let name = "recorded"
+    static let name = "reload"
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         try await context.record(.operatorReload, target: "nothing")
+        try await context.send(.bool(true))
     }
 }
 

@@ -72,14 +72,16 @@ public struct StoppedGateway: Sendable {
         _ request: ControlRequest, with operations: ControlOperations, by operatorID: UInt32,
         onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
-        let (lines, line) = AsyncStream<[UInt8]>.makeStream()
-        let end = await operations.carryOut(request, by: operatorID) { bytes in line.yield(bytes) }
-        line.finish()
-        for await bytes in lines {
-            if case .item(let item) = ControlResponse(line: bytes.dropLast()) { try onItem(item) }
+        let (outputs, output) = AsyncStream<ControlOutput>.makeStream()
+        let error = await operations.carryOut(request, by: operatorID) { output.yield($0) }
+        output.finish()
+        for await output in outputs {
+            switch output {
+            case .item(let item), .totals(let item): try onItem(item)
+            case .next: break
+            }
         }
-        if case .failed(let fault) = end { return fault }
-        return nil
+        return error
     }
 }
 

@@ -11,13 +11,18 @@ struct ListBansOperation: ControlOperation {
     let throttle: LoginThrottle
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        for ban in throttle.currentBans() {
-            var members: [JSONValue.Member] = []
-            if let user = ban.user { members.append(.init("user", .string(user.text))) }
-            if let address = ban.address { members.append(.init("address", .string(address.operatorText))) }
-            members.append(.init("seconds", .number(String(ban.seconds))))
-            try await context.send(.object(members))
-        }
+        try await context.send(pageOf: throttle.currentBans().map(\.item))
+    }
+}
+
+extension LoginBan {
+    /// The ban as one result.
+    var item: JSONValue {
+        var members: [JSONValue.Member] = []
+        if let user { members.append(.init("user", .string(user.text))) }
+        if let address { members.append(.init("address", .string(address.operatorText))) }
+        members.append(.init("seconds", .number(String(seconds))))
+        return .object(members)
     }
 }
 

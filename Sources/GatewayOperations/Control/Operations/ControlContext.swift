@@ -8,18 +8,35 @@ package struct ControlContext: Sendable {
     /// The id of all journal records and log lines of this operation.
     let call: CallID
     let journal: any Journal
-    /// Writes a line of the response; returns once the kernel has accepted it.
-    let write: @Sendable ([UInt8]) async throws(ControlError) -> Void
+    /// The part of a list that was requested; nil for the whole list.
+    var page: ControlPage?
+    /// Passes on a part of the result. Waits while the operator reads more slowly than the operation proceeds.
+    let output: @Sendable (ControlOutput) async throws(ControlError) -> Void
 
-    /// Sends one result and waits until the kernel has accepted it. A slow reader therefore slows the operation down.
+    /// Sends one result. A slow reader slows the operation down.
     ///
     /// Throws if the peer has disconnected. Changes made until then remain.
-    func send(_ item: JSONValue) async throws(ControlError) {
-        let line = ControlResponse.item(item).line
-        guard line.count <= ControlProtocol.maximumResponseLineLength else {
-            throw .refused("A result is too long to send.")
+    func send(_ item: JSONValue) async throws(ControlError) { try await output(.item(item)) }
+
+    /// Sends the totals of the operation, after the last item.
+    func send(totals: JSONValue) async throws(ControlError) { try await output(.totals(totals)) }
+
+    /// Sends the requested page of a list that is in memory. The position of a page is the number of items before it.
+    func send(pageOf items: [JSONValue]) async throws(ControlError) {
+        guard let page else {
+            for item in items { try await send(item) }
+            return
         }
-        try await write(line)
+        let start: Int
+        if let after = page.after {
+            guard let number = Int(after), number > 0 else { throw .malformed("cursor is not one of this list.") }
+            start = number
+        } else {
+            start = 0
+        }
+        let rest = items.dropFirst(start)
+        for item in rest.prefix(page.limit) { try await send(item) }
+        if rest.count > page.limit { try await output(.next(String(start + page.limit))) }
     }
 
     /// Records durably a change that is about to be made. If this throws, the operation must not change anything.

@@ -1,32 +1,27 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// An operation of the running gateway that operators request over the control socket.
+/// An operation that operators request from the running gateway over the operator API, or from a command that works on
+/// the stores of a stopped one.
 ///
-/// A new operation is a type in this folder and a line in `ControlOperations.all`. It sends each result through the
-/// context. Returning ends the response with `done`, throwing with the error.
+/// A new operation is a type in this folder, a line in `ControlOperations.all` and a route in `OperatorRoute.all`. It
+/// sends each result through the context.
 package protocol ControlOperation: Sendable {
     /// The words of the command, such as `bans lift`.
     static var name: String { get }
     /// The names of the accepted arguments. A request with another argument is rejected before `run`.
     static var arguments: Set<String> { get }
-    /// Whether the operation runs until its peer disconnects or the gateway stops. Only such a task is cancelled.
-    /// Defaults to false.
-    static var isStream: Bool { get }
-
     /// Carries out the operation, on any executor.
     ///
     /// An operation that changes something calls `context.record` first, then makes the change, then sends the result.
-    /// If the peer disconnects in between, the change remains. Unless it is a stream, it is never cancelled and must
-    /// return by itself.
+    /// If the peer disconnects in between, the change remains. The operation is never cancelled and must return by
+    /// itself.
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError)
 }
 
 extension ControlOperation {
     /// The default: no arguments.
     static var arguments: Set<String> { [] }
-    /// The default: the operation returns by itself.
-    static var isStream: Bool { false }
 }
 
 /// The arguments of a request, with typed accessors.
@@ -63,6 +58,15 @@ package struct ControlArguments: Sendable {
         guard let value = value(name) else { return nil }
         guard let number = value.integer, number >= 0 else { throw .malformed("\(name) must be a whole number.") }
         return number
+    }
+
+    /// Returns a time, written as RFC 3339; nil if it is absent or null.
+    func time(_ name: String) throws(ControlError) -> WallTime? {
+        guard let text = try text(name) else { return nil }
+        guard let time = WallTime(rfc3339: text) else {
+            throw .malformed("\(name) must be a time of RFC 3339, such as 2026-11-22T09:00:00Z.")
+        }
+        return time
     }
 
     /// Returns a Boolean; false if it is absent or null.

@@ -1,5 +1,6 @@
 package import Gateway
 package import GatewayCore
+package import GatewayStore
 package import GatewaySupport
 internal import Logging
 
@@ -14,12 +15,14 @@ extension ControlOperations {
         let reload: @Sendable () async -> [ConfigurationProblem]?
         let dryRun: HotSwappable<DryRun>
         let stores: StoreOperations
+        let history: RecordedHistory
+        let verifier: JournalVerifier
 
         /// Creates the dependencies.
         package init(
             throttle: LoginThrottle, limiter: @escaping @Sendable () -> Limiter, names: NameRules,
             reload: @escaping @Sendable () async -> [ConfigurationProblem]?, dryRun: HotSwappable<DryRun>,
-            stores: StoreOperations
+            stores: StoreOperations, history: RecordedHistory, verifier: JournalVerifier
         ) {
             self.throttle = throttle
             self.limiter = limiter
@@ -27,6 +30,8 @@ extension ControlOperations {
             self.reload = reload
             self.dryRun = dryRun
             self.stores = stores
+            self.history = history
+            self.verifier = verifier
         }
     }
 
@@ -39,6 +44,12 @@ extension ControlOperations {
             ShowLimitsOperation(limiter: parts.limiter, names: parts.names),
             ResetLimitsOperation(limiter: parts.limiter, names: parts.names),
             ExplainOperation(dryRun: parts.dryRun, names: parts.names),
+            ListSendsOperation(history: parts.history, names: parts.names),
+            ListRefusalsOperation(history: parts.history, names: parts.names),
+            VerifyJournalOperation(verifier: parts.verifier),
+            ShowUserOperation(
+                ledger: parts.stores.ledger, sessions: parts.stores.sessions, history: parts.history,
+                throttle: parts.throttle, limiter: parts.limiter, names: parts.names),
         ] + parts.stores.all
     }
 }

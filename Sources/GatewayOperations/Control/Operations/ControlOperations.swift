@@ -15,18 +15,16 @@ package final class ControlOperations: Sendable {
         self.logger = logger
     }
 
-    /// Returns whether the request starts an operation that runs until its peer disconnects.
-    func isStream(_ request: ControlRequest) -> Bool {
-        operations[request.operation].map { type(of: $0).isStream } ?? false
-    }
-
-    /// Carries out a request and returns the final line of its response.
+    /// Carries out a request.
     ///
-    /// - Parameter write: Writes a line of the response.
+    /// - Parameters:
+    ///   - page: The part of a list that is requested; nil for the whole list.
+    ///   - output: Receives the parts of the result.
+    /// - Returns: nil if the operation succeeded, else the reason of its failure.
     func carryOut(
-        _ request: ControlRequest, by operatorID: UInt32,
-        write: @escaping @Sendable ([UInt8]) async throws(ControlError) -> Void
-    ) async -> ControlResponse {
+        _ request: ControlRequest, by operatorID: UInt32, page: ControlPage? = nil,
+        output: @escaping @Sendable (ControlOutput) async throws(ControlError) -> Void
+    ) async -> ControlError? {
         let call = ids.withLock { $0.next() }
         var logger = logger
         logger[metadataKey: "call"] = "\(call)"
@@ -38,14 +36,15 @@ package final class ControlOperations: Sendable {
             logger[metadataKey: "operation"] = "\(type(of: operation).name)"
             let arguments = try ControlArguments(request.arguments, named: type(of: operation).arguments)
             logger.info("Operator command started")
-            let context = ControlContext(operatorID: operatorID, call: call, journal: journal, write: write)
+            let context = ControlContext(
+                operatorID: operatorID, call: call, journal: journal, page: page, output: output)
             try await operation.run(arguments, in: context)
-            return .done
+            return nil
         } catch {
             logger.notice(
                 "Operator command failed",
-                metadata: ["end": "\(error.kind.rawValue)", "detail": "\(error.reason)"])
-            return .failed(error)
+                metadata: ["end": "\(error.kind)", "detail": "\(error.reason)"])
+            return error
         }
     }
 }

@@ -7,7 +7,7 @@ internal import GatewaySupport
 /// `registrations import`: imports the hub's registrations from before the gateway into the ledger.
 struct ImportRegistrationsOperation: ControlOperation {
     static let name = "registrations import"
-    static let arguments: Set<String> = ["file", "purge", "confirm-all"]
+    static let arguments: Set<String> = ["file", "purge", "confirm_all"]
 
     let ledger: SQLiteLedger
     let sweeper: RegistrationSweeper
@@ -25,7 +25,7 @@ struct ImportRegistrationsOperation: ControlOperation {
             throw .malformed("file must be an absolute path.")
         }
         let isPurging = try arguments.flag("purge")
-        let isConfirming = try arguments.flag("confirm-all")
+        let isConfirming = try arguments.flag("confirm_all")
         let export = RegistrationImport(
             try Self.read(file), validator: ExportValidator(names: names, handles: handles.value))
         let record = try await context.record(
@@ -49,7 +49,7 @@ struct ImportRegistrationsOperation: ControlOperation {
         let state = try await withLedger { () async throws(LedgerUnavailable) in try await ledger.migration() }
         if case .imported(_, let unconfirmed) = state { counts["unconfirmed"] = unconfirmed }
         try await context.send(
-            .object(
+            totals: .object(
                 ["bound", "known", "rejected", "purged", "skipped", "confirmed", "unconfirmed"].map {
                     JSONValue.Member($0, .number(String(counts[$0] ?? 0)))
                 }))

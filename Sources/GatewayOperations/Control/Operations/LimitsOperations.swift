@@ -19,7 +19,7 @@ struct ShowLimitsOperation: ControlOperation {
             selector.isOfWholeLimits
             ? limiter.exhausted().filter { selector.limit == nil || $0.limit == selector.limit }
             : limiter.statuses(of: selector)
-        for status in statuses { try await context.send(status.item) }
+        try await context.send(pageOf: statuses.map(\.item))
     }
 }
 

@@ -6,7 +6,7 @@ internal import GatewaySupport
 /// differences, and repairs them if asked to.
 struct ReconcileRegistrationsOperation: ControlOperation {
     static let name = "registrations reconcile"
-    static let arguments: Set<String> = ["connection-string", "apply"]
+    static let arguments: Set<String> = ["connection_string", "apply"]
 
     let ledger: SQLiteLedger
     let sweeper: RegistrationSweeper
@@ -21,8 +21,8 @@ struct ReconcileRegistrationsOperation: ControlOperation {
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         guard let hub else { throw .refused("The configuration has no notification hub outside of the gateway.") }
-        guard let connectionString = try arguments.text("connection-string") else {
-            throw .malformed("connection-string is missing.")
+        guard let connectionString = try arguments.text("connection_string") else {
+            throw .malformed("connection_string is missing.")
         }
         let isApplying = try arguments.flag("apply")
         let start = clocks.wall()
@@ -130,7 +130,7 @@ struct ReconcileRegistrationsOperation: ControlOperation {
 
     private func sendCounts(_ counts: [String: Int], in context: ControlContext) async throws(ControlError) {
         try await context.send(
-            .object(
+            totals: .object(
                 HubDifferences.countNames.map { JSONValue.Member($0, .number(String(counts[$0] ?? 0))) }))
     }
 }

@@ -14,29 +14,39 @@ struct ListRegistrationsOperation: ControlOperation {
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         if let user = try arguments.user("user", by: names) {
-            for registration in try await withLedger({ () async throws(LedgerUnavailable) in
-                try await ledger.registrations(of: user)
-            }) {
-                try await send(registration, in: context)
-            }
-            return
-        }
-        var last: RegistrationID?
-        var count = Self.page
-        while count == Self.page {
-            let after = last
             let registrations = try await withLedger { () async throws(LedgerUnavailable) in
-                try await ledger.allRegistrations(after: after, limit: Self.page)
+                try await ledger.registrations(of: user)
+            }
+            return try await context.send(pageOf: registrations.map(ledger.item))
+        }
+        var last = try position(context.page)
+        var left = context.page?.limit ?? .max
+        while left > 0 {
+            let (after, limit) = (last, min(left, Self.page))
+            let registrations = try await withLedger { () async throws(LedgerUnavailable) in
+                try await ledger.allRegistrations(after: after, limit: limit)
             }
             for registration in registrations where registration.state != .reserved {
-                try await send(registration, in: context)
+                try await context.send(ledger.item(registration))
+                left -= 1
             }
-            count = registrations.count
+            guard registrations.count == limit else { return }
             last = registrations.last?.id
         }
+        if let last { try await context.output(.next(last.text)) }
     }
 
-    private func send(_ registration: OwnedRegistration, in context: ControlContext) async throws(ControlError) {
+    /// Returns the id after which the page starts; nil for the first page.
+    private func position(_ page: ControlPage?) throws(ControlError) -> RegistrationID? {
+        guard let after = page?.after else { return nil }
+        guard let id = RegistrationID(after) else { throw .malformed("cursor is not one of this list.") }
+        return id
+    }
+}
+
+extension SQLiteLedger {
+    /// Returns the registration as one result.
+    func item(_ registration: OwnedRegistration) -> JSONValue {
         let isUnconfirmed = registration.unconfirmedSince != nil && registration.state == .live
         var members: [JSONValue.Member] = [
             .init("registration", .string(registration.id.text)), .init("user", .string(registration.owner.text)),
@@ -49,10 +59,10 @@ struct ListRegistrationsOperation: ControlOperation {
             .init("last_seen", .string(registration.lastSeen.description)),
             .init("hand_overs", .number(String(registration.ownershipTransfers))),
         ]
-        if isUnconfirmed, let end = ledger.confirmationEnd(registration) {
+        if isUnconfirmed, let end = confirmationEnd(registration) {
             members.append(.init("confirm_until", .string(end.description)))
         }
-        try await context.send(.object(members))
+        return .object(members)
     }
 }
 
@@ -70,7 +80,7 @@ struct RevokeRegistrationOperation: ControlOperation {
         }
         guard
             let owner = try await withLedger({ () async throws(LedgerUnavailable) in try await ledger.owner(of: id) })
-        else { throw .refused("There is no such registration.") }
+        else { throw .notFound("There is no such registration.") }
         let record = try await context.record(.operatorRevokeRegistration, user: owner, target: id.text)
         do throws(ControlError) {
             _ = try await withLedger { () async throws(LedgerUnavailable) in try await ledger.revoke(id) }

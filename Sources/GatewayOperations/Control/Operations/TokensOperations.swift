@@ -12,19 +12,23 @@ struct ListTokensOperation: ControlOperation {
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let user = try arguments.user("user", by: names)
-        for session in sessions.allSessions where user == nil || session.user == user {
-            var members: [JSONValue.Member] = [
-                .init("user", .string(session.user.text)), .init("session", .string(session.id.text)),
-            ]
-            if let device = session.device { members.append(.init("device", .string(device.text))) }
-            members += [
-                .init("authenticator", .string(session.authenticator.text)),
-                .init("began", .string(session.began.description)),
-                .init("renewed", .string(session.renewed.description)),
-                .init("ends", .string(session.ends.description)),
-            ]
-            try await context.send(.object(members))
-        }
+        let sessions = sessions.allSessions.filter { user == nil || $0.user == user }
+        try await context.send(pageOf: sessions.map(\.item))
+    }
+}
+
+extension Session {
+    /// The session as one result.
+    var item: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("user", .string(user.text)), .init("session", .string(id.text)),
+        ]
+        if let device { members.append(.init("device", .string(device.text))) }
+        members += [
+            .init("authenticator", .string(authenticator.text)), .init("began", .string(began.description)),
+            .init("renewed", .string(renewed.description)), .init("ends", .string(ends.description)),
+        ]
+        return .object(members)
     }
 }
 
@@ -43,7 +47,7 @@ struct RevokeTokensOperation: ControlOperation {
         let user = try arguments.user("user", by: names)
         let session = try arguments.text("session")
         let token = try arguments.text("token")
-        let until = try arguments.number("until")
+        let until = try arguments.time("until")
         switch (user, session, token, until) {
         case (let user?, nil, nil, nil):
             let devices = try await withLedger { () async throws(LedgerUnavailable) in
@@ -60,7 +64,7 @@ struct RevokeTokensOperation: ControlOperation {
             // A session that an earlier call could close in memory only is closed on disk.
             guard let session = SessionID(text),
                 let owner = sessions.session(session)?.user ?? sessions.userOfUnwrittenClose(session)
-            else { throw .refused("There is no such session.") }
+            else { throw .notFound("There is no such session.") }
             let record = try await context.record(.operatorRevoke, user: owner, target: session.text)
             try await change(record) { () throws(LedgerUnavailable) in
                 _ = try await sessions.deleteNow(session, of: owner)
@@ -71,7 +75,7 @@ struct RevokeTokensOperation: ControlOperation {
             guard (1...128).contains(token.utf8.count) else { throw .malformed("token must be a token's id.") }
             let record = try await context.record(.operatorRevoke, user: user, target: token)
             try await change(record) { () throws(LedgerUnavailable) in
-                try await sessions.revokeInMemory(token: token, of: user, until: WallTime(seconds: until))
+                try await sessions.revokeInMemory(token: token, of: user, until: until)
             }
         default:
             throw .malformed("Give a user, a session, or a token with its user and its expiry.")

@@ -1,170 +1,183 @@
+internal import GatewayHTTP
+internal import GatewaySupport
+internal import Hummingbird
 internal import NIOCore
+internal import NIOHTTP1
+internal import NIOHTTPTypes
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
-
-/// A connection of the control socket. It reads one request within a deadline, has it carried out, and closes if the
-/// peer does not read. Belongs to its event loop.
-final class ControlConnection: ChannelDuplexHandler {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundIn = ByteBuffer
-    typealias OutboundOut = ByteBuffer
+/// Bounds a connection of the control socket, which carries one request and one response. It passes on only a complete
+/// request that arrived in time, and closes the connection after the response or if the peer does not read.
+///
+/// It stands between the HTTP codec and Hummingbird's handlers, and belongs to its event loop. States:
+/// - `receiving`: collects the request; `responding` when it is complete, `closing` if it is rejected.
+/// - `responding`: passes on the response; `closing` after its end.
+/// - `closing`: discards what arrives and what is written.
+final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
 
     /// The event that tells a connection that the gateway stops.
     struct Stop: Sendable {}
 
     private enum State {
-        case reading(LineReader, deadline: Scheduled<Void>)
-        /// The task of a stream, which ends only by cancellation; nil for any other operation.
-        case answering(Task<Void, Never>?)
-        case ended
+        case receiving(HTTPRequest?, body: ByteBuffer, deadline: Scheduled<Void>?)
+        /// The response to HEAD has no body (RFC 9110, section 9.3.2).
+        case responding(isHead: Bool)
+        case closing
     }
 
-    private let operatorID: UInt32
-    private let rejection: ControlError?
-    private let operations: ControlOperations
-    private let slots: ControlSlots
+    private let rejection: OperatorProblem?
     private let settings: ControlSettings
-    private var state = State.ended
+    private var date: DateField
+    private var state = State.receiving(nil, body: ByteBuffer(), deadline: nil)
 
-    /// Creates the handler of a connection that has a slot.
+    /// Creates the handler of a connection.
     ///
     /// - Parameter rejection: The reason why requests of this peer are rejected; nil if they are not. The connection
     ///   sends it after it has read the request, because a peer that writes to a closed socket may be unable to read
     ///   the response.
-    init(
-        operatorID: UInt32, rejection: ControlError? = nil, operations: ControlOperations, slots: ControlSlots,
-        settings: ControlSettings
-    ) {
-        self.operatorID = operatorID
+    init(rejection: OperatorProblem?, settings: ControlSettings, clocks: Clocks = .system) {
         self.rejection = rejection
-        self.operations = operations
-        self.slots = slots
         self.settings = settings
+        date = DateField(clocks: clocks)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive { startDeadline(context) }
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        let channel = context.channel
-        let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
-        let deadline = context.eventLoop.scheduleTask(in: settings.request) {
-            handler.value.close(with: .malformed("No request arrived in time."), on: channel)
-        }
-        state = .reading(LineReader(maximumLength: ControlProtocol.maximumRequestLength), deadline: deadline)
+        startDeadline(context)
         context.fireChannelActive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Bytes after the request are discarded.
-        guard case .reading(var reader, let deadline) = state else { return }
-        reader.append(unwrapInboundIn(data).readableBytesView)
-        switch reader.next() {
-        case nil:
-            state = .reading(reader, deadline: deadline)
-        case .tooLong:
-            close(
-                with: .malformed("The request is longer than \(ControlProtocol.maximumRequestLength) bytes."),
-                on: context.channel)
-        case .complete(let line):
-            do throws(ControlError) {
-                if let rejection { throw rejection }
-                let request = try ControlRequest(line: line)
-                deadline.cancel()
-                begin(request, on: context.channel)
-            } catch {
-                close(with: error, on: context.channel)
+        guard case .receiving(let head, var body, let deadline) = state else { return }
+        switch unwrapInboundIn(data) {
+        case .head(let head):
+            state = .receiving(head, body: body, deadline: deadline)
+        case .body(let piece):
+            guard body.readableBytes + piece.readableBytes <= OperatorRoute.maximumBodyLength else {
+                let most = OperatorRoute.maximumBodyLength
+                return reject(OperatorProblem(.payloadTooLarge, "The body is longer than \(most) bytes."), context)
             }
+            body.writeImmutableBuffer(piece)
+            state = .receiving(head, body: body, deadline: deadline)
+        case .end:
+            if let rejection { return reject(rejection, context) }
+            guard let head else { return }
+            deadline?.cancel()
+            state = .responding(isHead: head.method == .head)
+            context.fireChannelRead(wrapInboundOut(.head(head)))
+            if body.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(.body(body))) }
+            context.fireChannelRead(wrapInboundOut(.end(nil)))
         }
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        switch event {
-        case let event as ChannelEvent where event == .inputClosed:
+        switch (event, state) {
+        case (is Stop, .receiving):
+            reject(OperatorProblem(.draining, "The gateway is stopping."), context)
+        case (let event as ChannelEvent, .receiving) where event == .inputClosed:
             // A peer may close its side after its request. Without a complete request, it closes too early.
-            if case .reading = state { close(with: .malformed("The request is incomplete."), on: context.channel) }
-        case is Stop:
-            switch state {
-            case .reading: close(with: .unavailable("The gateway is stopping."), on: context.channel)
-            case .answering(let stream): stream?.cancel()
-            case .ended: break
-            }
+            reject(OperatorProblem(.malformedRequest, "The request is incomplete."), context)
+        case (let event as ChannelEvent, .closing) where event == .inputClosed:
+            context.close(promise: nil)
         default:
             context.fireUserInboundEventTriggered(event)
         }
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .responding(let isHead) = state else {
+            promise?.fail(ChannelError.ioOnClosedChannel)
+            return
+        }
+        switch unwrapOutboundIn(data) {
+        case .head(let head):
+            write(.head(complete(head)), context, promise)
+        case .body where isHead:
+            promise?.succeed()
+        case .body(let body):
+            write(.body(body), context, promise)
+        case .end:
+            state = .closing
+            let channel = context.channel
+            let promise = promise ?? context.eventLoop.makePromise()
+            promise.futureResult.whenComplete { _ in channel.close(promise: nil) }
+            write(.end(nil), context, promise)
+            context.flush()
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        if case .receiving(_, _, let deadline) = state { deadline?.cancel() }
+        state = .closing
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        guard case .receiving = state else { return context.close(promise: nil) }
+        switch error {
+        case HTTPParserError.headerOverflow:
+            reject(OperatorProblem(.headersTooLarge, "The head of the request is too large."), context)
+        case is IOError:
+            context.close(promise: nil)
+        default:
+            reject(OperatorProblem(.malformedRequest, "The request is not valid HTTP/1.1."), context)
+        }
+    }
+
+    private func startDeadline(_ context: ChannelHandlerContext) {
+        guard case .receiving(let head, let body, nil) = state else { return }
+        let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        let deadline = context.eventLoop.scheduleTask(in: settings.request) {
+            let (handler, context) = loopBound.value
+            guard case .receiving = handler.state else { return }
+            handler.reject(OperatorProblem(.requestTimeout, "No request arrived in time."), context)
+        }
+        state = .receiving(head, body: body, deadline: deadline)
+    }
+
+    /// Responds with a problem. Then discards what arrives until the peer closes its side or a second has passed: the
+    /// kernel resets a socket that is closed with unread bytes, and the peer could lose the response.
+    private func reject(_ problem: OperatorProblem, _ context: ChannelHandlerContext) {
+        if case .receiving(_, _, let deadline) = state { deadline?.cancel() }
+        state = .closing
+        let response = Response(problem)
+        var body = ByteBuffer()
+        body.writeBytes(JSONWriter.bytes(of: problem.document) + [UInt8(ascii: "\n")])
+        write(.head(complete(response.head)), context, nil)
+        write(.body(body), context, nil)
+        let channel = context.channel
+        let written = context.eventLoop.makePromise(of: Void.self)
+        let linger = settings.linger
+        written.futureResult.whenComplete { _ in
+            channel.close(mode: .output, promise: nil)
+            let closing = channel.eventLoop.scheduleTask(in: linger) { channel.close(promise: nil) }
+            channel.closeFuture.whenComplete { _ in closing.cancel() }
+        }
+        write(.end(nil), context, written)
+        context.flush()
+    }
+
+    private func complete(_ head: HTTPResponse) -> HTTPResponse {
+        var head = head
+        head.headerFields[.connection] = "close"
+        head.headerFields[.date] = String(decoding: date.current(), as: UTF8.self)
+        return head
+    }
+
+    /// Writes a part. Closes the connection if the peer does not read it in time.
+    private func write(
+        _ part: HTTPResponsePart, _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?
+    ) {
         let promise = promise ?? context.eventLoop.makePromise()
         let channel = context.channel
         let deadline = context.eventLoop.scheduleTask(in: settings.write) { channel.close(promise: nil) }
         promise.futureResult.whenComplete { _ in deadline.cancel() }
-        context.write(data, promise: promise)
+        context.write(wrapOutboundOut(part), promise: promise)
     }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        switch state {
-        case .reading(_, let deadline): deadline.cancel()
-        case .answering(let stream): stream?.cancel()
-        case .ended: break
-        }
-        state = .ended
-        context.fireChannelInactive()
-    }
-
-    // Only the socket reports errors here, and they are permanent.
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
-
-    private func begin(_ request: ControlRequest, on channel: any Channel) {
-        slots.hold(channel)
-        let (operations, slots, operatorID) = (operations, slots, operatorID)
-        // The task runs off the event loop, which serves clients.
-        let task = Task {
-            let end = await operations.carryOut(request, by: operatorID) { line throws(ControlError) in
-                do {
-                    try await channel.writeAndFlush(ByteBuffer(bytes: line)).get()
-                } catch {
-                    throw .unavailable("The peer has disconnected.")
-                }
-            }
-            channel.finish(end)
-            slots.release(channel)
-        }
-        state = .answering(operations.isStream(request) ? task : nil)
-    }
-
-    private func close(with fault: ControlError, on channel: any Channel) {
-        if case .reading(_, let deadline) = state { deadline.cancel() }
-        state = .ended
-        channel.finish(.failed(fault))
-    }
-}
-
-extension Channel {
-    /// Sends the final line of a response and closes the connection. The peer can still read what was sent.
-    func finish(_ end: ControlResponse) {
-        writeAndFlush(ByteBuffer(bytes: end.line)).whenComplete { _ in self.close(promise: nil) }
-    }
-}
-
-/// The credentials of the process at the other end of a Unix socket when it connected, as the kernel reports them
-/// (unix(7), `SO_PEERCRED`).
-struct PeerCredentials: Sendable {
-    // The layout of `struct ucred`, which the headers declare for GNU sources only: three 32-bit numbers.
-    private let processID: Int32
-    /// The uid.
-    let uid: UInt32
-    private let groupID: UInt32
-
-    /// Queries the credentials of a connection's peer. Fails if the channel is not a socket.
-    static func of(_ channel: any Channel) -> EventLoopFuture<PeerCredentials> {
-        guard let options = channel as? any SocketOptionProvider else {
-            return channel.eventLoop.makeFailedFuture(ChannelError.operationUnsupported)
-        }
-        return options.unsafeGetSocketOption(level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED))
-    }
-
-    /// Whether this user may send commands: root and the gateway's own user.
-    var isOperator: Bool { uid == 0 || uid == geteuid() }
 }

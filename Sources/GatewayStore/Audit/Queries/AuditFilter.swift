@@ -12,13 +12,15 @@ struct AuditFilter: Sendable {
 
     /// A column of the index that holds a word.
     private enum Column: Sendable {
-        case user, recipient, action, result
+        case user, recipient, action, result, kind
     }
 
     private let words: [Word]
     private let call: [UInt8]?
     private let since: Int64
     private let until: Int64
+    /// The number before which lines match; nil for all.
+    let before: UInt64?
     private let hidesCheckpoints: Bool
     private let otherConditions: [Rest]
 
@@ -40,6 +42,7 @@ struct AuditFilter: Sendable {
         add("user", .user, query.user?.text)
         add("recipient", .recipient, query.to?.text)
         add("action", .action, query.action?.rawValue ?? (query.from == nil ? nil : Action.send.rawValue))
+        add("kind", .kind, query.kind?.rawValue)
         var otherConditions: [Rest] = []
         switch query.result {
         case AuditQuery.wouldReject?: otherConditions.append(.member("rule", Array(AuditQuery.wouldReject.utf8)))
@@ -47,6 +50,7 @@ struct AuditFilter: Sendable {
         case let result: add("result", .result, result)
         }
         if let rule = query.rule { otherConditions.append(.member("rule", Self.written(rule))) }
+        if let service = query.service { otherConditions.append(.member("pns", Self.written(service.rawValue))) }
         if let peer = query.peer { otherConditions.append(.member("peer", Self.written(peer))) }
         if let limit = query.limit { otherConditions.append(.limit(limit)) }
         self.words = words
@@ -54,6 +58,7 @@ struct AuditFilter: Sendable {
         call = query.call.map { Array($0.utf8) }
         since = query.since?.microseconds ?? .min
         until = query.until?.microseconds ?? .max
+        before = query.before
         hidesCheckpoints = query.hidesCheckpoints
     }
 
@@ -67,8 +72,14 @@ struct AuditFilter: Sendable {
     /// find lines of another one.
     var hasCall: Bool { call != nil }
 
-    /// Returns whether the line matches the conditions on columns of the index.
+    /// Returns whether the line matches the conditions on columns of the index and is in the page.
     func matchesColumns(_ line: JournalLineReader, at time: Int64) -> Bool {
+        if let before, line.sequence.map({ $0 >= before }) ?? true { return false }
+        return matchesColumnsOnAnyPage(line, at: time)
+    }
+
+    /// Returns whether the line matches the conditions on columns of the index, in the page or after it.
+    func matchesColumnsOnAnyPage(_ line: JournalLineReader, at time: Int64) -> Bool {
         guard time >= since, until == .max || time < until else { return false }
         guard words.allSatisfy({ line.bytes(of: $0.member)?.elementsEqual($0.text.utf8) ?? false }) else {
             return false
@@ -97,11 +108,13 @@ struct AuditFilter: Sendable {
         fileprivate let recipient: UInt32?
         fileprivate let times: Range<Int64>
         fileprivate let shapes: [Bool]
+        fileprivate let before: UInt64?
 
         /// Returns whether the row matches. The id of a call is not compared.
         func matches(_ row: SegmentIndex.Row) -> Bool {
             (user == nil || row.user == user) && (recipient == nil || row.recipient == recipient)
-                && times.contains(row.time) && shapes.indices.contains(row.shape) && shapes[row.shape]
+                && times.contains(row.time) && (before.map { row.number < $0 } ?? true)
+                && shapes.indices.contains(row.shape) && shapes[row.shape]
         }
     }
 
@@ -117,6 +130,7 @@ struct AuditFilter: Sendable {
         }
         let shapes = try reader.shapes().map { shape in
             (texts[.action] ?? shape.action) == shape.action && (texts[.result] ?? shape.result) == shape.result
+                && (texts[.kind] ?? shape.kind) == shape.kind
                 && !(hidesCheckpoints && shape.kind == JournalRecord.Kind.checkpoint.rawValue)
         }
         guard shapes.contains(true) else { return nil }
@@ -137,7 +151,8 @@ struct AuditFilter: Sendable {
         }
         if rows.isEmpty { return nil }
         return Columns(
-            rows: rows, user: user ?? nil, recipient: recipient ?? nil, times: since..<until, shapes: shapes)
+            rows: rows, user: user ?? nil, recipient: recipient ?? nil, times: since..<until, shapes: shapes,
+            before: before)
     }
 
     /// The names of the limits in the line: the limit that rejected the call, and the shadow limits.

@@ -68,6 +68,54 @@ struct AuditListing {
         return isMore
     }
 
+    /// Returns a page of the newest rows.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of rows.
+    ///   - isOfCalls: Whether a row is a call with a matching line, with all of its lines. Otherwise it is one line.
+    ///   - mostExamined: The number of lines after which the page ends, also with fewer rows.
+    func page(limit: Int, isOfCalls: Bool, mostExamined: Int) throws -> AuditPage {
+        var found: [(location: AuditLocation, call: [UInt8]?)] = []
+        var calls: Set<[UInt8]> = []
+        var next: UInt64?
+        var examined = 0
+        try locator.locate(filter, newestFirst: true) { location in
+            examined += 1
+            guard examined <= mostExamined else {
+                next = location.number + 1
+                return false
+            }
+            guard let line = try matchingLine(location) else { return true }
+            let call = isOfCalls ? JournalLineReader(bytes: line[...]).bytes(of: "call").map { Array($0) } : nil
+            if let call, calls.contains(call) { return true }
+            guard found.count < limit else {
+                next = location.number + 1
+                return false
+            }
+            if let call { calls.insert(call) }
+            found.append((location, call))
+            return true
+        }
+        let locations = try locator.locations(ofCalls: calls)
+        var rows: [[[UInt8]]] = []
+        for (location, call) in found {
+            let ofCall = call.flatMap { locations[$0] } ?? [location]
+            let lines = try ofCall.compactMap { try source.line(at: $0) }
+            // A call with a matching line after this page was on an earlier page.
+            if !lines.isEmpty, try !lines.contains(where: isMatchAfterPage) { rows.append(lines) }
+        }
+        return AuditPage(rows: rows, next: next)
+    }
+
+    /// Returns whether the line matches and is not before the end of the page.
+    private func isMatchAfterPage(_ bytes: [UInt8]) throws -> Bool {
+        let line = JournalLineReader(bytes: bytes[...])
+        guard let before = filter.before, let number = line.sequence, number >= before else { return false }
+        var clock = LineTimestampReader()
+        guard let time = clock.time(of: line) else { return false }
+        return filter.matchesColumnsOnAnyPage(line, at: time) && filter.matchesOtherConditions(line)
+    }
+
     /// Returns the line if it exists and matches; nil otherwise. Throws if the line contradicts its row in the index.
     private func matchingLine(_ location: AuditLocation) throws -> [UInt8]? {
         guard let bytes = try source.line(at: location) else { return nil }

@@ -25,6 +25,13 @@ public struct AuditQuery: Sendable, Hashable {
     public var until: WallTime?
     /// The call's id.
     public var call: String?
+    /// The kind of the record.
+    public var kind: JournalRecord.Kind?
+    /// The push service of a send.
+    public var service: PushService?
+    /// The number before which lines match, exclusive; nil for all lines. A page of a list ends before the page that was
+    /// returned earlier.
+    public var before: UInt64?
     /// Whether checkpoints are left out.
     public var hidesCheckpoints = false
 
@@ -36,6 +43,14 @@ public struct AuditQuery: Sendable, Hashable {
 
     /// Creates a query that matches every line.
     public init() {}
+}
+
+/// A page of a list of the journal, the newest rows first.
+public struct AuditPage: Sendable, Hashable {
+    /// The lines of each row: all lines of a call, or one line.
+    public let rows: [[[UInt8]]]
+    /// ``AuditQuery/before`` of the next page; nil if no more lines match.
+    public let next: UInt64?
 }
 
 /// The sends of one sender to a user within a period.

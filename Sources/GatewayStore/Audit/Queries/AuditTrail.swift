@@ -85,6 +85,23 @@ public final class AuditTrail: Sendable {
         }
     }
 
+    /// Returns a page of a list, the newest rows first.
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of rows.
+    ///   - isOfCalls: Whether a row is a call with a matching line, with all of its lines. Otherwise it is one line.
+    ///   - mostExamined: The number of lines after which the page ends, also with fewer rows.
+    ///   - byteLimit: The maximum number of bytes of segments that are read because they have no index yet.
+    ///   - isWanted: Checked during the query. If it returns false, the query throws.
+    func page(
+        _ query: AuditQuery, limit: Int, isOfCalls: Bool, mostExamined: Int, byteLimit: UInt64 = .max,
+        isWanted: @escaping () -> Bool = { true }
+    ) throws -> AuditPage {
+        try run(byteLimit: byteLimit, isWanted: isWanted) { locator in
+            try AuditListing(query, locator, files).page(limit: limit, isOfCalls: isOfCalls, mostExamined: mostExamined)
+        }
+    }
+
     /// Returns the senders who notified the user since the time, most frequent first.
     public func senders(to user: UserName, since: WallTime) throws -> [SenderSummary] {
         try run { try $0.senders(to: user, since: since) }

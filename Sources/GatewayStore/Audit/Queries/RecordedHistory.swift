@@ -16,9 +16,12 @@ public final class RecordedHistory: NotificationHistory {
     private let logger: Logger
     private let queries = DispatchQueue(label: "notify-gateway.audit", qos: .utility)
     private let builds = DispatchQueue(label: "notify-gateway.audit.build", qos: .utility)
+    /// Runs the queries of operators, which can be long, so that users do not wait for them.
+    private let operators = DispatchQueue(label: "notify-gateway.audit.operators", qos: .utility)
     private let trail: AuditTrail
     private let scanLimit: UInt64
     private let waiting = Atomic(0)
+    private let waitingOperators = Atomic(0)
     private let isFollowing = Atomic(false)
     private let isBuilding = Atomic(false)
     /// Whether the log already reports that the segment in use cannot be followed.
@@ -32,6 +35,9 @@ public final class RecordedHistory: NotificationHistory {
 
     /// The maximum number of waiting queries. Further queries fail.
     static let maximumQueueLength = 64
+
+    /// The maximum number of lines that are read for one page of a list. Reading them takes less than a second.
+    static let maximumPageLines = 50_000
 
     /// The maximum number of bytes that one query reads from segments without an index. Reading them takes about a
     /// second.
@@ -83,10 +89,27 @@ public final class RecordedHistory: NotificationHistory {
             throw HistoryUnavailable("ledger: \(error.detail)")
         }
         let earliest = max(since ?? WallTime(microseconds: 0), life ?? WallTime(microseconds: 0))
-        return try await run { [self] in
+        return try await run(on: queries, waiting) { [self] in
             follow()
             return try trail.received(
                 by: user, since: earliest, limit: limit, byteLimit: scanLimit, isWanted: isWanted)
+        }
+    }
+
+    /// Returns a page of a list for operators, the newest rows first. A page may have fewer rows than the limit although
+    /// more exist, because only a limited number of lines is read for it.
+    ///
+    /// - Parameters:
+    ///   - query: The conditions.
+    ///   - limit: The maximum number of rows.
+    ///   - isOfCalls: Whether a row is a call with a matching line, with all of its lines. Otherwise it is one line.
+    public func page(
+        _ query: AuditQuery, limit: Int, isOfCalls: Bool
+    ) async throws(HistoryUnavailable) -> AuditPage {
+        try await run(on: operators, waitingOperators) { [self] in
+            try trail.page(
+                query, limit: limit, isOfCalls: isOfCalls, mostExamined: Self.maximumPageLines, byteLimit: scanLimit,
+                isWanted: isWanted)
         }
     }
 
@@ -94,18 +117,19 @@ public final class RecordedHistory: NotificationHistory {
     public func close() {
         isClosed.store(true, ordering: .releasing)
         builds.sync {}
+        operators.sync {}
         queries.sync { trail.close() }
     }
 
     private func run<Output: Sendable>(
-        _ query: @escaping @Sendable () throws -> Output
+        on queue: DispatchQueue, _ waiting: borrowing Atomic<Int>, _ query: @escaping @Sendable () throws -> Output
     ) async throws(HistoryUnavailable) -> Output {
         guard waiting.add(1, ordering: .relaxed).newValue <= Self.maximumQueueLength else {
             waiting.subtract(1, ordering: .relaxed)
             throw HistoryUnavailable("too many queries are waiting")
         }
         let result: Result<Output, HistoryUnavailable> = await withCheckedContinuation { continuation in
-            queries.async { [self] in
+            queue.async { [self] in
                 let result = Result {
                     guard isWanted() else { throw AuditIndex.Failure("the journal is closed") }
                     return try query()

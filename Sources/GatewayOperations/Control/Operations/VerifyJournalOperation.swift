@@ -1,0 +1,71 @@
+internal import Dispatch
+package import GatewayConfiguration
+internal import GatewayCore
+internal import GatewayStore
+internal import GatewaySupport
+internal import Synchronization
+
+/// `journal verify`: verifies the hash chain and the checkpoints of the journal while the gateway writes it.
+struct VerifyJournalOperation: ControlOperation {
+    static let name = "journal verify"
+
+    let verifier: JournalVerifier
+
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
+        let report = try await verifier.verify()
+        try await context.send(.object(report.members + (report.finding?.members ?? [])))
+    }
+}
+
+/// Verifies the journal of a running gateway, one verification at a time.
+///
+/// A verification reads the whole journal, which takes a processor for seconds or minutes. It is not cancelled: when the
+/// gateway stops, it ends with the process.
+package final class JournalVerifier: Sendable {
+    private let journal: ServerConfiguration.JournalSection
+    private let ledger: String
+    private let queue = DispatchQueue(label: "notify-gateway.verification", qos: .utility)
+    private let isRunning = Atomic(false)
+
+    /// Creates a verifier of the configuration's journal.
+    package init(_ configuration: ServerConfiguration) {
+        journal = configuration.journal
+        ledger = configuration.ledger.file
+    }
+
+    /// Verifies the journal with the gateway's own key and the checkpoint in the ledger.
+    func verify() async throws(ControlError) -> JournalVerification.Report {
+        guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else {
+            throw .unavailable("The journal is being verified already.")
+        }
+        defer { isRunning.store(false, ordering: .releasing) }
+        let result: Result<JournalVerification.Report, ControlError> = await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                let result = Result { () throws(ControlError) in try run() }
+                continuation.resume(returning: result)
+            }
+        }
+        return try result.get()
+    }
+
+    private func run() throws(ControlError) -> JournalVerification.Report {
+        let key: Ed25519.PublicKey
+        do {
+            key = try SigningKeyFile.open(journal.signingKey, outside: journal.directory, mayCreate: false).publicKey
+        } catch {
+            throw .unavailable("The signing key of the journal cannot be read: \(error.description)")
+        }
+        var verification = JournalVerification(directory: journal.directory, keys: [key])
+        do throws(LedgerUnavailable) {
+            verification.known = try StoredCheckpoint(ledger: ledger)
+        } catch {
+            throw .unavailable("The ledger cannot be used: \(error.detail)")
+        }
+        verification.isBeingWritten = true
+        do {
+            return try verification.run()
+        } catch {
+            throw .unavailable("The journal cannot be read: \(error.description)")
+        }
+    }
+}
