@@ -4,7 +4,8 @@ internal import Glibc
 /// Appends batches to a file of mode 0600 and synchronizes it.
 ///
 /// The file is opened for each batch, so that lines follow a rotation: a file that was renamed stays complete, and the
-/// next batch creates a new one. Nothing is ever truncated or removed.
+/// next batch creates a new one. Nothing is ever truncated or removed, and a file that does not begin like a record is not
+/// touched.
 struct FileDestination: SinkDestination {
     let path: String
     let thread: SinkThread
@@ -23,9 +24,12 @@ struct FileDestination: SinkDestination {
         defer { Glibc.close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
+        if status.st_size > 0, try byte(at: 0, of: descriptor, path) != UInt8(ascii: "{") {
+            throw FileFailure(unfit: path, foreignContent)
+        }
         // A crash or a full disk may have left a part of a line. The line feed separates it from the same line, which
         // follows in full.
-        if status.st_size > 0, try !endsWithLineFeed(descriptor, status.st_size, path) {
+        if status.st_size > 0, try byte(at: status.st_size - 1, of: descriptor, path) != UInt8(ascii: "\n") {
             try AtomicFile.writeAll([UInt8(ascii: "\n")], to: descriptor, path)
         }
         try AtomicFile.writeAll(lines[...], to: descriptor, path)
@@ -35,11 +39,24 @@ struct FileDestination: SinkDestination {
         try PrivateFiles.synchronizeDirectory(PrivateFiles.parent(of: path))
     }
 
-    private static func endsWithLineFeed(
-        _ descriptor: CInt, _ size: off_t, _ path: String
-    ) throws(FileFailure) -> Bool {
-        var last: UInt8 = 0
-        guard pread(descriptor, &last, 1, size - 1) == 1 else { throw FileFailure("read", path) }
-        return last == UInt8(ascii: "\n")
+    private static func byte(at offset: off_t, of descriptor: CInt, _ path: String) throws(FileFailure) -> UInt8 {
+        var byte: UInt8 = 0
+        guard pread(descriptor, &byte, 1, offset) == 1 else { throw FileFailure("read", path) }
+        return byte
+    }
+
+    /// The reason why a file that another program or the gateway uses for something else gets no lines.
+    private static let foreignContent = "contains something other than records; use a path of its own"
+}
+
+/// The check of a sink's file without writing it.
+public enum SinkFile {
+    /// Returns whether the file contains something other than records. Lines appended to a key or a database would
+    /// destroy it. False for a file that does not exist or cannot be read. Blocks.
+    public static func isForeign(_ path: String) -> Bool {
+        guard let descriptor = try? PrivateFiles.openRegular(path, O_RDONLY) else { return false }
+        defer { close(descriptor) }
+        var byte: UInt8 = 0
+        return pread(descriptor, &byte, 1, 0) == 1 && byte != UInt8(ascii: "{")
     }
 }

@@ -14,6 +14,12 @@ extension DirectoryCheck {
             switch sink.target {
             case .file(let file):
                 problems += [problem(withFile: file, under: "\(path).file.path")].compactMap(\.self)
+                if SinkFile.isForeign(file) {
+                    problems.append(
+                        fault(
+                            "\(file) contains something other than records; use a path of its own",
+                            under: "\(path).file.path"))
+                }
             case .syslog(let settings):
                 switch settings.address {
                 case .datagram(let socket), .stream(let socket):

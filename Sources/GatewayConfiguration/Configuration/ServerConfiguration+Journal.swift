@@ -1,3 +1,4 @@
+internal import AuditSinks
 internal import GatewayCore
 internal import GatewayStore
 internal import GatewaySupport
@@ -8,7 +9,7 @@ extension ServerConfiguration {
         defer { reader?.finish() }
         // The directory of the segments; created if it does not exist.
         let directory = reader?.path("directory") ?? "/var/lib/notify-gateway/journal"
-        return JournalSection(
+        let section = JournalSection(
             directory: directory,
             // The free disk space in bytes below which nothing is recorded and therefore no call is forwarded.
             minimumFree: reader?.byteCount("minimum-free") ?? 256 << 20,
@@ -21,6 +22,20 @@ extension ServerConfiguration {
             keepBytes: reader?.byteCount("keep-size") ?? 20 << 30,
             // The receivers to which all records are sent; default: none.
             sinks: reader.map { readSinks($0, journal: directory) } ?? [])
+        if let reader { reportSharedFiles(section, reader) }
+        return section
+    }
+
+    /// Reports sinks that append to another file of the journal. Two writers would mix their lines, and lines appended to
+    /// the key would destroy it.
+    private static func reportSharedFiles(_ section: JournalSection, _ reader: ConfigurationReader) {
+        var owned = [section.signingKey: "signing-key"]
+        if case .file(let path)? = section.checkpointCopy { owned[path] = "checkpoint-copy" }
+        for (index, sink) in section.sinks.enumerated() {
+            guard case .file(let path) = sink.target, let owner = owned[path] else { continue }
+            reader.report(
+                at: reader.location, under: "sinks[\(index)].file.path", "\(path) is already the file of \(owner)")
+        }
     }
 
     /// Reads `checkpoint-copy`: `syslog`, or the path of a file that receives a copy of each checkpoint.

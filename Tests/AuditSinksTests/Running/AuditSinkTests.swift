@@ -42,6 +42,17 @@ struct AuditSinkTests {
         await fixture.close()
     }
 
+    @Test("A file with other content is left as it is")
+    func foreignFile() async throws {
+        let fixture = try SinkFixture()
+        let path = try fixture.directory.write("users: {}\n", to: "out.jsonl")
+        #expect(SinkFile.isForeign(path) && !SinkFile.isForeign(path + "x"))
+        await fixture.sinks.apply([Self.file(fixture)])
+        await fixture.waits.wait { $0.count >= 2 }
+        #expect(try fixture.directory.text(of: "out.jsonl") == "users: {}\n")
+        await fixture.close()
+    }
+
     @Test("While the cursor cannot be written the sink waits; the batch is not sent again")
     func cursorFailure() async throws {
         let fixture = try SinkFixture()

@@ -57,6 +57,10 @@ struct SinkProblemTests {
                 "journal.sinks[0].file.path: must be outside the journal's directory"
             ),
             (
+                "{ name: a, file: { path: /var/j.key } }",
+                "journal.sinks[0].file.path: /var/j.key is already the file of signing-key"
+            ),
+            (
                 "{ name: a, start: later, file: { path: /x } }",
                 "journal.sinks[0].start: \"later\" is not one of: now, oldest"
             ),
