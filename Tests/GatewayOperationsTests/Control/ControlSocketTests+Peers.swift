@@ -77,6 +77,19 @@ extension ControlSocketTests {
         }
     }
 
+    @Test("A change that cannot be recorded gets 503, and is not made")
+    func unrecorded() async throws {
+        let journal = MemoryJournal()
+        journal.fail(JournalUnavailable("the disk is full"))
+        try await serving([Recorded()], journal: journal) { () async throws in
+            let response = try await raw("POST /v1/reload")
+            #expect(response.hasPrefix("HTTP/1.1 503 "), "\(response)")
+            #expect(
+                response.contains("Nothing was changed, because the change could not be recorded: the disk is full"))
+            #expect(journal.records.isEmpty)
+        }
+    }
+
     @Test("Input after the request is not a request")
     func pipelined() async throws {
         try await serving([Recorded()]) { () async throws in

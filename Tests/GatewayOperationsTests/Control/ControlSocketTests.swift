@@ -20,19 +20,21 @@ struct ControlSocketTests {
     init() throws { files = try TestFiles() }
 
     func open(
-        _ operations: [any ControlOperation] = [Echo()], at path: String? = nil, settings: ControlSettings = .init()
+        _ operations: [any ControlOperation] = [Echo()], at path: String? = nil, settings: ControlSettings = .init(),
+        journal: any Journal = MemoryJournal()
     ) async throws -> ControlServer {
         try await ControlServer.open(
-            path: path ?? self.path, operations: .test(operations), journal: "\(files.path)/journal", group: .singleton,
+            path: path ?? self.path, operations: .test(operations, journal: journal), journal: "\(files.path)/journal",
+            group: .singleton,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, settings: settings)
     }
 
     /// Runs the body with a listening control socket, and stops the server afterwards.
     func serving<Result>(
         _ operations: [any ControlOperation] = [Echo()], settings: ControlSettings = .init(),
-        _ body: () async throws -> Result
+        journal: any Journal = MemoryJournal(), _ body: () async throws -> Result
     ) async throws -> Result {
-        let server = try await open(operations, settings: settings)
+        let server = try await open(operations, settings: settings, journal: journal)
         do {
             let result = try await body()
             await server.stop()

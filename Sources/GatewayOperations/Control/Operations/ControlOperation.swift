@@ -53,13 +53,6 @@ package struct ControlArguments: Sendable {
         return texts
     }
 
-    /// Returns a whole number that is not negative; nil if it is absent or null.
-    func number(_ name: String) throws(ControlError) -> Int64? {
-        guard let value = value(name) else { return nil }
-        guard let number = value.integer, number >= 0 else { throw .malformed("\(name) must be a whole number.") }
-        return number
-    }
-
     /// Returns a time, written as RFC 3339; nil if it is absent or null.
     func time(_ name: String) throws(ControlError) -> WallTime? {
         guard let text = try text(name) else { return nil }

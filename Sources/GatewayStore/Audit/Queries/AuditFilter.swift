@@ -122,6 +122,7 @@ struct AuditFilter: Sendable {
     func columns(_ reader: SegmentIndexReader) throws -> Columns? {
         let header = reader.index.header
         guard since < until, header.latest >= since, until == .max || header.earliest < until else { return nil }
+        if let before, header.first >= before { return nil }
         var texts: [Column: String] = [:]
         for word in words {
             // Two different texts in one column cannot both match.
