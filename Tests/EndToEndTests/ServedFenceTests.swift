@@ -69,7 +69,7 @@ struct ServedFenceTests {
         let listed = try await directory.command("audit", "list", "--json")
         #expect(listed.output.contains(#""rule":"send[0]","fence":"seattle""#), "\(listed.output)")
         let records = try await directory.command("audit", "list", "--records", "--csv")
-        #expect(records.output.contains(",rule,fence,limit,"))
+        #expect(records.output.contains(",rule,fence,secure,secure-id,limit,"))
     }
 
     @Test("A changed file of a fence applies within a second, and an invalid one changes nothing")

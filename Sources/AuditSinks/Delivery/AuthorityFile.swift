@@ -5,7 +5,7 @@ internal import Synchronization
 
 /// The file of the certificate authorities that a receiver's certificate must descend from, in PEM.
 ///
-/// The file is read for each batch, so that a replaced one needs no reload.
+/// The file is read for each request of a webhook and each connection of syslog, so that a replaced one needs no reload.
 public final class AuthorityFile: Sendable {
     private let path: String?
     private let last = Mutex<(bytes: [UInt8], certificates: [NIOSSLCertificate])>(([], []))

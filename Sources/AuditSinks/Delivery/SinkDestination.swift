@@ -4,6 +4,8 @@ internal import GatewaySupport
 protocol SinkDestination: Sendable {
     /// The maximum number of records in a batch.
     var maximumRecords: Int { get }
+    /// Whether confirmed lines have to be sent again. A batch without lines then sends them.
+    var hasUnsent: Bool { get }
 
     /// Delivers the batch and returns once the receiver has confirmed it. The lines of a batch that throws are
     /// delivered again.
@@ -11,6 +13,11 @@ protocol SinkDestination: Sendable {
 
     /// Closes the connections.
     func close() async
+}
+
+extension SinkDestination {
+    /// The default: a confirmation is final.
+    var hasUnsent: Bool { false }
 }
 
 /// Successive lines of the journal that are delivered together.

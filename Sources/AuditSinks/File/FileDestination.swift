@@ -24,9 +24,7 @@ struct FileDestination: SinkDestination {
         defer { Glibc.close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
-        if status.st_size > 0, try byte(at: 0, of: descriptor, path) != UInt8(ascii: "{") {
-            throw FileFailure(unfit: path, foreignContent)
-        }
+        guard SinkFile.beginsLikeRecord(descriptor) else { throw FileFailure(unfit: path, foreignContent) }
         // A crash or a full disk may have left a part of a line. The line feed separates it from the same line, which
         // follows in full.
         if status.st_size > 0, try byte(at: status.st_size - 1, of: descriptor, path) != UInt8(ascii: "\n") {
@@ -56,7 +54,15 @@ public enum SinkFile {
     public static func isForeign(_ path: String) -> Bool {
         guard let descriptor = try? PrivateFiles.openRegular(path, O_RDONLY) else { return false }
         defer { close(descriptor) }
-        var byte: UInt8 = 0
-        return pread(descriptor, &byte, 1, 0) == 1 && byte != UInt8(ascii: "{")
+        return !beginsLikeRecord(descriptor)
+    }
+
+    /// Returns whether the file is empty or begins like a line of a journal.
+    static func beginsLikeRecord(_ descriptor: CInt) -> Bool {
+        let start = Array(#"{"seq":"#.utf8)
+        var bytes = [UInt8](repeating: 0, count: start.count)
+        let count = pread(descriptor, &bytes, bytes.count, 0)
+        // A crash may have left a part of the first line.
+        return count >= 0 && bytes[..<count] == start[..<count]
     }
 }

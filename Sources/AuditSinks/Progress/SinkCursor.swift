@@ -28,8 +28,8 @@ public struct SinkCursor: Sendable {
         case damaged(String)
     }
 
-    /// Reads the file.
-    func load() -> Content {
+    /// Reads the file. Throws if the system cannot read it now.
+    func load() throws(SinkFailure) -> Content {
         do throws(FileFailure) {
             guard let bytes = try PrivateFiles.read(path, atMost: Self.maximumBytes) else { return .missing }
             guard let value = try? JSONParser().parse(bytes.span), value["format"] == .number("\(Self.format)"),
@@ -39,6 +39,7 @@ public struct SinkCursor: Sendable {
             else { return .damaged("\(path) is not a cursor of this version") }
             return .position(JournalPosition(next: next, segment: segment, offset: offset))
         } catch {
+            guard error.code == 0 else { throw SinkFailure(error) }
             return .damaged(error.description)
         }
     }
@@ -66,10 +67,10 @@ public struct SinkCursor: Sendable {
         _ sinks: [AuditSinkSettings], journal directory: String, by followers: JournalFollowers
     ) {
         for sink in sinks {
-            switch SinkCursor(sink: sink.name, journal: directory).load() {
-            case .position(let position): followers.require(from: position.next, by: sink.name)
-            case .damaged: followers.require(from: 0, by: sink.name)
-            case .missing: if sink.start == .oldest { followers.require(from: 0, by: sink.name) }
+            switch try? SinkCursor(sink: sink.name, journal: directory).load() {
+            case .position(let position)?: followers.require(from: position.next, by: sink.name)
+            case .damaged?, nil: followers.require(from: 0, by: sink.name)
+            case .missing?: if sink.start == .oldest { followers.require(from: 0, by: sink.name) }
             }
         }
     }

@@ -106,8 +106,7 @@ final class AuditSink: Sendable {
 
     /// Reads the cursor and returns the work to begin with.
     private func start(_ now: UInt64) async -> Work? {
-        let loaded = try? await thread.run { [cursor] () throws(SinkFailure) in cursor.load() }
-        guard let content = loaded else { return nil }
+        guard let content = await loadCursor() else { return nil }
         var work: Work
         switch content {
         case .position(let position):
@@ -123,7 +122,7 @@ final class AuditSink: Sendable {
             work = Work(position: first, isUnstored: true)
         case .damaged(let reason):
             logger.error(
-                "Position of the audit sink cannot be read; all records of the journal are sent",
+                "Position of the audit sink is damaged; all records of the journal are sent",
                 metadata: ["detail": "\(reason)"])
             work = Work(position: .oldest, isUnstored: true)
         }
@@ -131,11 +130,34 @@ final class AuditSink: Sendable {
         return work
     }
 
+    /// Reads the cursor. Repeats that after an error of the system, which says nothing about the content. Returns nil if
+    /// the task was cancelled.
+    private func loadCursor() async -> SinkCursor.Content? {
+        var delay = RetryDelay()
+        while !Task.isCancelled {
+            do throws(SinkFailure) {
+                return try await thread.run { [cursor] () throws(SinkFailure) in try cursor.load() }
+            } catch {
+                if Task.isCancelled { break }
+                metrics.failures.add()
+                let wait = delay.next(after: nil, jitter: timing.jitter())
+                logger.error(
+                    "Position of the audit sink cannot be read",
+                    metadata: ["detail": "\(error.reason)", "retry-after": "\(wait.configured)"])
+                try? await timing.sleep(wait)
+            }
+        }
+        return nil
+    }
+
     /// Stores the position if necessary, then delivers one batch. Returns whether more records may be ready.
     private func advance(_ work: inout Work) async throws(SinkFailure) -> Bool {
         if work.isUnstored { try await store(&work) }
         if work.batch == nil { work.batch = try await read(from: work.position) }
-        guard let batch = work.batch else { return false }
+        guard let batch = work.batch else {
+            if destination.hasUnsent { try await deliver(SinkBatch(lines: [], count: 0)) }
+            return false
+        }
         if batch.count > 0 {
             status.withLock { $0.pendingSince = batch.firstTime ?? $0.pendingSince }
             try await deliver(SinkBatch(lines: batch.lines, count: batch.count))

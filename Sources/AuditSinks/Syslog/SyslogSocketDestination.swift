@@ -13,8 +13,10 @@ final class SyslogSocketDestination: SinkDestination {
     private let descriptor = Mutex<CInt>(-1)
 
     let maximumRecords = 500
-    /// The time for one batch, in milliseconds.
+    /// The time in which the receiver has to read some bytes, in milliseconds.
     private static let deadline: Int64 = 30_000
+    /// The time for a connection, in seconds.
+    private static let connectTimeout = 10
 
     init(path: String, isStream: Bool, message: SyslogMessage, thread: SinkThread) {
         self.path = path
@@ -38,25 +40,29 @@ final class SyslogSocketDestination: SinkDestination {
         }
     }
 
-    func close() async { disconnect() }
+    /// Ends the connection. The thread may still use the descriptor, and the number of a closed one could soon be that of
+    /// another connection. So the thread closes it when its work fails, or the end of this object.
+    func close() async {
+        descriptor.withLock { if $0 >= 0 { shutdown($0, CInt(SHUT_RDWR)) } }
+    }
 
     private func send(_ batch: SinkBatch) throws(SinkFailure) {
-        let deadline = Self.now + Self.deadline
         let socket = try connection()
         if isStream {
             var bytes: [UInt8] = []
             batch.forEachLine { bytes += message.frame($0) }
-            try write(bytes, to: socket, before: deadline)
+            try write(bytes, to: socket)
         } else {
             try batch.forEachLine { (line) throws(SinkFailure) in
-                try write(message.bytes(line), to: socket, before: deadline)
+                try write(message.bytes(line), to: socket)
             }
         }
-        try awaitReceipt(socket, before: deadline)
+        try awaitReceipt(socket)
     }
 
     /// Writes a datagram, or all bytes of a stream.
-    private func write(_ bytes: [UInt8], to socket: CInt, before deadline: Int64) throws(SinkFailure) {
+    private func write(_ bytes: [UInt8], to socket: CInt) throws(SinkFailure) {
+        var deadline = Self.now + Self.deadline
         var sent = 0
         while sent < bytes.count {
             let count = bytes.withUnsafeBytes { buffer in
@@ -66,6 +72,7 @@ final class SyslogSocketDestination: SinkDestination {
             }
             if count > 0 {
                 sent += count
+                deadline = Self.now + Self.deadline
             } else if errno == EAGAIN || errno == ENOBUFS {
                 try wait(for: Int16(POLLOUT), on: socket, before: deadline)
             } else if errno != EINTR {
@@ -75,7 +82,9 @@ final class SyslogSocketDestination: SinkDestination {
     }
 
     /// Returns once the receiver has read all bytes.
-    private func awaitReceipt(_ socket: CInt, before deadline: Int64) throws(SinkFailure) {
+    private func awaitReceipt(_ socket: CInt) throws(SinkFailure) {
+        var deadline = Self.now + Self.deadline
+        var least = CInt.max
         while true {
             var unread: CInt = 0
             guard ioctl(socket, UInt(TIOCOUTQ), &unread) == 0 else { throw failure("ioctl") }
@@ -85,6 +94,10 @@ final class SyslogSocketDestination: SinkDestination {
                 throw SinkFailure("\(path): the receiver closed the connection")
             }
             if unread == 0 { return }
+            if unread < least {
+                least = unread
+                deadline = Self.now + Self.deadline
+            }
             guard Self.now < deadline else { throw SinkFailure("\(path): the receiver does not read") }
             usleep(2000)
         }
@@ -116,6 +129,9 @@ final class SyslogSocketDestination: SinkDestination {
             Glibc.close(made)
             throw SinkFailure("\(path) is too long for the path of a socket")
         }
+        // The backlog of a receiver that accepts nothing may be full.
+        var timeout = timeval(tv_sec: Self.connectTimeout, tv_usec: 0)
+        setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
         let connected = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(made, $0, socklen_t(MemoryLayout<sockaddr_un>.size))

@@ -28,10 +28,13 @@ final class SyslogTLSDestination: SinkDestination {
     }
 
     let maximumRecords = 500
-    /// The time for a connection and its handshake.
+    /// The time for a TCP connection.
     private static let connectTimeout = TimeAmount.seconds(10)
-    /// The time for one batch on an open connection.
-    private static let deadline = Duration.seconds(30)
+    /// The time in which a receiver has to take a piece, or its kernel to acknowledge some bytes. The first one includes
+    /// the TLS handshake.
+    private static let deadline = TimeAmount.seconds(30)
+    /// The size of the pieces in bytes.
+    private static let pieceBytes = 1 << 16
 
     init(
         _ settings: SyslogSettings, host: String, port: Int, message: SyslogMessage, thread: SinkThread, clocks: Clocks
@@ -45,18 +48,25 @@ final class SyslogTLSDestination: SinkDestination {
         authority = AuthorityFile(settings.authority)
     }
 
+    var hasUnsent: Bool { state.withLock { !$0.repeated.isEmpty } }
+
     func deliver(_ batch: SinkBatch) async throws(SinkFailure) {
         var frames = ByteBuffer()
         batch.forEachLine { frames.writeBytes(message.frame($0)) }
         do {
             let channel = try await connection()
             let repeated = state.withLock(\.repeated)
-            try await send(repeated + [frames], on: channel)
+            let all = repeated + (batch.count > 0 ? [frames] : [])
+            try await send(all, on: channel)
             let now = clocks.monotonic()
-            state.withLock { state in
-                for sent in repeated + [frames] { state.recent.add(sent, at: now) }
-                state.repeated = []
+            let isOpen = state.withLock { state in
+                // A connection that ended meanwhile has added its recent frames to `repeated`.
+                guard state.channel === channel else { return false }
+                for sent in all { state.recent.add(sent, at: now) }
+                state.repeated.removeFirst(repeated.count)
+                return true
             }
+            guard isOpen else { throw SinkFailure("the receiver closed the connection") }
         } catch {
             await close()
             throw error as? SinkFailure ?? SinkFailure(NetworkFailure.reason(of: error))
@@ -81,12 +91,29 @@ final class SyslogTLSDestination: SinkDestination {
     }
 
     private func send(_ frames: [ByteBuffer], on channel: any Channel) async throws {
-        // Closing the channel fails the write, so that neither a slow receiver nor a stop waits longer.
-        let timeout = channel.eventLoop.scheduleTask(in: TimeAmount(Self.deadline)) { channel.close(promise: nil) }
-        defer { timeout.cancel() }
+        // Closing the channel fails the write, so that neither a receiver that reads nothing nor a stop waits longer.
+        @Sendable func timeout() -> Scheduled<Void> {
+            channel.eventLoop.scheduleTask(in: Self.deadline) { channel.close(promise: nil) }
+        }
         try await withTaskCancellationHandler {
-            for frames in frames { try await channel.writeAndFlush(frames) }
-            while try await channel.unacknowledgedBytes() > 0 { try await Task.sleep(for: .milliseconds(2)) }
+            for var rest in frames {
+                while let piece = rest.readSlice(length: min(rest.readableBytes, Self.pieceBytes)),
+                    piece.readableBytes > 0
+                {
+                    let end = timeout()
+                    defer { end.cancel() }
+                    try await channel.writeAndFlush(piece)
+                }
+            }
+            var (end, least) = (timeout(), UInt64.max)
+            defer { end.cancel() }
+            while case let left = try await channel.unacknowledgedBytes(), left > 0 {
+                if left < least {
+                    end.cancel()
+                    (end, least) = (timeout(), left)
+                }
+                try await Task.sleep(for: .milliseconds(2))
+            }
         } onCancel: {
             channel.close(promise: nil)
         }

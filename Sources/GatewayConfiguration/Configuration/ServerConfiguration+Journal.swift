@@ -31,6 +31,9 @@ extension ServerConfiguration {
     private static func reportSharedFiles(_ section: JournalSection, _ reader: ConfigurationReader) {
         var owned = [section.signingKey: "signing-key"]
         if case .file(let path)? = section.checkpointCopy { owned[path] = "checkpoint-copy" }
+        for sink in section.sinks {
+            owned[SinkCursor(sink: sink.name, journal: section.directory).path] = "the position of \(sink.name)"
+        }
         for (index, sink) in section.sinks.enumerated() {
             guard case .file(let path) = sink.target, let owner = owned[path] else { continue }
             reader.report(

@@ -58,6 +58,10 @@ extension ServerConfiguration {
         let authority = readAuthority(reader)
         // The name in the server's certificate; default: the host of the address.
         let serverName = reader.has("server-name") ? reader.required("server-name") : reader.string("server-name")
+        if let serverName, serverName.contains(":") || serverName.allSatisfy({ $0.isNumber || $0 == "." }) {
+            // TLS would compare the certificate with the address of the connection instead.
+            reader.report("server-name", "must be the name of a host, not an address")
+        }
         guard let text else { return nil }
         guard let address = syslogAddress(text, socket ?? .datagram) else {
             reader.report(

@@ -32,7 +32,8 @@ struct ControlSubsystem: Sendable {
                 server: try await ControlServer.open(
                     path: path,
                     operations: ControlOperations(operations, journal: stores.journal, logger: context.logger),
-                    journal: context.configuration.journal.directory,
+                    journal: JournalSource(
+                        directory: context.configuration.journal.directory, followers: stores.followers),
                     group: context.threads.group, logger: context.logger))
         } catch let fault as ControlError {
             throw ConfigurationError(file: path, fault.reason)

@@ -42,3 +42,23 @@ final class DatagramSocket: Sendable {
         }
     }
 }
+
+/// A listening Unix socket of the type SOCK_STREAM that accepts no connection.
+final class ListeningSocket: Sendable {
+    private let descriptor: CInt
+
+    init(_ path: String) throws {
+        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard bound == 0, listen(descriptor, 4) == 0 else { throw DatagramSocket.Failure() }
+    }
+
+    func close() { _ = shutdown(descriptor, CInt(SHUT_RDWR)) }
+}

@@ -73,10 +73,13 @@ final class SinkFixture: Sendable {
         polls.withLock { $0 += 1 }
     }
 
+    /// Makes the sinks look for records.
+    func poll() { polls.withLock { $0 += 1 } }
+
     /// Returns once the sink has confirmed all lines that are on disk and stored its position.
     func untilConfirmed(_ name: String = "sink") async {
         func isStored() -> Bool {
-            guard case .position(let position) = cursor(name).load() else { return false }
+            guard case .position(let position)? = try? cursor(name).load() else { return false }
             return position.next == followers.durableEnd
         }
         while let reading = await sinks.readings.first(where: { $0.name == name }),

@@ -29,6 +29,7 @@ final class SyslogReceiver: Sendable {
     /// All bytes of each connection.
     let received = AwaitableValue<[[UInt8]]>([])
     private let listener = Mutex<(any Channel)?>(nil)
+    private let connections = Mutex<[any Channel]>([])
     /// The number of bytes after which a connection is closed; nil for no limit. Applies to the first connection.
     private let limit: Int?
 
@@ -57,6 +58,11 @@ final class SyslogReceiver: Sendable {
 
     func stop() async { try? await listener.withLock { $0 }?.close() }
 
+    /// Closes the open connections.
+    func closeConnections() async {
+        for connection in connections.withLock({ $0 }) { try? await connection.close() }
+    }
+
     /// The numbers of the complete messages, in order of arrival, with their frames removed.
     var numbers: [Int] { received.current.flatMap { Self.messages($0) }.flatMap { lineNumbers($0) } }
 
@@ -82,6 +88,7 @@ final class SyslogReceiver: Sendable {
         init(receiver: SyslogReceiver) { self.receiver = receiver }
 
         func handlerAdded(context: ChannelHandlerContext) {
+            receiver.connections.withLock { $0.append(context.channel) }
             index = receiver.received.withLock { received in
                 received.append([])
                 return received.count - 1

@@ -99,18 +99,21 @@ struct SinkValueTests {
         let directory = try TestFiles()
         let cursor = SinkCursor(sink: "a", journal: directory.path + "/journal")
         #expect(cursor.path == directory.path + "/journal.sink-a")
-        #expect(cursor.load() == .missing)
+        #expect(try cursor.load() == .missing)
         let position = JournalPosition(next: .max, segment: 7, offset: 65_536)
         try cursor.store(position)
-        #expect(cursor.load() == .position(position))
+        #expect(try cursor.load() == .position(position))
         #expect(try directory.mode(of: "journal.sink-a") == 0o600)
         for text in ["", "{}", #"{"format":2,"next":1,"segment":1,"offset":0}"#, "x", #"{"format":1,"next":-1}"#] {
             try directory.write(text, to: "journal.sink-a")
-            guard case .damaged = cursor.load() else {
+            guard case .damaged = try cursor.load() else {
                 Issue.record("\(text) was read")
                 continue
             }
         }
+        // An error of the system says nothing about the content.
+        let missing = SinkCursor(sink: "a", journal: "\(directory.path)/journal.sink-a/x")
+        #expect(throws: SinkFailure.self) { try missing.load() }
     }
 
     @Test("The frames of the last ten seconds before a break are kept, up to a size")

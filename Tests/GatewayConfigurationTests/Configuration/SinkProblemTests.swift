@@ -57,6 +57,14 @@ struct SinkProblemTests {
                 "journal.sinks[0].file.path: must be outside the journal's directory"
             ),
             (
+                "{ name: a, file: { path: /var/j.sink-a } }",
+                "journal.sinks[0].file.path: /var/j.sink-a is already the file of the position of a"
+            ),
+            (
+                "{ name: a, syslog: { address: \"logs:6514\", server-name: 10.0.0.1 } }",
+                "journal.sinks[0].syslog.server-name: must be the name of a host, not an address"
+            ),
+            (
                 "{ name: a, file: { path: /var/j.key } }",
                 "journal.sinks[0].file.path: /var/j.key is already the file of signing-key"
             ),

@@ -1,6 +1,7 @@
 import Foundation
 import GatewayCore
 import GatewayHTTP
+import GatewayStore
 import GatewaySupport
 import GatewayTesting
 import Logging
@@ -24,7 +25,8 @@ struct ControlSocketTests {
         journal: any Journal = MemoryJournal()
     ) async throws -> ControlServer {
         try await ControlServer.open(
-            path: path ?? self.path, operations: .test(operations, journal: journal), journal: "\(files.path)/journal",
+            path: path ?? self.path, operations: .test(operations, journal: journal),
+            journal: JournalSource(directory: "\(files.path)/journal", followers: JournalFollowers()),
             group: .singleton,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, settings: settings)
     }

@@ -20,7 +20,7 @@ struct AuditPageTests {
             guard let next = page.next else { return pages }
             // Each page ends before the one that was returned earlier, so the pages end.
             #expect(next < query.before ?? .max)
-            query.before = next
+            (query.before, query.top) = (next, page.top)
         }
     }
 
@@ -78,28 +78,53 @@ struct AuditPageTests {
         }
     }
 
-    @Test("A tail that starts after a line returns the lines after it in blocks, across segments")
-    func tail() async throws {
-        let fixture = try await AuditFixture()
-        var all: [[UInt8]] = []
-        try AuditTrail(directory: fixture.directory.path).lines(AuditQuery()) { all.append($0) }
-        for start in [0, 1, 17, all.count - 1, all.count, all.count + 5] {
-            var tail = try JournalTail(directory: fixture.directory.path, after: UInt64(start))
-            var found: [[UInt8]] = []
-            while true {
-                let block = try tail.nextBlock()
-                if block.isEmpty { break }
-                found += block
-            }
-            #expect(found == Array(all.dropFirst(start)), "after \(start)")
+    @Test("A call that ends between two pages is on the second one")
+    func endedBetweenPages() async throws {
+        let journal = JournalFixture()
+        let file = try journal.open()
+        let facts = (0..<3).map { JournalFixture.facts($0, to: "bob") }
+        for fact in facts { try await file.record([JournalRecord(.intent, facts: fact)]) }
+        var query = AuditQuery()
+        query.action = .send
+        let trail = AuditTrail(directory: journal.directory.path)
+        func page() throws -> AuditPage { try trail.page(query, limit: 1, isOfCalls: true, mostExamined: 1000) }
+        let first = try page()
+        try await file.record([
+            JournalRecord(.outcome, facts: facts[0], result: CallResult.accepted.rawValue),
+            JournalRecord(.outcome, facts: facts[2], result: CallResult.accepted.rawValue),
+        ])
+        await file.close()
+        (query.before, query.top) = (first.next, first.top)
+        var calls = [first.rows]
+        while query.before != nil {
+            let next = try page()
+            calls.append(next.rows)
+            query.before = next.next
         }
-        var end = JournalTail(directory: fixture.directory.path)
-        _ = try end.last(0)
-        #expect(try end.nextBlock().isEmpty)
-        var beyond = try JournalTail(directory: fixture.directory.path, after: .max)
-        #expect(try beyond.nextBlock().isEmpty)
-        #expect(throws: AuditIndex.Failure.self) {
-            try JournalTail(directory: fixture.directory("missing"), after: 1)
+        let ids = calls.flatMap(\.self).map { JournalLineReader(bytes: $0[0][...]).text("call") }
+        #expect(ids == facts.reversed().map { $0.call.text })
+    }
+
+    @Test("A page ends when the lines of its calls are many, and has one call at least")
+    func manyLines() async throws {
+        let journal = JournalFixture()
+        let file = try journal.open()
+        for number in 0..<4 {
+            let fact = JournalFixture.facts(number, to: "bob")
+            try await file.record((0..<20).map { _ in JournalRecord(.intent, facts: fact) })
         }
+        await file.close()
+        var query = AuditQuery()
+        query.action = .send
+        let trail = AuditTrail(directory: journal.directory.path)
+        var rows: [Int] = []
+        var pages = 0
+        repeat {
+            let page = try trail.page(query, limit: 10, isOfCalls: true, mostExamined: 45)
+            rows += page.rows.map(\.count)
+            (query.before, query.top) = (page.next, page.top)
+            pages += 1
+        } while query.before != nil && pages < 10
+        #expect(rows == [20, 20, 20, 20] && pages >= 2)
     }
 }

@@ -96,6 +96,20 @@ struct JournalFollowerTests {
         #expect(found.missing == 1 && found.numbers.count == Int(82 - names[1].first))
     }
 
+    @Test("A line with a damaged number is missing alone")
+    func damagedNumber() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        for number in 0..<20 { try await journal.record([JournalFixture.rejection(number)]) }
+        await journal.close()
+        let name = try #require(JournalReading.segments(in: fixture.directory).first)
+        let text = String(decoding: try fixture.directory.bytes(name), as: UTF8.self)
+        let all = try Self.all(fixture).numbers
+        try fixture.directory.write(Array(text.replacing(#"{"seq":10,"#, with: #"{"seq":90,"#).utf8), to: name)
+        let found = try Self.all(fixture)
+        #expect(found.numbers == all.filter { $0 != 10 } && found.missing == 1)
+    }
+
     @Test("Retention by age keeps the lines that a follower needs, retention by size does not")
     func retention() async throws {
         var fixture = JournalFixture(segmentBytes: 2000, isSigned: true)

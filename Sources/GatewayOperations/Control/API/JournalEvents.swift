@@ -9,9 +9,9 @@ internal import Synchronization
 /// `GET /v1/events`: sends the records of the journal as server-sent events while they are written.
 ///
 /// The id of an event is the number of its record, so a client that connects again with `Last-Event-ID` misses nothing
-/// that retention has kept. A record may be sent a moment before it is synchronized to disk.
+/// that retention has kept. Only records that are on disk are sent.
 final class JournalEvents: Sendable {
-    private let directory: String
+    private let journal: JournalSource
     private let threads: NIOThreadPool
     private let streams = Atomic(0)
     private let isStopping = Atomic(false)
@@ -20,12 +20,14 @@ final class JournalEvents: Sendable {
     static let maximumStreams = 8
     /// The period at which new records are read.
     private static let period = Duration.milliseconds(250)
+    /// The size of one read.
+    private static let bounds = JournalFollower.Bounds(lines: 500, bytes: 1 << 18)
     /// The number of periods without a record after which a comment is sent, so that intermediaries keep the connection.
     private static let periodsPerComment = 60
 
-    /// Creates the source of the events of the journal in the directory.
-    init(directory: String, threads: NIOThreadPool = .singleton) {
-        self.directory = directory
+    /// Creates the source of the events of a journal.
+    init(_ journal: JournalSource, threads: NIOThreadPool = .singleton) {
+        self.journal = journal
         self.threads = threads
     }
 
@@ -38,6 +40,8 @@ final class JournalEvents: Sendable {
             throw ControlError.malformed("Unknown parameter. The query takes: none.")
         }
         let last = try Self.lastEventID(request.headers[.lastEventID])
+        let first = journal.followers.durableEnd
+        guard last ?? 0 < max(first, 1) else { throw ControlError.refused("The journal has no such event yet.") }
         guard streams.add(1, ordering: .relaxed).newValue <= Self.maximumStreams else {
             streams.subtract(1, ordering: .relaxed)
             throw OperatorProblem(.overloaded, "There are \(Self.maximumStreams) streams of events already.")
@@ -48,21 +52,25 @@ final class JournalEvents: Sendable {
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream"],
             body: ResponseBody { [self] writer in
-                var tail = try await threads.runIfActive { [directory] in try Self.tail(of: directory, after: last) }
+                let follower = JournalFollower(directory: journal.directory)
+                var position = JournalPosition(before: last.map { $0 + 1 } ?? first)
                 // The client learns that the stream has begun.
                 try await writer.write(ByteBuffer(string: ":\n\n"))
                 var idlePeriods = 0
                 while channel.isActive, !isStopping.load(ordering: .acquiring) {
-                    let lines: [[UInt8]]
-                    (tail, lines) = try await threads.runIfActive { [tail] in
-                        var tail = tail
-                        let lines = try tail.nextBlock()
-                        return (tail, lines)
-                    }
-                    if !lines.isEmpty {
-                        idlePeriods = 0
-                        try await writer.write(Self.events(lines))
-                        continue
+                    let end = journal.followers.durableEnd
+                    if position.next < end {
+                        let excerpt = try await threads.runIfActive { [follower, position] in
+                            try follower.read(from: position, before: end, within: Self.bounds)
+                        }
+                        if excerpt.count > 0 {
+                            idlePeriods = 0
+                            try await writer.write(Self.events(excerpt.lines))
+                        }
+                        if excerpt.position != position {
+                            position = excerpt.position
+                            continue
+                        }
                     }
                     idlePeriods += 1
                     if idlePeriods.isMultiple(of: Self.periodsPerComment) {
@@ -83,10 +91,10 @@ final class JournalEvents: Sendable {
         return number
     }
 
-    /// Returns the events of journal lines.
-    static func events(_ lines: [[UInt8]]) -> ByteBuffer {
+    /// Returns the events of journal lines, each with its line feed.
+    static func events(_ lines: [UInt8]) -> ByteBuffer {
         var buffer = ByteBuffer()
-        for line in lines {
+        for line in lines.split(separator: UInt8(ascii: "\n")) {
             // Every line begins with `{"seq":`.
             let number = line.dropFirst(7).prefix { (0x30...0x39).contains($0) }
             buffer.writeStaticString("id: ")
@@ -96,13 +104,6 @@ final class JournalEvents: Sendable {
             buffer.writeStaticString("\n\n")
         }
         return buffer
-    }
-
-    private static func tail(of directory: String, after last: UInt64?) throws -> JournalTail {
-        if let last { return try JournalTail(directory: directory, after: last) }
-        var tail = JournalTail(directory: directory)
-        _ = try tail.last(0)
-        return tail
     }
 }
 

@@ -21,7 +21,7 @@ struct ImportRegistrationsOperation: ControlOperation {
     private static let maximumSize = 1 << 30
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        guard let file = try arguments.text("file"), file.hasPrefix("/") else {
+        guard let file = try arguments.text("file"), file.hasPrefix("/"), !file.utf8.contains(0) else {
             throw .malformed("file must be an absolute path.")
         }
         let isPurging = try arguments.flag("purge")

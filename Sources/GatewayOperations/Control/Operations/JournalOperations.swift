@@ -114,7 +114,8 @@ extension AuditQuery {
 }
 
 extension ControlContext {
-    /// Sends the requested page of a list of the journal. The position of a page is the number of a line.
+    /// Sends the requested page of a list of the journal. The position of a page is two numbers of lines:
+    /// the one before which the page begins, and the one after the newest line of the first page.
     ///
     /// - Parameter item: Returns the result of a row's records; nil leaves the row out.
     fileprivate func send(
@@ -123,8 +124,11 @@ extension ControlContext {
     ) async throws(ControlError) {
         var query = query
         if let after = page?.after {
-            guard let number = UInt64(after) else { throw .malformed("cursor is not one of this list.") }
-            query.before = number
+            let numbers = after.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
+            guard numbers.count == 2, let before = numbers[0], let top = numbers[1] else {
+                throw .malformed("cursor is not one of this list.")
+            }
+            (query.before, query.top) = (before, top)
         }
         let limit = page?.limit ?? OperatorLists.defaultLength
         let found: AuditPage
@@ -138,7 +142,7 @@ extension ControlContext {
             let records = row.compactMap { try? JSONParser(memberLimit: 4096).parse($0.span) }
             if let item = item(records) { try await send(item) }
         }
-        if let next = found.next, page != nil { try await output(.next(String(next))) }
+        if let next = found.next, page != nil { try await output(.next("\(next)-\(found.top ?? next)")) }
     }
 }
 

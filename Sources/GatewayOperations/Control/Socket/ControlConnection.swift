@@ -119,7 +119,11 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        guard case .receiving = state else { return context.close(promise: nil) }
+        guard case .receiving = state else {
+            // Bytes after the request are not read, whatever they are.
+            if case .responding = state, error is HTTPParserError { return }
+            return context.close(promise: nil)
+        }
         switch error {
         case HTTPParserError.headerOverflow:
             reject(OperatorProblem(.headersTooLarge, "The head of the request is too large."), context)

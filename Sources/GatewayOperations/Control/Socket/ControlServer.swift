@@ -2,12 +2,14 @@ internal import Foundation
 internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewayHTTP
+package import GatewayStore
 internal import Hummingbird
 internal import HummingbirdCore
 package import Logging
 internal import NIOCore
 package import NIOPosix
 internal import ServiceLifecycle
+internal import Synchronization
 
 /// The listening control socket, which serves the operator API. It admits only root and the gateway's own user.
 ///
@@ -19,6 +21,7 @@ package final class ControlServer: Sendable {
     private let api: OperatorAPI
     private let slots: ControlSlots
     private let settings: ControlSettings
+    private let hasStopped = Atomic(false)
 
     /// The limits of a request's head, the same as on the public listener. The target counts as a field.
     private static let heads = HTTP1Channel.Configuration.DecoderConfiguration(
@@ -39,14 +42,14 @@ package final class ControlServer: Sendable {
     /// - Parameters:
     ///   - path: The path of the socket.
     ///   - operations: The operations of the gateway.
-    ///   - journal: The directory of the journal, whose records are events.
+    ///   - journal: The journal whose records are events.
     ///   - group: The event loops of the connections.
     ///   - logger: Logs rejected users and operations.
     ///   - settings: The limits.
     /// - Throws: `ControlError` if other users could tamper with the directory, `ListenerError` if another process uses
     ///   the path, and errors of the system.
     package static func open(
-        path: String, operations: ControlOperations, journal: String, group: MultiThreadedEventLoopGroup,
+        path: String, operations: ControlOperations, journal: JournalSource, group: MultiThreadedEventLoopGroup,
         logger: Logger, settings: ControlSettings = ControlSettings()
     ) async throws -> ControlServer {
         let file = try await NIOThreadPool.singleton.runIfActive {
@@ -55,7 +58,7 @@ package final class ControlServer: Sendable {
             return try UnixSocketFile.make(path: path, mode: 0o600)
         }
         let slots = ControlSlots(settings)
-        let api = OperatorAPI(operations: operations, events: JournalEvents(directory: journal), logger: logger)
+        let api = OperatorAPI(operations: operations, events: JournalEvents(journal), logger: logger)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 16)
             // A peer that has closed its sending side still receives the response.
@@ -80,8 +83,9 @@ package final class ControlServer: Sendable {
     }
 
     /// Stops accepting connections and waits until the running operations have finished or the time limit has passed.
-    /// May be called more than once.
+    /// May be called more than once; later calls return at once.
     package func stop() async {
+        guard !hasStopped.exchange(true, ordering: .relaxed) else { return }
         file.remove()
         api.stop()
         try? await channel.close()
@@ -145,6 +149,22 @@ package struct ControlService: Service {
     package func run() async throws {
         try? await gracefulShutdown()
         await server.stop()
+    }
+}
+
+/// A journal whose records are read while it is written.
+package struct JournalSource: Sendable {
+    let directory: String
+    let followers: JournalFollowers
+
+    /// Creates the source.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory of the segments.
+    ///   - followers: The followers in the configuration of the journal, which know what is on disk.
+    package init(directory: String, followers: JournalFollowers) {
+        self.directory = directory
+        self.followers = followers
     }
 }
 

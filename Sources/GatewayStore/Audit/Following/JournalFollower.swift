@@ -121,6 +121,8 @@ private struct Reading {
         guard CheckedLine.isWellFormed(block, range) else { return true }
         let line = JournalLineReader(bytes: block[range])
         guard let number = line.sequence, number >= excerpt.position.next else { return true }
+        // A damaged number must not end the segment or skip lines.
+        if number != excerpt.position.next, CheckedLine(block, range).hash == nil { return true }
         guard number < successor else { return false }
         guard number < end else {
             isComplete = true

@@ -21,6 +21,8 @@ struct AuditFilter: Sendable {
     private let until: Int64
     /// The number before which lines match; nil for all.
     let before: UInt64?
+    /// The number after the newest line of the first page; nil for the first page.
+    let top: UInt64?
     private let hidesCheckpoints: Bool
     private let otherConditions: [Rest]
 
@@ -59,6 +61,7 @@ struct AuditFilter: Sendable {
         since = query.since?.microseconds ?? .min
         until = query.until?.microseconds ?? .max
         before = query.before
+        top = query.top
         hidesCheckpoints = query.hidesCheckpoints
     }
 

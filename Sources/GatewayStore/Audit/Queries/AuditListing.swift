@@ -78,8 +78,10 @@ struct AuditListing {
         var found: [(location: AuditLocation, call: [UInt8]?)] = []
         var calls: Set<[UInt8]> = []
         var next: UInt64?
+        var top = filter.top
         var examined = 0
         try locator.locate(filter, newestFirst: true) { location in
+            if top == nil { top = location.number + 1 }
             examined += 1
             guard examined <= mostExamined else {
                 next = location.number + 1
@@ -98,19 +100,27 @@ struct AuditListing {
         }
         let locations = try locator.locations(ofCalls: calls)
         var rows: [[[UInt8]]] = []
+        var loaded = 0
         for (location, call) in found {
             let ofCall = call.flatMap { locations[$0] } ?? [location]
+            // A call to an audience has two lines for each member.
+            loaded += ofCall.count
+            guard loaded <= mostExamined || loaded == ofCall.count else {
+                next = location.number + 1
+                break
+            }
             let lines = try ofCall.compactMap { try source.line(at: $0) }
             // A call with a matching line after this page was on an earlier page.
             if !lines.isEmpty, try !lines.contains(where: isMatchAfterPage) { rows.append(lines) }
         }
-        return AuditPage(rows: rows, next: next)
+        return AuditPage(rows: rows, next: next, top: top)
     }
 
-    /// Returns whether the line matches and is not before the end of the page.
+    /// Returns whether the line matches, is not before the end of the page, and was there when the first page was read.
     private func isMatchAfterPage(_ bytes: [UInt8]) throws -> Bool {
         let line = JournalLineReader(bytes: bytes[...])
-        guard let before = filter.before, let number = line.sequence, number >= before else { return false }
+        guard let before = filter.before, let number = line.sequence, number >= before, number < filter.top ?? .max
+        else { return false }
         var clock = LineTimestampReader()
         guard let time = clock.time(of: line) else { return false }
         return filter.matchesColumnsOnAnyPage(line, at: time) && filter.matchesOtherConditions(line)

@@ -32,6 +32,8 @@ public struct AuditQuery: Sendable, Hashable {
     /// The number before which lines match, exclusive; nil for all lines. A page of a list ends before the page that was
     /// returned earlier.
     public var before: UInt64?
+    /// ``AuditPage/top`` of the first page; nil for the first page.
+    public var top: UInt64?
     /// Whether checkpoints are left out.
     public var hidesCheckpoints = false
 
@@ -51,6 +53,9 @@ public struct AuditPage: Sendable, Hashable {
     public let rows: [[[UInt8]]]
     /// ``AuditQuery/before`` of the next page; nil if no more lines match.
     public let next: UInt64?
+    /// The number after the newest line that matched when the first page was read. Calls whose lines after it are the only
+    /// matching ones beyond a page were in progress then, and are on a later page.
+    public let top: UInt64?
 }
 
 /// The sends of one sender to a user within a period.

@@ -18,19 +18,6 @@ public struct JournalTail: Sendable {
     /// Creates a tail of the journal in the directory. It starts at the journal's present end.
     public init(directory: String) { files = SegmentFiles(directory: directory) }
 
-    /// Creates a tail that starts after a line. If retention has removed the lines after it, the tail starts with the
-    /// first line that exists. Blocks.
-    public init(directory: String, after number: UInt64) throws(AuditIndex.Failure) {
-        files = SegmentFiles(directory: directory)
-        expected = number == .max ? number : number + 1
-        do {
-            let names = try files.list().map(\.name)
-            segment = names.last { [expected] in $0.first <= expected } ?? names.first
-        } catch {
-            throw AuditIndex.Failure(error)
-        }
-    }
-
     /// Returns at most `count` of the last lines, in order. `next` continues after them. Blocks.
     public mutating func last(_ count: Int) throws(AuditIndex.Failure) -> [[UInt8]] {
         do {
@@ -68,46 +55,6 @@ public struct JournalTail: Sendable {
         return start + (bytes.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count)
     }
 
-    /// Returns the next lines, about one block of them, so that a tail that starts far behind the end needs little memory.
-    /// Returns none if there are no more yet. Blocks.
-    public mutating func nextBlock() throws(AuditIndex.Failure) -> [[UInt8]] {
-        do {
-            let segments = try files.list()
-            for (index, present) in segments.enumerated() where present.name >= segment ?? present.name {
-                if present.name != segment { (segment, offset) = (present.name, 0) }
-                let end = index + 1 < segments.count ? segments[index + 1].name.first : nil
-                while present.size > UInt64(offset) {
-                    let start = offset
-                    let bytes = try files.ifPresent { () throws(FileFailure) in
-                        try files.block(of: present, from: start, isGrowing: end == nil)
-                    }
-                    guard let bytes else { break }
-                    let found = lines(in: bytes, before: end ?? .max)
-                    offset += bytes.count
-                    if !found.isEmpty { return found }
-                }
-            }
-            return []
-        } catch {
-            throw AuditIndex.Failure(error)
-        }
-    }
-
-    /// Returns the lines of a block that were not returned yet.
-    private mutating func lines(in bytes: [UInt8], before end: UInt64) -> [[UInt8]] {
-        var found: [[UInt8]] = []
-        var start = 0
-        while let lineEnd = ChainCheck.endOfLine(in: bytes, from: start) {
-            let line = bytes[start..<lineEnd]
-            if let number = JournalLineReader(bytes: line).sequence, number < end, number >= expected {
-                found.append(Array(line))
-                expected = number == .max ? number : number + 1
-            }
-            start = lineEnd + 1
-        }
-        return found
-    }
-
     /// Returns the lines appended since the last call. Blocks only for the time of reading.
     public mutating func next() throws(AuditIndex.Failure) -> [[UInt8]] {
         do {
@@ -120,8 +67,16 @@ public struct JournalTail: Sendable {
                 let bytes = try files.ifPresent { () throws(FileFailure) in try files.lines(present.name, from: offset)
                 }
                 guard let bytes else { continue }
-                found += lines(in: bytes, before: end)
-                offset += bytes.count
+                var start = 0
+                while let lineEnd = ChainCheck.endOfLine(in: bytes, from: start) {
+                    let line = bytes[start..<lineEnd]
+                    if let number = JournalLineReader(bytes: line).sequence, number < end, number >= expected {
+                        found.append(Array(line))
+                        expected = number == .max ? number : number + 1
+                    }
+                    start = lineEnd + 1
+                }
+                offset += start
             }
             return found
         } catch {
