@@ -1,4 +1,4 @@
-internal import GatewayStore
+package import GatewayStore
 internal import GatewaySupport
 internal import HTTPTypes
 internal import Hummingbird
@@ -104,6 +104,22 @@ final class JournalEvents: Sendable {
             buffer.writeStaticString("\n\n")
         }
         return buffer
+    }
+}
+
+/// A journal whose records are read while it is written.
+package struct JournalSource: Sendable {
+    let directory: String
+    let followers: JournalFollowers
+
+    /// Creates the source.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory of the segments.
+    ///   - followers: The followers in the configuration of the journal, which know what is on disk.
+    package init(directory: String, followers: JournalFollowers) {
+        self.directory = directory
+        self.followers = followers
     }
 }
 

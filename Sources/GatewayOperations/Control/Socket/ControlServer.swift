@@ -2,7 +2,6 @@ internal import Foundation
 internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewayHTTP
-package import GatewayStore
 internal import Hummingbird
 internal import HummingbirdCore
 package import Logging
@@ -149,22 +148,6 @@ package struct ControlService: Service {
     package func run() async throws {
         try? await gracefulShutdown()
         await server.stop()
-    }
-}
-
-/// A journal whose records are read while it is written.
-package struct JournalSource: Sendable {
-    let directory: String
-    let followers: JournalFollowers
-
-    /// Creates the source.
-    ///
-    /// - Parameters:
-    ///   - directory: The directory of the segments.
-    ///   - followers: The followers in the configuration of the journal, which know what is on disk.
-    package init(directory: String, followers: JournalFollowers) {
-        self.directory = directory
-        self.followers = followers
     }
 }
 
