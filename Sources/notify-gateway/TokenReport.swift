@@ -1,7 +1,7 @@
 import GatewayCore
 import GatewaySupport
 
-/// What the authenticators say of a token, as JSON and as rows.
+/// The content of a token and the result of its verification, as JSON and as rows.
 struct TokenReport {
     let lookup: TokenLookup
     private var inspection: TokenInspection { lookup.inspection }

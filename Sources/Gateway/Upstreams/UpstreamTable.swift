@@ -34,6 +34,7 @@ struct UpstreamTable: Sendable {
 
     /// Creates the table. There is at least one upstream.
     init(_ rules: [UpstreamRules], clocks: Clocks) {
+        // The configuration is not valid without a backend, and a list of backends not without an element.
         precondition(!rules.isEmpty, "a configuration has an upstream")
         let all = rules.enumerated().map { PlannedUpstream(index: $0, $1, clocks: clocks) }
         func serving(_ service: PushService) -> PlannedUpstream? {

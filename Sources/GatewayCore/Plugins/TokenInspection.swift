@@ -37,7 +37,7 @@ public struct TokenInspection: Sendable {
     }
 }
 
-/// What all authenticators of a configuration together say of a token.
+/// The result of presenting a token to all authenticators of a configuration.
 public struct TokenLookup: Sendable {
     /// The authenticator that decided; nil if the token belongs to none.
     public let authenticator: PluginName?

@@ -17,14 +17,18 @@ final class SinkFixture: Sendable {
     /// The waits after failures, in order.
     let waits = AwaitableValue<[Duration]>([])
     private let polls = AwaitableValue(0)
+    /// The number of waits that sinks have begun, for records or after failures.
+    private let pauses = AwaitableValue(0)
 
     /// Opens the journal.
     ///
     /// - Parameters:
     ///   - keepBytes: the maximum size of the journal.
     ///   - jitter: the random part of each wait.
+    ///   - pollsByClock: whether sinks look for records at their own interval, and not when the test says so.
     init(
-        _ directory: TestFiles? = nil, segmentBytes: Int = 64 << 20, keepBytes: Int = 20 << 30, jitter: Double = 1
+        _ directory: TestFiles? = nil, segmentBytes: Int = 64 << 20, keepBytes: Int = 20 << 30, jitter: Double = 1,
+        pollsByClock: Bool = false
     ) throws {
         let directory = try directory ?? TestFiles()
         self.directory = directory
@@ -40,16 +44,23 @@ final class SinkFixture: Sendable {
             configuration.signingKey = Ed25519.PrivateKey(seed: Secret([UInt8](repeating: 1, count: 32)))
         }
         journal = try JournalFile(configuration)
-        let (clock, waits, polls) = (clock, waits, polls)
+        let (clock, waits, polls, pauses) = (clock, waits, polls, pauses)
         let timing = AuditSinkTiming(
             clocks: clock.clocks,
             sleep: { duration in
-                if duration == AuditSinkTiming.pollInterval {
+                let isPoll = duration == AuditSinkTiming.pollInterval
+                if isPoll, pollsByClock {
+                    pauses.withLock { $0 += 1 }
+                    try await Task.sleep(for: duration)
+                } else if isPoll {
+                    // Counted after the number is read, so that a test that saw the pause can end it.
                     let seen = polls.current
+                    pauses.withLock { $0 += 1 }
                     await polls.wait { $0 > seen }
                 } else {
                     clock.advance(by: duration)
                     waits.withLock { $0.append(duration) }
+                    pauses.withLock { $0 += 1 }
                 }
                 try Task.checkCancellation()
             }, jitter: { jitter })
@@ -73,20 +84,20 @@ final class SinkFixture: Sendable {
         polls.withLock { $0 += 1 }
     }
 
-    /// Makes the sinks look for records.
-    func poll() { polls.withLock { $0 += 1 } }
-
     /// Returns once the sink has confirmed all lines that are on disk and stored its position.
     func untilConfirmed(_ name: String = "sink") async {
         func isStored() -> Bool {
             guard case .position(let position)? = try? cursor(name).load() else { return false }
             return position.next == followers.durableEnd
         }
-        while let reading = await sinks.readings.first(where: { $0.name == name }),
-            !reading.isStarted || reading.recordsBehind > 0 || !isStored()
-        {
+        while true {
+            let seen = pauses.current
+            guard let reading = await sinks.readings.first(where: { $0.name == name }),
+                !reading.isStarted || reading.recordsBehind > 0 || !isStored()
+            else { return }
+            // A sink that is at work now pauses afterwards; one that pauses looks for records.
             polls.withLock { $0 += 1 }
-            await Task.yield()
+            await pauses.wait { $0 > seen }
         }
     }
 

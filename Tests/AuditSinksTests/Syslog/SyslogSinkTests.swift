@@ -74,7 +74,7 @@ struct SyslogSinkTests {
 
     @Test("A connection that ends while nothing is recorded is replaced, and its last records come again")
     func brokenWhileIdle() async throws {
-        let fixture = try SinkFixture()
+        let fixture = try SinkFixture(pollsByClock: true)
         let authority = try fixture.directory.write(TestCertificate.authority, to: "ca.pem")
         let receiver = try await SyslogReceiver.start(tls: .one)
         await fixture.sinks.apply([Self.sink(receiver.port, authority)])
@@ -82,12 +82,7 @@ struct SyslogSinkTests {
         await fixture.untilConfirmed()
         await receiver.received.wait { $0.flatMap { SyslogReceiver.messages($0) }.count >= 7 }
         await receiver.closeConnections()
-        // The sink looks for records each quarter of a second, whatever is recorded.
-        while receiver.received.current.count < 2 {
-            fixture.poll()
-            await Task.yield()
-        }
-        await receiver.received.wait { SyslogReceiver.messages($0[1]).count >= 7 }
+        await receiver.received.wait { $0.count >= 2 && SyslogReceiver.messages($0[1]).count >= 7 }
         #expect(SyslogReceiver.messages(receiver.received.current[1]).flatMap { lineNumbers($0) } == Array(1...7))
         await fixture.close()
         await receiver.stop()
@@ -97,21 +92,16 @@ struct SyslogSinkTests {
     func closedDuringDelivery() async throws {
         let directory = try TestFiles()
         let path = "\(directory.path)/log"
-        // The kernel accepts the connection, and nobody reads.
         let listener = try ListeningSocket(path)
         let destination = SyslogSocketDestination(
             path: path, isStream: true, message: SyslogMessage(facility: .authpriv), thread: SinkThread())
         let line = Array((#"{"seq":1,"at":"2026-11-21T07:00:00.000000Z","kind":"intent"}"# + "\n").utf8)
         let batch = SinkBatch(lines: (0..<20_000).flatMap { _ in line }, count: 20_000)
-        let closing = Task {
-            while !Task.isCancelled {
-                await destination.close()
-                try? await Task.sleep(for: .milliseconds(5))
-            }
-        }
-        await #expect(throws: SinkFailure.self) { try await destination.deliver(batch) }
-        closing.cancel()
-        listener.close()
+        let delivery = Task { try await destination.deliver(batch) }
+        let connection = try await listener.acceptAndReadOneByte()
+        await destination.close()
+        await #expect(throws: SinkFailure.self) { try await delivery.value }
+        close(connection)
     }
 
     @Test("A stream socket that is missing for an hour gets all records afterwards")

@@ -53,7 +53,7 @@ final class OperatorAPI: Sendable {
 
 /// The context of a request: its operator and its connection.
 struct OperatorRequestContext: RequestContext {
-    /// What a context is made of.
+    /// The values from which a context is created.
     struct Source: RequestContextSource {
         let channel: any Channel
         let operatorID: UInt32

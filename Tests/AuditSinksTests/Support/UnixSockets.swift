@@ -4,14 +4,14 @@ import Foundation
 import Glibc
 #endif
 
-/// A bound Unix socket of the type SOCK_DGRAM.
-final class DatagramSocket: Sendable {
-    private let descriptor: CInt
+/// A Unix socket that is bound to a path.
+private struct BoundSocket {
+    let descriptor: CInt
 
     struct Failure: Error {}
 
-    init(_ path: String) throws {
-        descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue), 0)
+    init(_ path: String, type: __socket_type) throws {
+        descriptor = socket(AF_UNIX, CInt(type.rawValue), 0)
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
@@ -22,6 +22,13 @@ final class DatagramSocket: Sendable {
         }
         guard bound == 0 else { throw Failure() }
     }
+}
+
+/// A bound Unix socket of the type SOCK_DGRAM.
+final class DatagramSocket: Sendable {
+    private let descriptor: CInt
+
+    init(_ path: String) throws { descriptor = try BoundSocket(path, type: SOCK_DGRAM).descriptor }
 
     deinit { close(descriptor) }
 
@@ -43,22 +50,29 @@ final class DatagramSocket: Sendable {
     }
 }
 
-/// A listening Unix socket of the type SOCK_STREAM that accepts no connection.
+/// A listening Unix socket of the type SOCK_STREAM.
 final class ListeningSocket: Sendable {
     private let descriptor: CInt
 
     init(_ path: String) throws {
-        descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard bound == 0, listen(descriptor, 4) == 0 else { throw DatagramSocket.Failure() }
+        descriptor = try BoundSocket(path, type: SOCK_STREAM).descriptor
+        guard listen(descriptor, 4) == 0 else { throw BoundSocket.Failure() }
     }
 
-    func close() { _ = shutdown(descriptor, CInt(SHUT_RDWR)) }
+    deinit { close(descriptor) }
+
+    /// Accepts a connection on a thread of its own and reads one byte of it. The caller closes the descriptor.
+    func acceptAndReadOneByte() async throws -> CInt {
+        let connection = await withCheckedContinuation { continuation in
+            let descriptor = descriptor
+            Thread.detachNewThread {
+                let accepted = accept(descriptor, nil, nil)
+                var byte: UInt8 = 0
+                let count = recv(accepted, &byte, 1, 0)
+                continuation.resume(returning: count == 1 ? accepted : -1)
+            }
+        }
+        guard connection >= 0 else { throw BoundSocket.Failure() }
+        return connection
+    }
 }
