@@ -29,6 +29,7 @@ let hummingbird = product("Hummingbird", "hummingbird")
 let hummingbirdCore = product("HummingbirdCore", "hummingbird")
 let httpTypes = product("HTTPTypes", "swift-http-types")
 let nioHTTPTypes = product("NIOHTTPTypes", "swift-nio-extras")
+let mustache = product("Mustache", "swift-mustache")
 let yams = product("Yams", "Yams")
 let grdb = product("GRDB", "GRDB.swift")
 let arguments = product("ArgumentParser", "swift-argument-parser")
@@ -61,6 +62,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1"),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", exact: "2.1.1"),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio-extras.git", exact: "1.35.2"),
         .package(url: "https://github.com/apple/swift-http-types.git", exact: "1.8.0"),
@@ -121,11 +123,18 @@ let package = Package(
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
+            name: "GatewayConsole",
+            dependencies: [
+                "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations", "GatewayStore",
+                "GatewaySupport", logging, nioCore, nioPosix, nioSSL, httpTypes, hummingbird, hummingbirdCore, mustache,
+            ],
+            exclude: ["README.md"], resources: [.embedInCode("Resources")],
+            swiftSettings: strict),
+        .target(
             name: "GatewayServer",
             dependencies: [
-                "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
-                "GatewayStore",
-                "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore, nioPosix, lifecycle, signals,
+                "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayConsole", "GatewayCore", "GatewayHTTP",
+                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore, nioPosix, lifecycle, signals,
                 hummingbird,
                 hummingbirdCore,
             ],

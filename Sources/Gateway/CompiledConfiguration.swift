@@ -87,4 +87,11 @@ extension Authorization {
             limiter: rules.limiter, sessions: sessions, chain: rules.authenticators, history: history,
             historyLimiter: historyLimiter, upstreams: upstreams, secure: secure, clocks: clocks, digester: digester)
     }
+
+    /// Returns a copy that counts the sends that each rule matches.
+    func counting(_ matches: [Counter]) -> Authorization {
+        var copy = self
+        copy.sendRules = SendRules(policy.send, fences: policy.fences, counting: matches)
+        return copy
+    }
 }

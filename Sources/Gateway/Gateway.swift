@@ -10,7 +10,7 @@ public import NIOCore
 /// Synchronous parts of a phase are therefore separate functions marked `@inline(never)`, which use the stack.
 public struct Gateway: RequestResponder {
     private let parsing: Parsing
-    private let authentication: Authentication
+    let authentication: Authentication
     private let authorization: Authorization
     private let idempotency: Idempotency
     private let limiting: Limiting
@@ -20,7 +20,7 @@ public struct Gateway: RequestResponder {
     private let completion: Completion
     private let localEndpoints: LocalEndpoints
     private let providerLogouts: ProviderLogouts
-    private let rejectionResponder: RejectionResponder
+    let rejectionResponder: RejectionResponder
     private let metrics: CallMetrics
     private let limitCounters: [String: Counter]
     private let callsInFlight: CallerConcurrencyLimit
@@ -56,7 +56,8 @@ public struct Gateway: RequestResponder {
             secure: rules.secureSends.map {
                 SecureTextAccess(
                     rules: $0, store: dependencies.texts, missLimiter: rules.limiter.adding([.notificationMisses]))
-            }, clocks: dependencies.clocks, digester: dependencies.digester)
+            }, clocks: dependencies.clocks, digester: dependencies.digester
+        ).counting(dependencies.metrics.matches(of: rules.policy.send))
         idempotency = Idempotency(
             store: rules.sends ?? previous?.idempotency.store ?? IdempotencyStore(clocks: dependencies.clocks),
             digester: dependencies.digester, limiter: rules.limiter,

@@ -40,6 +40,35 @@ struct Authentication: Sendable {
         }
     }
 
+    /// Verifies a user name and a password that did not arrive in a call, such as those of a form.
+    ///
+    /// - Parameter facts: The facts for the record of a failed login.
+    func authenticate(
+        user: String, password: some Collection<UInt8> & Sendable, _ facts: CallFacts
+    ) async throws(Rejection) -> PasswordLogin {
+        var facts = facts
+        let epoch = sessions.epoch
+        do throws(Rejection) {
+            let presented: PresentedCredential
+            do throws(Rejection) {
+                presented = try PresentedCredential(user: user, password: password, credentialVerifier.names)
+            } catch {
+                // A malformed credential is charged like a wrong one.
+                _ = try credentialVerifier.limiter.admitLogin(from: facts.peer)
+                throw error
+            }
+            facts.attempted = presented.name
+            let verification = try await credentialVerifier.verify(presented.credential, from: facts.peer)
+            if verification.outcome.isRejection { facts.authenticator = verification.authenticator }
+            let identity = try checked(verification.outcome, of: presented.name)
+            return PasswordLogin(
+                identity: identity, login: presented.login(of: identity.user) ?? LoginName(identity.user.text),
+                epoch: epoch)
+        } catch {
+            throw error.with(facts)
+        }
+    }
+
     @inline(never)
     private func presented(_ parsed: inout ParsedCall) throws(Rejection) -> PresentedCredential {
         guard case .single(let field) = parsed.authorization else { return try presentedCertificate(parsed) }

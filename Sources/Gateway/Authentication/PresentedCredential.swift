@@ -60,13 +60,17 @@ struct PresentedCredential {
             let user = String(validating: pair[..<colon], as: UTF8.self)
         else { throw Rejection(.credentialsRejected, "the Basic credential is malformed") }
         let password = pair[(colon + 1)...]
+        return try PresentedCredential(user: user, password: password, names)
+    }
+
+    /// Wraps a user name and a password.
+    init(user: String, password: some Collection<UInt8>, _ names: NameRules) throws(Rejection) {
         // A C library reads a password only up to its first NUL, so a password with a NUL is rejected.
-        guard !user.isEmpty, !user.utf8.contains(0), (1...maximumPasswordLength).contains(password.count),
+        guard !user.isEmpty, !user.utf8.contains(0), (1...Self.maximumPasswordLength).contains(password.count),
             !password.contains(0)
         else { throw Rejection(.credentialsRejected, "user or password is empty, too long, or contains NUL") }
         let name = PresentedName(user)
-        return PresentedCredential(
-            .password(user: names.login(name), password: Secret(password)), name: name)
+        self.init(.password(user: names.login(name), password: Secret(password)), name: name)
     }
 
     /// Returns whether all bytes are in the alphabet of `b64token` (RFC 6750, section 2.1). Written without branches

@@ -69,7 +69,7 @@ enum PermittedRegistration: ~Copyable {
 /// on registrations.
 struct Authorization: Sendable {
     let policy: Policy
-    let sendRules: SendRules
+    var sendRules: SendRules
     let ledger: any RegistrationLedger
     let limiter: Limiter
     let sessions: any SessionStore

@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewaySupport
 
 /// An index of the rules for sends, built once. It finds the first matching rule without scanning hundreds of them.
 ///
@@ -10,6 +11,8 @@ struct SendRules: Sendable {
         var name: String
         /// The fence of the rule.
         var fence: FenceName?
+        /// The position of the rule in the configuration; nil if no rule matched.
+        var position: Int?
     }
 
     /// A rule with a fence.
@@ -25,32 +28,43 @@ struct SendRules: Sendable {
     private let rules: [Policy.SendRule]
     /// Their names in the journal, precomputed.
     private let names: [String]
+    /// Their positions in the configuration.
+    private let positions: [Int]
     /// The first index of each distinct rule; empty if scanning is as fast.
     private let indices: [Policy.SendRule: Int]
     /// The rules with a fence, in their order.
     private let fencedRules: [FencedRule]
 
+    /// The number of sends that each rule has matched, in the order of the configuration; empty if they are not counted.
+    private let matches: [Counter]
+
     /// The maximum number of rules for which scanning is faster than the index.
     private static let maximumScanned = 8
 
-    /// - Parameter fences: The areas of the fences. A rule with another fence never matches.
-    init(_ rules: [Policy.SendRule], fences: [FenceName: Fence] = [:]) {
+    /// - Parameters:
+    ///   - fences: The areas of the fences. A rule with another fence never matches.
+    ///   - matches: The counters of the rules; empty if matches are not counted.
+    init(_ rules: [Policy.SendRule], fences: [FenceName: Fence] = [:], counting matches: [Counter] = []) {
+        self.matches = matches
         var open: [Policy.SendRule] = []
         var names: [String] = []
+        var positions: [Int] = []
         var fencedRules: [FencedRule] = []
         for (index, rule) in rules.enumerated() {
             let name = "send[\(index)]"
             guard let fence = rule.within else {
                 open.append(rule)
                 names.append(name)
+                positions.append(index)
                 continue
             }
             guard let area = fences[fence] else { continue }
             fencedRules.append(
                 FencedRule(
-                    rule: rule, fence: area, match: Match(name: name, fence: fence), openRulesBefore: open.count))
+                    rule: rule, fence: area, match: Match(name: name, fence: fence, position: index),
+                    openRulesBefore: open.count))
         }
-        (self.rules, self.names, self.fencedRules) = (open, names, fencedRules)
+        (self.rules, self.names, self.positions, self.fencedRules) = (open, names, positions, fencedRules)
         let isScanned = open.count <= Self.maximumScanned
         indices = isScanned ? [:] : Dictionary(zip(open, open.indices)) { first, _ in first }
     }
@@ -81,9 +95,14 @@ struct SendRules: Sendable {
                 candidate.openRulesBefore <= index ?? .max && covers(candidate.rule)
                     && candidate.fence.contains(position)
             }
-            if let fenced { return fenced.match }
+            if let fenced { return counted(fenced.match) }
         }
-        return index.map { Match(name: names[$0], fence: nil) }
+        return index.map { counted(Match(name: names[$0], fence: nil, position: positions[$0])) }
+    }
+
+    private func counted(_ match: Match) -> Match {
+        if let position = match.position, position < matches.count { matches[position].add() }
+        return match
     }
 
     private func index(from sender: Identity, to recipients: [Policy.Recipient]) -> Int? {

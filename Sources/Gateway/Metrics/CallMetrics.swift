@@ -16,6 +16,7 @@ public final class CallMetrics: Sendable {
     private struct NamedMetrics {
         var limits: [String: Counter] = [:]
         var authenticators: [PluginName: AuthenticatorMetrics] = [:]
+        var rules: [Policy.SendRule: Counter] = [:]
     }
 
     /// The durations of the calls of some threads. Each call changes some twenty numbers here, which would cost more
@@ -72,6 +73,16 @@ public final class CallMetrics: Sendable {
         named.withLock { named in
             for name in names where named.limits[name] == nil { named.limits[name] = Counter() }
             return named.limits
+        }
+    }
+
+    /// Returns the number of sends that each rule has matched since the start, in the order of the rules. A rule keeps its
+    /// count if a reload moves it.
+    public func matches(of rules: [Policy.SendRule]) -> [Counter] {
+        named.withLock { named in
+            // The rules of earlier configurations are forgotten, so that reloads do not accumulate them.
+            named.rules = Dictionary(rules.map { ($0, named.rules[$0] ?? Counter()) }) { first, _ in first }
+            return rules.compactMap { named.rules[$0] }
         }
     }
 

@@ -10,7 +10,7 @@ public enum RuleSubject: Sendable, Hashable {
     case group(GroupName)
 
     /// Returns whether the rule applies to the user.
-    func covers(_ identity: Identity) -> Bool {
+    public func covers(_ identity: Identity) -> Bool {
         switch self {
         case .anyUser: true
         case .user(let user): identity.user == user

@@ -17,6 +17,8 @@ extension ServerConfiguration {
         let connections = readConnections(root.mapping("connections"))
         // The address of health and metrics; default: 127.0.0.1:9090.
         let admin = readAdmin(root.mapping("admin"), beside: listeners)
+        // The pages that show who notified whom; default: none.
+        let console = readConsole(root.mapping("console"), names, beside: listeners, admin)
         // The socket for operator commands.
         let control = ControlSocketPath.read(root, toListen: true)
         let backends = readBackends(root)
@@ -47,7 +49,8 @@ extension ServerConfiguration {
         root.finish()
         guard !backends.isEmpty, let policy else { return nil }
         return ServerConfiguration(
-            listeners: listeners, connections: connections, admin: admin, control: control, backends: backends,
+            listeners: listeners, connections: connections, admin: admin, console: console, control: control,
+            backends: backends,
             authenticators: authenticators,
             authentication: authentication, names: names,
             policy: policy, fenceFiles: fenceFiles.files, sends: sends, limits: limits, eventLoops: eventLoops,

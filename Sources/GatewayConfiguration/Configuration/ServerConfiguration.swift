@@ -13,6 +13,8 @@ public struct ServerConfiguration: Sendable {
     public var connections: ListenerConfiguration.Connections
     /// The address of the admin listener for health and metrics.
     public var admin: ListenAddress
+    /// The operator console; nil for none.
+    public var console: ConsoleSection?
     /// The path of the control socket; nil for none.
     public var control: String?
     /// The backends and the hub, at least one, in the order of the file.

@@ -8,6 +8,8 @@ package import Logging
 package struct ConfiguredTLS {
     /// The contexts in the order of the listeners; nil for a plaintext listener.
     package private(set) var listeners: [ServerTLS?] = []
+    /// The context of the console; nil for a plaintext one, or without a console.
+    package private(set) var console: ServerTLS?
     /// The verifications of forwarded client certificates in the order of the listeners; nil where they are ignored.
     package private(set) var forwardedCertificates: [ClientCertificateVerifier?] = []
     /// The contexts in the order of the backends; nil for a plaintext connection.
@@ -31,21 +33,21 @@ package struct ConfiguredTLS {
                     forwardedCertificates[forwardedCertificates.count - 1] = verifier
                 }
                 if let files = section.tls {
-                    let identity = try CertificateFiles.identity(files)
-                    for warning in CertificateFiles.warnings(of: identity, in: files, now: clocks.wall()) {
-                        logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
-                    }
                     var clients: ServerTLS.Clients?
                     if let section = section.clients {
                         let verifier = try Self.verifier(section.files, clocks: clocks, logger: logger)
                         clients = ServerTLS.Clients(verifier, isRequired: section.isRequired)
                     }
-                    do throws(TLSConfigurationError) {
-                        listeners[listeners.count - 1] = try ServerTLS(identity, clients: clients)
-                    } catch { throw files.problem(error) }
+                    listeners[listeners.count - 1] = try Self.server(
+                        files, clients, clocks: clocks, logger: logger)
                 }
             } catch { problems.append(error) }
         }
+        do throws(ConfigurationProblem) {
+            if let files = configuration.console?.tls {
+                console = try Self.server(files, clocks: clocks, logger: logger)
+            }
+        } catch { problems.append(error) }
         reloadable = listenerFiles(configuration, pool: pool, clocks: clocks, logger: logger)
         for section in configuration.backends {
             do throws(ConfigurationProblem) {
@@ -84,6 +86,19 @@ package struct ConfiguredTLS {
         return renewed
     }
 
+    /// Returns the context of a listener.
+    private static func server(
+        _ files: TLSFiles, _ clients: ServerTLS.Clients? = nil, clocks: Clocks, logger: Logger
+    ) throws(ConfigurationProblem) -> ServerTLS {
+        let identity = try CertificateFiles.identity(files)
+        for warning in CertificateFiles.warnings(of: identity, in: files, now: clocks.wall()) {
+            logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
+        }
+        do throws(TLSConfigurationError) {
+            return try ServerTLS(identity, clients: clients)
+        } catch { throw files.problem(error) }
+    }
+
     /// Adds the contexts of the backends that read files.
     private mutating func watch(_ sections: [ServerConfiguration.BackendSection], _ pool: BlockingPool) {
         for (section, tls) in zip(sections, backends) {
@@ -98,6 +113,9 @@ package struct ConfiguredTLS {
         _ configuration: ServerConfiguration, pool: BlockingPool, clocks: Clocks, logger: Logger
     ) -> [any ReloadableFiles] {
         var reloadable: [any ReloadableFiles] = []
+        if let files = configuration.console?.tls, let console {
+            reloadable.append(ReloadableCertificates(files, for: console, pool: pool, clocks: clocks, logger: logger))
+        }
         for (index, section) in configuration.listeners.enumerated() {
             if let files = section.tls, let tls = listeners[index] {
                 reloadable.append(ReloadableCertificates(files, for: tls, pool: pool, clocks: clocks, logger: logger))
@@ -129,8 +147,8 @@ package struct ConfiguredTLS {
     /// Logs each certificate of a listener that has expired or is about to. Called once a day, because a gateway may
     /// run for months.
     package func logExpiring(_ configuration: ServerConfiguration, now: WallTime, logger: Logger) {
-        for (section, tls) in zip(configuration.listeners, listeners) {
-            guard let tls, let files = section.tls else { continue }
+        let served = zip(configuration.listeners.map(\.tls), listeners) + [(configuration.console?.tls, console)]
+        for case (let files?, let tls?) in served {
             for warning in CertificateFiles.warnings(end: tls.certificateExpiry, in: files, now: now) {
                 logger.warning("Certificate needs attention", metadata: ["problem": "\(warning)"])
             }
@@ -140,7 +158,7 @@ package struct ConfiguredTLS {
     /// Returns the problems and warnings of all certificate files without starting anything. Blocks.
     package static func problems(_ configuration: ServerConfiguration, clocks: Clocks) -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
-        for files in configuration.listeners.compactMap(\.tls)
+        for files in configuration.listeners.compactMap(\.tls) + [configuration.console?.tls].compactMap(\.self)
             + configuration.backends.compactMap(\.tls?.identity)
         {
             do throws(ConfigurationProblem) {

@@ -44,6 +44,10 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case operatorReconcile = "operator-reconcile"
     /// An operator reloads the configuration.
     case operatorReload = "operator-reload"
+    /// An operator logs in to the console.
+    case operatorLogin = "operator-login"
+    /// An operator logs out of the console.
+    case operatorLogout = "operator-logout"
     /// An operator backs up the ledger.
     case operatorBackup = "operator-backup"
 }

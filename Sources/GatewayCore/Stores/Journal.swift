@@ -78,15 +78,15 @@ public struct JournalRecord: Sendable, Hashable {
     public var notification: String?
     /// The number of similar events that the record stands for; nil for one.
     public var count: Int?
-    /// The uid of the operator who made the change over the control socket.
-    public var operatorID: UInt32?
+    /// The operator who made the change; nil if the gateway made it by itself.
+    public var requester: Operator?
     /// The object of an operator's change if it is not a user: an address, a session, `all`.
     public var target: String?
 
     /// Creates a record.
     public init(
         _ kind: Kind, facts: CallFacts? = nil, result: String? = nil, status: Int? = nil, milliseconds: Int? = nil,
-        notification: String? = nil, count: Int? = nil, operatorID: UInt32? = nil, target: String? = nil,
+        notification: String? = nil, count: Int? = nil, requester: Operator? = nil, target: String? = nil,
         reason: String? = nil
     ) {
         self.kind = kind
@@ -96,7 +96,7 @@ public struct JournalRecord: Sendable, Hashable {
         self.milliseconds = milliseconds
         self.notification = notification
         self.count = count
-        self.operatorID = operatorID
+        self.requester = requester
         self.target = target
         self.reason = reason
     }

@@ -1,9 +1,9 @@
-internal import GatewayCore
-internal import NIOCore
+package import GatewayCore
+package import NIOCore
 
 extension Peer {
     /// Creates the peer for a socket address; nil if its format is unknown.
-    init?(_ address: SocketAddress) {
+    package init?(_ address: SocketAddress) {
         switch address {
         case .unixDomainSocket:
             self.init(address: .local, text: "unix")

@@ -1,7 +1,7 @@
 internal import GatewayCore
 public import GatewaySupport
 internal import NIOCore
-internal import NIOSSL
+package import NIOSSL
 internal import Synchronization
 
 /// The TLS configuration of a listener. Its identity can be replaced while connections are open.
@@ -88,6 +88,9 @@ public final class ServerTLS: Sendable {
             context: context,
             customVerificationCallback: { chain, promise in promise.succeed(certificate.verify(chain)) })
     }
+
+    /// Creates the TLS handler for a new connection of a listener with HTTP/1.1 only and without client certificates.
+    package func http1Handler() -> NIOSSLServerHandler { handler(supportsHTTP2: false, verifying: nil) }
 
     private static func contexts(
         of identity: TLSIdentity, _ clients: Clients?

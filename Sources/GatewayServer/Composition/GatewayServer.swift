@@ -16,11 +16,11 @@ internal import ServiceLifecycle
 /// 1. Checks: the addresses are free, the files of authenticators and certificates are usable.
 /// 2. Stores: ledger, sessions, journal, history.
 /// 3. Authenticators, state about callers, accounts. Accounts that ended while the gateway was stopped are revoked.
-/// 4. The control socket listens.
+/// 4. The control socket and the console listen.
 /// 5. The services of `services(…)`, in its order. The last one opens the listeners, and then the gateway is ready.
 ///
 /// Stop, on the first signal: each service in the reverse order, so the listeners drain first and the backend outlives the
-/// calls in flight. Then control socket, history, stores, event loops, thread pools, and the log.
+/// calls in flight. Then console, control socket, history, stores, event loops, thread pools, and the log.
 ///
 /// Reload: `GatewayReload` checks a new configuration, `RunningGateway` exchanges the rules of new calls, and then each of
 /// `Subsystems.participants` adopts the configuration in that order.
@@ -87,9 +87,18 @@ public struct GatewayServer: Sendable {
             }
             await subsystems.accounts.revokeEnded()
             let reload = ReloadSubsystem(context, source: source, subsystems, tls: tls)
-            let control = try await ControlSubsystem.open(context, subsystems, reload, tls: tls)
-            let group = ServiceGroup(services: services(context, subsystems, reload, control, tls), logger: logger)
-            let outcome = await Self.outcome { try await context.signals.run(group) }
+            let operations = OperationsSubsystem(context, subsystems, reload, tls: tls)
+            let control = try await ControlSubsystem.open(context, operations)
+            let outcome = await Self.outcome {
+                let console = try await ConsoleSubsystem.open(context, subsystems, operations, tls: tls)
+                let services = services(
+                    context, subsystems, reload, .init(control: control, console: console), tls)
+                let outcome = await Self.outcome {
+                    try await context.signals.run(ServiceGroup(services: services, logger: logger))
+                }
+                await console.close()
+                try outcome.get()
+            }
             await control.close()
             try outcome.get()
         }
@@ -100,7 +109,7 @@ public struct GatewayServer: Sendable {
     /// Makes the remaining subsystems, and returns all services in the order in which they start. They stop in the
     /// reverse order.
     private func services(
-        _ context: ServerContext, _ subsystems: Subsystems, _ reload: ReloadSubsystem, _ control: ControlSubsystem,
+        _ context: ServerContext, _ subsystems: Subsystems, _ reload: ReloadSubsystem, _ operators: OperatorListeners,
         _ tls: ConfiguredTLS
     ) -> [any Service] {
         let watchdog = Watchdog(
@@ -113,15 +122,26 @@ public struct GatewayServer: Sendable {
                 let port = try await admin.port()
                 await reload.attach(running)
                 admin.running.value = running
-                return context.configuration.admin.bound(to: port)
+                operators.console.running.value = running
+                return (
+                    context.configuration.admin.bound(to: port),
+                    operators.console.address(context.configuration.console)
+                )
             },
             onStarted: onStarted)
         let hubKey = HubProbe(configuration: configuration, tls: tls.backends, clocks: clocks).map {
             HubKeyCheck($0, logger: logger)
         }
         return [watchdog] + backend.services + (hubKey.map { [$0] } ?? []) + admin.services + reload.services
-            + subsystems.stores.services + subsystems.sinks.services + subsystems.accounts.services + control.services
-            + [listeners]
+            + subsystems.stores.services + subsystems.sinks.services + subsystems.accounts.services
+            + operators.control.services
+            + operators.console.services + [listeners]
+    }
+
+    /// The listeners for operators that are open before the services start.
+    private struct OperatorListeners {
+        let control: ControlSubsystem
+        let console: ConsoleSubsystem
     }
 
     /// Runs the body and returns how it ended, so that the caller can close what the body used.

@@ -16,8 +16,9 @@ struct ListenersService: Service {
     let subsystems: Subsystems
     let tls: ConfiguredTLS
     let backend: BackendSubsystem
-    /// Called when the listeners are open and before the gateway is ready. Returns the address of the admin listener.
-    let onListening: @Sendable (RunningGateway) async throws -> ListenAddress
+    /// Called when the listeners are open and before the gateway is ready. Returns the addresses of the admin listener and
+    /// of the console.
+    let onListening: @Sendable (RunningGateway) async throws -> (admin: ListenAddress, console: ListenAddress?)
     /// Called once, when the gateway is ready.
     let onStarted: @Sendable (StartedGateway) async -> Void
 
@@ -40,8 +41,8 @@ struct ListenersService: Service {
         var listeners: [Listener] = []
         do {
             try await open(&listeners, of: running)
-            let admin = try await onListening(running)
-            await announce(listeners, admin: admin, embeddedPorts: embeddedPorts)
+            let operators = try await onListening(running)
+            await announce(listeners, operators, embeddedPorts: embeddedPorts)
             try? await gracefulShutdown()
         } catch {
             // No call has been served yet, so no grace period is needed.
@@ -83,11 +84,13 @@ struct ListenersService: Service {
     }
 
     /// Declares the gateway ready.
-    private func announce(_ listeners: [Listener], admin: ListenAddress, embeddedPorts: [Int?]) async {
+    private func announce(
+        _ listeners: [Listener], _ operators: (admin: ListenAddress, console: ListenAddress?), embeddedPorts: [Int?]
+    ) async {
         subsystems.stores.readiness.enter(.serving)
         let started = StartedGateway(
             listeners: zip(context.configuration.listeners, listeners).map { $0.address.bound(to: $1.port) },
-            admin: admin, embeddedBackendPorts: embeddedPorts)
+            admin: operators.admin, console: operators.console, embeddedBackendPorts: embeddedPorts)
         context.logger.notice(
             "Gateway started", metadata: ["listeners": "\(started.listeners)", "admin": "\(started.admin)"])
         context.notifier.ready()

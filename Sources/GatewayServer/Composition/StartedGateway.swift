@@ -6,6 +6,8 @@ public struct StartedGateway: Sendable, Hashable {
     public let listeners: [ListenAddress]
     /// The admin listener.
     public let admin: ListenAddress
+    /// The console; nil without one.
+    public let console: ListenAddress?
     /// The port on 127.0.0.1 of each backend of the configuration; nil for one that is not embedded.
     public let embeddedBackendPorts: [Int?]
 

@@ -67,6 +67,7 @@ extension ServerConfiguration {
         var sockets = inherited
         var addresses = listeners.map(\.address).filter { sockets.remove($0) == nil }
         addresses.append(admin)
+        if let console { addresses.append(console.address) }
         for backend in backends where backend.address == .embedded {
             addresses.append(.tcp(host: "127.0.0.1", port: backend.embeddedPort))
         }

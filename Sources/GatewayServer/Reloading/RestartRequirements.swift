@@ -21,6 +21,7 @@ struct RestartRequirements {
         need("listen", old.listeners.map(\.socket) != new.listeners.map(\.socket))
         need("connections", old.connections != new.connections)
         need("admin.address", old.admin != new.admin)
+        need("console", old.console?.socket != new.console?.socket)
         need("control", old.control != new.control)
         paths += backendPaths
         need("event-loops", old.eventLoops != new.eventLoops)
@@ -70,6 +71,16 @@ struct RestartRequirements {
                 at: source.location(of: path), path: path,
                 "needs a restart; it cannot change while the gateway runs")
         }
+    }
+}
+
+extension ServerConfiguration.ConsoleSection {
+    /// The settings that are fixed while the socket is open. Users and the files of the certificate may change.
+    fileprivate var socket: Self {
+        var section = self
+        if section.tls != nil { section.tls = TLSFiles(certificate: "", key: "") }
+        (section.viewers, section.operators) = ([], [])
+        return section
     }
 }
 

@@ -1,5 +1,6 @@
 internal import Gateway
 internal import GatewayConfiguration
+internal import GatewayConsole
 internal import GatewayCore
 internal import GatewayOperations
 internal import GatewaySupport
@@ -15,6 +16,10 @@ struct CallsSubsystem: ReloadParticipant {
     let dryRun: HotSwappable<DryRun>
     /// The grammar of device handles in the current configuration.
     let handles: HotSwappable<HandleRules>
+    /// The policy of the current configuration.
+    let policy: HotSwappable<Policy>
+    /// The users with access to the console in the current configuration.
+    let consoleAccess: HotSwappable<ConsoleAccess>
     /// The time limits of the drain in the current configuration.
     let drain: HotSwappable<ServerConfiguration.DrainSection>
     /// The rules at the start.
@@ -31,6 +36,8 @@ struct CallsSubsystem: ReloadParticipant {
         limiter = HotSwappable(Limiter(configuration.limits, clocks: clocks))
         handles = HotSwappable(configuration.backend.handles)
         drain = HotSwappable(configuration.drain)
+        policy = HotSwappable(configuration.policy)
+        consoleAccess = HotSwappable(configuration.consoleAccess)
         firstRules = configuration.rules(
             chain: chain, limiter: limiter.value, throttle: throttle, passwordCache: passwordCache, sends: sends)
         makeDryRun = { rules in
@@ -59,11 +66,20 @@ struct CallsSubsystem: ReloadParticipant {
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
         passwordCache.removeAll()
         drain.value = configuration.drain
+        policy.value = configuration.policy
+        consoleAccess.value = configuration.consoleAccess
         handles.value = configuration.backend.handles
     }
 
     /// Returns the authenticators that read files, each of which also clears the password cache when it reloads them.
     func clearingPasswordCache(_ made: AuthenticatorAssembly.Made) -> [any ReloadableAuthenticator] {
         made.reloadable.map { CachedAuthenticator($0, remembered: passwordCache) }
+    }
+}
+
+extension ServerConfiguration {
+    /// The users with access to the console; nobody without one.
+    fileprivate var consoleAccess: ConsoleAccess {
+        ConsoleAccess(viewers: console?.viewers ?? [], operators: console?.operators ?? [])
     }
 }

@@ -97,6 +97,18 @@ actor RunningGateway {
         return reading
     }
 
+    /// Verifies a password that was entered in the console, on one of the event loops.
+    nonisolated func logIn(
+        _ user: String, password: [UInt8], from peer: Peer, as call: CallID
+    ) async -> Result<PasswordLogin, Rejection> {
+        await withCheckedContinuation { continuation in
+            start { [current] in
+                continuation.resume(
+                    returning: await current.value.logIn(user, password: password, from: peer, as: call))
+            }
+        }
+    }
+
     /// Starts a task on one of the event loops.
     @discardableResult
     nonisolated func start(_ work: @escaping @Sendable () async -> Void) -> Task<Void, Never> { scheduler.start(work) }

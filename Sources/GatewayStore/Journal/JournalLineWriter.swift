@@ -83,7 +83,11 @@ struct JournalLineWriter {
         member(#","ms":"#, number: record.milliseconds)
         if let notification = record.notification { member(#","notification":"#, word: notification) }
         member(#","count":"#, number: record.count)
-        member(#","operator":"#, number: record.operatorID.map(Int.init))
+        switch record.requester {
+        case .process(let uid)?: member(#","operator":"#, number: Int(uid))
+        case .user(let user, _)?: member(#","by":"#, word: user.text)
+        case nil: break
+        }
         member(#","target":"#, text: record.target)
         if record.kind == .start { member(#","format":"#, number: JournalEntry.format) }
     }

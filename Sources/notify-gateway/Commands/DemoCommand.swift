@@ -128,7 +128,9 @@ struct DemoGuide {
             4. who notified bob, from the journal:
             notify-gateway audit who-notified bob --config \(directory)/gateway.yaml\(secure)
 
-            Who notified whom: \(directory)/journal    Health: curl -sS http://\(started.admin)/health/ready
+            Who notified whom, in a browser: http://\(started.console?.description ?? "") (log in as alice, who may make changes, or bob)
+
+            Journal: \(directory)/journal    Health: curl -sS http://\(started.admin)/health/ready
 
             """
     }

@@ -59,10 +59,10 @@ struct ControlOption: ParsableArguments {
         let gateway = StoppedGateway(
             configuration: configuration, logger: .server(.init(level: .warning, format: .text)))
         if readingOnly {
-            return try await gateway.read(request, by: getuid(), onItem: onItem).map(CommandFailure.init)
+            return try await gateway.read(request, by: .process(uid: getuid()), onItem: onItem).map(CommandFailure.init)
         }
         try StoresOwner(of: configuration).assumeForCommand()
-        return try await gateway.perform(request, by: getuid(), onItem: onItem).map(CommandFailure.init)
+        return try await gateway.perform(request, by: .process(uid: getuid()), onItem: onItem).map(CommandFailure.init)
     }
 
     /// Carries out a request that changes nothing, as `perform` does, and prints the results.

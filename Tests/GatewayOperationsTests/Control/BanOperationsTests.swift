@@ -31,7 +31,7 @@ struct BanOperationsTests {
         _ operation: String, _ arguments: [JSONValue.Member] = []
     ) async -> (items: [JSONValue], end: ControlError?) {
         lines.all.withLock { $0 = [] }
-        let end = await operations.carryOut(ControlRequest(operation, arguments), by: 1234) {
+        let end = await operations.carryOut(ControlRequest(operation, arguments), by: .process(uid: 1234)) {
             [lines] output throws(ControlError) in
             lines.all.withLock { $0.append(output) }
         }
@@ -77,7 +77,7 @@ struct BanOperationsTests {
         #expect(throttle.currentBans().isEmpty)
         #expect(throttle.liftAll() == 0)
         let records = journal.records(.operator)
-        #expect(records.map(\.operatorID) == [1234, 1234, 1234])
+        #expect(records.allSatisfy { $0.requester == .process(uid: 1234) })
         #expect(records.map(\.result) == ["accepted", "accepted", "accepted"])
         #expect(records.map(\.facts?.action) == [.operatorLiftBan, .operatorLiftBan, .operatorLiftBan])
         #expect(records.map(\.facts?.user?.text) == ["alice", nil, nil])

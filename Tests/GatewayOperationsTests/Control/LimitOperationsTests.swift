@@ -40,7 +40,7 @@ struct LimitOperationsTests {
         lines.all.withLock { $0 = [] }
         var members = arguments.map { JSONValue.Member($0.key, .string($0.value)) }
         if all { members.append(.init("all", .bool(true))) }
-        let end = await operations.carryOut(ControlRequest(operation, members), by: 1234) {
+        let end = await operations.carryOut(ControlRequest(operation, members), by: .process(uid: 1234)) {
             [lines] output throws(ControlError) in
             lines.all.withLock { $0.append(output) }
         }
@@ -94,7 +94,7 @@ struct LimitOperationsTests {
         #expect(journal.records.map(\.facts?.action) == Array(repeating: .operatorResetLimits, count: 3))
         #expect(journal.records.map(\.facts?.user?.text) == ["alice", "alice", nil])
         #expect(journal.records.map(\.target) == ["limit pair, recipient bob", nil, "all"])
-        #expect(journal.records.allSatisfy { $0.operatorID == 1234 && $0.result == "accepted" })
+        #expect(journal.records.allSatisfy { $0.requester == .process(uid: 1234) && $0.result == "accepted" })
     }
 
     @Test("A reset that cannot be recorded or is invalid is not carried out")

@@ -109,8 +109,8 @@ final class JournalEvents: Sendable {
 
 /// A journal whose records are read while it is written.
 package struct JournalSource: Sendable {
-    let directory: String
-    let followers: JournalFollowers
+    package let directory: String
+    package let followers: JournalFollowers
 
     /// Creates the source.
     ///

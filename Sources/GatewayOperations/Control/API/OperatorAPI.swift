@@ -34,10 +34,10 @@ final class OperatorAPI: Sendable {
 
     /// Responds to a complete request of an operator. Returns when the response is written and the operation has ended.
     @concurrent func respond(
-        to request: Request, by operatorID: UInt32, on channel: any Channel, _ writer: consuming ResponseWriter
+        to request: Request, by requester: Operator, on channel: any Channel, _ writer: consuming ResponseWriter
     ) async throws {
         let context = OperatorRequestContext(
-            source: .init(channel: channel, operatorID: operatorID, logger: logger))
+            source: .init(channel: channel, requester: requester, logger: logger))
         var response = try await responder.respond(to: request, context: context)
         response.headers[.cacheControl] = "no-store"
         do {
@@ -56,7 +56,7 @@ struct OperatorRequestContext: RequestContext {
     /// The values from which a context is created.
     struct Source: RequestContextSource {
         let channel: any Channel
-        let operatorID: UInt32
+        let requester: Operator
         let logger: Logger
     }
 
@@ -72,13 +72,13 @@ struct OperatorRequestContext: RequestContext {
 
     var coreContext: CoreRequestContextStorage
     let channel: any Channel
-    let operatorID: UInt32
+    let requester: Operator
     let operation = RunningOperation()
 
     init(source: Source) {
         coreContext = CoreRequestContextStorage(source: source)
         channel = source.channel
-        operatorID = source.operatorID
+        requester = source.requester
     }
 }
 

@@ -1,7 +1,6 @@
 internal import GatewaySupport
 internal import Hummingbird
 internal import NIOCore
-internal import Synchronization
 
 extension OperatorRoute {
     /// Carries out the operation of a request and returns its response.
@@ -19,11 +18,8 @@ extension OperatorRoute {
         }
         let (request, page) = try self.request(received)
         if output == .lines { return try await lines(of: request, in: context, from: operations) }
-        let results = Results()
-        let error = await operations.carryOut(request, by: context.operatorID, page: page) {
-            output throws(ControlError) in results.add(output)
-        }
-        if let error {
+        let results = await operations.results(of: request, by: context.requester, page: page)
+        if let error = results.error {
             var problem = OperatorProblem(error)
             if case .collection(let name) = output, error.kind == .refused {
                 problem.members = [.init(name, .array(results.items))]
@@ -50,10 +46,10 @@ extension OperatorRoute {
     ) async throws -> Response {
         let pipe = OutputPipe()
         context.channel.closeFuture.whenComplete { _ in pipe.close() }
-        let operatorID = context.operatorID
+        let requester = context.requester
         context.operation.set(
             Task {
-                let error = await operations.carryOut(request, by: operatorID) { output throws(ControlError) in
+                let error = await operations.carryOut(request, by: requester) { output throws(ControlError) in
                     try await pipe.write(output)
                 }
                 pipe.finish(error)
@@ -94,21 +90,4 @@ extension OperatorRoute {
         let type = contentType?.split(separator: ";", maxSplits: 1).first ?? ""
         return type.trimmingPrefix { $0 == " " }.prefix { $0 != " " }.lowercased() == "application/json"
     }
-}
-
-/// The results of an operation that are returned together.
-private final class Results: Sendable {
-    private let state = Mutex<(items: [JSONValue], next: String?)>(([], nil))
-
-    func add(_ output: ControlOutput) {
-        state.withLock { state in
-            switch output {
-            case .item(let item), .totals(let item): state.items.append(item)
-            case .next(let position): state.next = position
-            }
-        }
-    }
-
-    var items: [JSONValue] { state.withLock(\.items) }
-    var next: String? { state.withLock(\.next) }
 }

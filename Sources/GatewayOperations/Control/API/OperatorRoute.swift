@@ -107,6 +107,7 @@ struct OperatorRoute: Sendable {
         OperatorRoute(
             .post, "/v1/registrations/reconcile", "registrations reconcile",
             body: [Parameter("connection_string"), Parameter("apply", .flag)], .lines),
+        OperatorRoute(.get, "/v1/policy", "policy show", .object),
         OperatorRoute(
             .post, "/v1/policy/explain", "explain",
             body: [

@@ -2,11 +2,11 @@ internal import GatewaySupport
 
 /// The query of a URI: names and values in the encoding of forms, which most clients use in queries too (WHATWG URL,
 /// `application/x-www-form-urlencoded`).
-enum QueryText {
+package enum QueryText {
     /// Returns the names and values of a query; empty without one.
     ///
     /// - Throws: `ControlError` if it is no valid encoding of UTF-8, or a name occurs twice.
-    static func parse(_ query: String?) throws(ControlError) -> [(name: String, value: String)] {
+    package static func parse(_ query: String?) throws(ControlError) -> [(name: String, value: String)] {
         var found: [(name: String, value: String)] = []
         for pair in (query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
@@ -23,7 +23,7 @@ enum QueryText {
     }
 
     /// Returns the text of a query, or of a path component with `isPath`; nil if it is no valid encoding of UTF-8.
-    static func decode(_ text: some Collection<UInt8>, isPath: Bool = false) -> String? {
+    package static func decode(_ text: some Collection<UInt8>, isPath: Bool = false) -> String? {
         var bytes: [UInt8] = []
         var rest = text[...]
         while let byte = rest.popFirst() {
@@ -41,7 +41,7 @@ enum QueryText {
     }
 
     /// Returns the text with all bytes escaped that are not unreserved (RFC 3986, section 2.3).
-    static func encode(_ text: String) -> String {
+    package static func encode(_ text: String) -> String {
         var encoded = ""
         for byte in text.utf8 {
             switch byte {

@@ -24,10 +24,10 @@ public struct StoppedGateway: Sendable {
     /// Carries out the request and passes on its results. Deletions at the backend are left to the next start of the
     /// gateway.
     ///
-    /// - Parameter operatorID: The uid of the operator, for the journal record.
+    /// - Parameter requester: The operator, for the journal record.
     /// - Returns: nil if the operation succeeded, else the reason of its failure.
     public func perform(
-        _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
+        _ request: ControlRequest, by requester: Operator, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
         // Only an import is useful before the first start.
         guard
@@ -58,7 +58,7 @@ public struct StoppedGateway: Sendable {
             ).all,
             journal: stores.journal, logger: logger)
         do {
-            let fault = try await carryOut(request, with: operations, by: operatorID, onItem: onItem)
+            let fault = try await carryOut(request, with: operations, by: requester, onItem: onItem)
             await stores.close(logger: logger)
             return fault
         } catch {
@@ -69,11 +69,11 @@ public struct StoppedGateway: Sendable {
 
     /// Runs the operation of the request and passes on its results.
     func carryOut(
-        _ request: ControlRequest, with operations: ControlOperations, by operatorID: UInt32,
+        _ request: ControlRequest, with operations: ControlOperations, by requester: Operator,
         onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
         let (outputs, output) = AsyncStream<ControlOutput>.makeStream()
-        let error = await operations.carryOut(request, by: operatorID) { output.yield($0) }
+        let error = await operations.carryOut(request, by: requester) { output.yield($0) }
         output.finish()
         for await output in outputs {
             switch output {
@@ -100,7 +100,7 @@ extension StoppedGateway {
     ///
     /// - Returns: nil if all results were passed on, else the reason of the failure.
     public func read(
-        _ request: ControlRequest, by operatorID: UInt32, onItem: (JSONValue) throws -> Void
+        _ request: ControlRequest, by requester: Operator, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
         let isDryRun = request.operation == ExplainOperation.name
         let copy: LedgerCopy?
@@ -150,7 +150,7 @@ extension StoppedGateway {
                 ListTokensOperation(sessions: sessions, names: configuration.names),
                 ListRegistrationsOperation(ledger: ledger, names: configuration.names),
             ], journal: NoOpJournal(), logger: logger)
-        let fault = try await carryOut(request, with: operations, by: operatorID, onItem: onItem)
+        let fault = try await carryOut(request, with: operations, by: requester, onItem: onItem)
         do throws(LedgerUnavailable) {
             try ledger.close()
         } catch {

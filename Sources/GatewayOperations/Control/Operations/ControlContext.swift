@@ -3,8 +3,8 @@ internal import GatewaySupport
 
 /// The context of a running operation: the operator, the response, and the journal.
 package struct ControlContext: Sendable {
-    /// The uid of the operator, as the kernel reports it.
-    let operatorID: UInt32
+    /// The operator.
+    let requester: Operator
     /// The id of all journal records and log lines of this operation.
     let call: CallID
     let journal: any Journal
@@ -49,11 +49,11 @@ package struct ControlContext: Sendable {
     func record(
         _ action: Action, user: UserName? = nil, target: String? = nil
     ) async throws(ControlError) -> OperatorRecord {
-        var facts = CallFacts(call: call, peer: .control)
+        var facts = CallFacts(call: call, peer: requester.peer)
         facts.action = action
         facts.user = user
         let record = JournalRecord(
-            .operator, facts: facts, result: OperatorRecord.Result.accepted.rawValue, operatorID: operatorID,
+            .operator, facts: facts, result: OperatorRecord.Result.accepted.rawValue, requester: requester,
             target: target)
         do throws(JournalUnavailable) {
             try await journal.record([record])
@@ -65,9 +65,9 @@ package struct ControlContext: Sendable {
 }
 
 /// A change by an operator that is durably recorded and may now be made.
-struct OperatorRecord: Sendable {
+package struct OperatorRecord: Sendable {
     /// The state of an operator's change, as the journal names it.
-    enum Result: String, Sendable {
+    package enum Result: String, Sendable {
         /// The change is about to be made. Without a later record of the same call, it was made.
         case accepted
         /// The change failed, or only a part of it was made.

@@ -14,6 +14,9 @@ extension ControlOperations {
         /// Reads configuration and files again and returns the problems; nil if the gateway is stopping.
         let reload: @Sendable () async -> [ConfigurationProblem]?
         let dryRun: HotSwappable<DryRun>
+        /// Returns the policy of the current configuration.
+        let policy: @Sendable () -> Policy
+        let metrics: CallMetrics
         let stores: StoreOperations
         let history: RecordedHistory
         let verifier: JournalVerifier
@@ -22,13 +25,16 @@ extension ControlOperations {
         package init(
             throttle: LoginThrottle, limiter: @escaping @Sendable () -> Limiter, names: NameRules,
             reload: @escaping @Sendable () async -> [ConfigurationProblem]?, dryRun: HotSwappable<DryRun>,
-            stores: StoreOperations, history: RecordedHistory, verifier: JournalVerifier
+            policy: @escaping @Sendable () -> Policy, metrics: CallMetrics, stores: StoreOperations,
+            history: RecordedHistory, verifier: JournalVerifier
         ) {
             self.throttle = throttle
             self.limiter = limiter
             self.names = names
             self.reload = reload
             self.dryRun = dryRun
+            self.policy = policy
+            self.metrics = metrics
             self.stores = stores
             self.history = history
             self.verifier = verifier
@@ -44,6 +50,7 @@ extension ControlOperations {
             ShowLimitsOperation(limiter: parts.limiter, names: parts.names),
             ResetLimitsOperation(limiter: parts.limiter, names: parts.names),
             ExplainOperation(dryRun: parts.dryRun, names: parts.names),
+            ShowPolicyOperation(policy: parts.policy, metrics: parts.metrics),
             ListSendsOperation(history: parts.history, names: parts.names),
             ListRefusalsOperation(history: parts.history, names: parts.names),
             VerifyJournalOperation(verifier: parts.verifier),

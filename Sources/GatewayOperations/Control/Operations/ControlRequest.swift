@@ -15,15 +15,21 @@ public struct ControlRequest: Sendable, Hashable {
 }
 
 /// The requested part of a list.
-struct ControlPage: Sendable, Hashable {
+package struct ControlPage: Sendable, Hashable {
     /// The maximum number of items.
-    var limit: Int
+    package var limit: Int
     /// The position after which the page starts, as the operation named it in the previous page; nil for the first page.
-    var after: String?
+    package var after: String?
+
+    /// Creates a page.
+    package init(limit: Int, after: String? = nil) {
+        self.limit = limit
+        self.after = after
+    }
 }
 
 /// A part of an operation's result.
-enum ControlOutput: Sendable, Hashable {
+package enum ControlOutput: Sendable, Hashable {
     /// One result. An operation has any number of them.
     case item(JSONValue)
     /// The totals of a long operation, after its last item.

@@ -26,6 +26,10 @@ package final class JournalVerifier: Sendable {
     private let ledger: String
     private let queue = DispatchQueue(label: "notify-gateway.verification", qos: .utility)
     private let isRunning = Atomic(false)
+    private let position = Mutex<(done: UInt64, total: UInt64)?>(nil)
+
+    /// The bytes that the running verification has read, and all bytes; nil if none is running.
+    package var progress: (done: UInt64, total: UInt64)? { position.withLock(\.self) }
 
     /// Creates a verifier of the configuration's journal.
     package init(_ configuration: ServerConfiguration) {
@@ -38,7 +42,10 @@ package final class JournalVerifier: Sendable {
         guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else {
             throw .unavailable("The journal is being verified already.")
         }
-        defer { isRunning.store(false, ordering: .releasing) }
+        defer {
+            position.withLock { $0 = nil }
+            isRunning.store(false, ordering: .releasing)
+        }
         let result: Result<JournalVerification.Report, ControlError> = await withCheckedContinuation { continuation in
             queue.async { [self] in
                 let result = Result { () throws(ControlError) in try run() }
@@ -63,7 +70,7 @@ package final class JournalVerifier: Sendable {
         }
         verification.isBeingWritten = true
         do {
-            return try verification.run()
+            return try verification.run { done, total in position.withLock { $0 = (done, total) } }
         } catch {
             throw .unavailable("The journal cannot be read: \(error.description)")
         }

@@ -5,7 +5,7 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import NIOHTTPTypes
 
-/// Bounds a connection of the control socket, which carries one request and one response. It passes on only a complete
+/// Bounds a connection of a server for operators, which carries one request and one response. It passes on only a complete
 /// request that arrived in time, and closes the connection after the response or if the peer does not read.
 ///
 /// It stands between the HTTP codec and Hummingbird's handlers, and belongs to its event loop. States:

@@ -5,7 +5,7 @@ internal import GatewayHTTP
 internal import Hummingbird
 internal import HummingbirdCore
 package import Logging
-internal import NIOCore
+package import NIOCore
 package import NIOPosix
 internal import ServiceLifecycle
 internal import Synchronization
@@ -18,22 +18,15 @@ package final class ControlServer: Sendable {
     private let channel: any Channel
     private let file: UnixSocketFile
     private let api: OperatorAPI
-    private let slots: ControlSlots
-    private let settings: ControlSettings
-    private let hasStopped = Atomic(false)
-
-    /// The limits of a request's head, the same as on the public listener. The target counts as a field.
-    private static let heads = HTTP1Channel.Configuration.DecoderConfiguration(
-        maxHeaderFieldSize: 8 << 10, maxHeaderListSize: 16 << 10, maxHeaderFieldCount: 100)
+    private let connections: OperatorConnections
 
     private init(
-        channel: any Channel, file: UnixSocketFile, api: OperatorAPI, slots: ControlSlots, settings: ControlSettings
+        channel: any Channel, file: UnixSocketFile, api: OperatorAPI, connections: OperatorConnections
     ) {
         self.channel = channel
         self.file = file
         self.api = api
-        self.slots = slots
-        self.settings = settings
+        self.connections = connections
     }
 
     /// Starts to listen at the path. Replaces a socket file that no process listens on.
@@ -56,7 +49,7 @@ package final class ControlServer: Sendable {
             if let obstacle = ControlSocketPath.obstacle(inDirectoryOf: path) { throw ControlError.refused(obstacle) }
             return try UnixSocketFile.make(path: path, mode: 0o600)
         }
-        let slots = ControlSlots(settings)
+        let connections = OperatorConnections(settings: settings, logger: logger)
         let api = OperatorAPI(operations: operations, events: JournalEvents(journal), logger: logger)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 16)
@@ -64,17 +57,13 @@ package final class ControlServer: Sendable {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 PeerCredentials.of(channel).flatMap { peer in
-                    do {
-                        return try admit(peer, on: channel, api, slots, settings, logger)
-                    } catch {
-                        return channel.eventLoop.makeFailedFuture(error)
-                    }
+                    admit(peer, on: channel, api, connections, logger)
                 }
             }
         do {
             // The bootstrap owns the descriptor from here on, even if it fails.
             let channel = try await bootstrap.withBoundSocket(file.descriptor).get()
-            return ControlServer(channel: channel, file: file, api: api, slots: slots, settings: settings)
+            return ControlServer(channel: channel, file: file, api: api, connections: connections)
         } catch {
             file.remove()
             throw error
@@ -84,59 +73,29 @@ package final class ControlServer: Sendable {
     /// Stops accepting connections and waits until the running operations have finished or the time limit has passed.
     /// May be called more than once; later calls return at once.
     package func stop() async {
-        guard !hasStopped.exchange(true, ordering: .relaxed) else { return }
         file.remove()
         api.stop()
         try? await channel.close()
-        for channel in slots.channels { channel.pipeline.fireUserInboundEventTriggered(ControlConnection.Stop()) }
-        let ended = channel.eventLoop.makePromise(of: Void.self)
-        let deadline = channel.eventLoop.scheduleTask(in: settings.stop) { ended.succeed() }
-        slots.whenEmpty(ended)
-        try? await ended.futureResult.get()
-        deadline.cancel()
-        for channel in slots.channels { channel.close(promise: nil) }
+        await connections.stop(on: channel.eventLoop)
     }
 
     // Called on the connection's event loop.
     private static func admit(
-        _ peer: PeerCredentials, on channel: any Channel, _ api: OperatorAPI, _ slots: ControlSlots,
-        _ settings: ControlSettings, _ logger: Logger
-    ) throws -> EventLoopFuture<Void> {
-        let rejection: OperatorProblem?
+        _ peer: PeerCredentials, on channel: any Channel, _ api: OperatorAPI, _ connections: OperatorConnections,
+        _ logger: Logger
+    ) -> EventLoopFuture<Void> {
+        var rejection: OperatorProblem?
         if !peer.isOperator {
             logger.warning("Control socket rejected a user", metadata: ["operator": "\(peer.uid)"])
             rejection = OperatorProblem(
                 .notAnOperator,
                 "Only root and the gateway's own user may send commands; you are uid \(peer.uid).")
-        } else if slots.acquire(channel, .served) {
-            rejection = nil
-        } else {
-            rejection = OperatorProblem(.overloaded, "Too many commands are in progress.")
         }
-        if rejection != nil, !slots.acquire(channel, .rejected) { throw TooManyConnections() }
-        let http = HTTP1Channel(
-            responder: { request, writer, channel in
-                try await api.respond(to: request, by: peer.uid, on: channel, writer)
-            },
-            configuration: .init(
-                additionalChannelHandlers: [ControlConnection(rejection: rejection, settings: settings)],
-                httpDecoderConfiguration: heads))
-        let setup = http.setup(channel: channel, logger: logger)
-        setup.whenSuccess { connection in
-            // Held before the connection can close, so a peer that disconnects at once cannot accumulate operations.
-            slots.hold(channel)
-            // The task runs off the event loop, which serves clients.
-            Task {
-                await http.handle(value: connection, logger: logger)
-                slots.release(channel)
-            }
+        return connections.serve(channel, rejecting: rejection) { request, writer, channel in
+            try await api.respond(to: request, by: .process(uid: peer.uid), on: channel, writer)
         }
-        return setup.map { _ in }
     }
 }
-
-/// Closes an accepted connection without a response.
-private struct TooManyConnections: Error {}
 
 /// The service that stops the control socket. The socket listens before the services start.
 package struct ControlService: Service {
@@ -151,16 +110,18 @@ package struct ControlService: Service {
     }
 }
 
-/// The limits of the control socket.
+/// The limits of an HTTP/1.1 server for operators. The defaults are those of the control socket.
 package struct ControlSettings: Sendable {
     /// The maximum number of connections that are served.
-    var connections = 16
+    package var connections = 16
     /// The maximum number of further connections that receive a rejection. Others are closed without a response.
-    var rejectedConnections = 16
+    package var rejectedConnections = 16
+    /// The maximum number of connections from one address, for IPv6 from one /64; nil for no maximum of their own.
+    package var connectionsPerAddress: Int?
     /// The time limit for the complete request, from the connect.
-    var request: TimeAmount = .seconds(5)
+    package var request: TimeAmount = .seconds(5)
     /// The time limit for a peer to read a part of the response, after which the connection is closed.
-    var write: TimeAmount = .seconds(30)
+    package var write: TimeAmount = .seconds(30)
     /// The time for which a connection with a rejected request stays open, so that its peer can read the rejection.
     var linger: TimeAmount = .seconds(1)
     /// The time limit for running operations when the gateway stops.

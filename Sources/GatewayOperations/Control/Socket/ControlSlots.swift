@@ -1,7 +1,9 @@
+internal import GatewayCore
+internal import GatewayHTTP
 internal import NIOCore
 internal import Synchronization
 
-/// The counter of connections of the control socket. A slot is taken until both the connection is closed and its
+/// The counter of connections of a server for operators. A slot is taken until both the connection is closed and its
 /// operation has finished, so a peer that reconnects cannot accumulate operations.
 final class ControlSlots: Sendable {
     /// The treatment of a connection.
@@ -15,6 +17,8 @@ final class ControlSlots: Sendable {
     private struct Slot {
         let channel: any Channel
         let kind: Kind
+        /// The counted address; nil if addresses are not counted.
+        let address: Peer.Address?
         var holders = 1
     }
 
@@ -31,9 +35,13 @@ final class ControlSlots: Sendable {
     /// Takes a slot for a connection until it is closed. Returns false if no slot of the kind is free.
     func acquire(_ channel: any Channel, _ kind: Kind) -> Bool {
         let most = kind == .served ? settings.connections : settings.rejectedConnections
+        let address = settings.connectionsPerAddress == nil ? nil : channel.remoteAddress.flatMap(Peer.init)?.limitKey
         let isAcquired = state.withLock { state in
+            if let address, let most = settings.connectionsPerAddress {
+                guard state.slots.values.count(where: { $0.address == address }) < most else { return false }
+            }
             guard state.slots.values.count(where: { $0.kind == kind }) < most else { return false }
-            state.slots[ObjectIdentifier(channel)] = Slot(channel: channel, kind: kind)
+            state.slots[ObjectIdentifier(channel)] = Slot(channel: channel, kind: kind, address: address)
             return true
         }
         if isAcquired { channel.closeFuture.whenComplete { _ in self.release(channel) } }

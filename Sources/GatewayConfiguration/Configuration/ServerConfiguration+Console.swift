@@ -1,0 +1,105 @@
+public import Gateway
+internal import GatewayCore
+public import GatewaySupport
+
+extension ServerConfiguration {
+    /// The operator console.
+    public struct ConsoleSection: Sendable, Hashable {
+        /// The address of its listener.
+        public var address: ListenAddress
+        /// The server certificate; nil for a plaintext listener.
+        public var tls: TLSFiles?
+        /// The origin at which browsers reach it, such as `https://console.example.com`; nil for the listener's own.
+        public var origin: ConsoleOrigin?
+        /// The users who may read.
+        public var viewers: [RuleSubject]
+        /// The users who may read and make changes.
+        public var operators: [RuleSubject]
+    }
+
+    /// Reads `console`; nil if there is none.
+    static func readConsole(
+        _ reader: ConfigurationReader?, _ names: NameRules, beside listeners: [ListenerSection], _ admin: ListenAddress
+    ) -> ConsoleSection? {
+        guard let reader else { return nil }
+        defer { reader.finish() }
+        // The certificate for TLS 1.2 and 1.3; default: plaintext, which only this machine may reach.
+        let tls = readListenerTLS(reader).0
+        let origin = readOrigin(reader)
+        // The users and groups who may read.
+        let viewers = readSubjects(reader, "viewers", names)
+        // The users and groups who may read and make changes.
+        let operators = readSubjects(reader, "operators", names)
+        if !reader.has("viewers"), !reader.has("operators") {
+            reader.report(
+                "operators", "is missing; name the users who may use the console, such as [\"group:operators\"]")
+        }
+        guard let address = readListenAddress(reader) else { return nil }
+        if case .unix = address {
+            reader.report("address", "must be an IP address and a port, because browsers cannot open a Unix socket")
+        }
+        if listeners.contains(where: { $0.address.overlaps(address) }) || admin.overlaps(address) {
+            reader.report("address", "\(address) is already used by another listener")
+        }
+        if !address.isLocal, tls == nil {
+            reader.report(
+                "address", "other machines can reach the console, so it needs tls; passwords are entered there")
+        }
+        return ConsoleSection(address: address, tls: tls, origin: origin, viewers: viewers, operators: operators)
+    }
+
+    private static func readOrigin(_ reader: ConfigurationReader) -> ConsoleOrigin? {
+        guard let text = reader.string("origin") else { return nil }
+        guard let origin = ConsoleOrigin(text) else {
+            reader.report(
+                "origin", "\"\(text)\" is not an origin; use https:// and a name, such as https://console.example.com")
+            return nil
+        }
+        return origin
+    }
+
+    private static func readSubjects(
+        _ reader: ConfigurationReader, _ key: String, _ names: NameRules
+    ) -> [RuleSubject] {
+        (reader.strings(key) ?? []).compactMap { text in
+            guard text != "*" else {
+                reader.report(key, "\"*\" would let every user see who notified whom; name users or groups")
+                return nil
+            }
+            return subject(text, key, reader, names)
+        }
+    }
+}
+
+/// The origin of the console (RFC 6454): scheme, host and port as browsers send them.
+public struct ConsoleOrigin: Sendable, Hashable, CustomStringConvertible {
+    /// The host, and the port if it is not that of the scheme: the value of `Host`.
+    public let authority: String
+    /// Whether the scheme is https.
+    public let isSecure: Bool
+
+    /// Parses `https://console.example.com`, or `http://` with a loopback host. Returns nil for anything else.
+    public init?(_ text: String) {
+        let isSecure = text.hasPrefix("https://")
+        guard isSecure || text.hasPrefix("http://") else { return nil }
+        let authority = String(text.dropFirst(isSecure ? 8 : 7))
+        guard (1...255).contains(authority.utf8.count),
+            authority.utf8.allSatisfy({ byte in
+                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
+                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-.:[]".utf8.contains(byte)
+            })
+        else { return nil }
+        if !isSecure, !LoopbackHost.matches(Self.host(of: authority)) { return nil }
+        self.authority = authority
+        self.isSecure = isSecure
+    }
+
+    /// Returns the host of an authority, without its port and without the brackets of an IPv6 address.
+    public static func host(of authority: String) -> String {
+        if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
+        return String(authority.prefix { $0 != ":" })
+    }
+
+    /// The origin as browsers send it.
+    public var description: String { (isSecure ? "https://" : "http://") + authority }
+}

@@ -1,0 +1,64 @@
+internal import GatewayOperations
+internal import HTTPTypes
+internal import Hummingbird
+internal import Logging
+
+/// Adds the fields that protect a page in the browser to every response, converts errors to pages, and rejects requests
+/// for another host.
+struct ConsoleHeaders: RouterMiddleware {
+    let origin: RequestOriginCheck
+    let renderer: PageRenderer
+    let logger: Logger
+
+    /// The only sources of a page's content: this console. No inline style or script, no frame around it.
+    static let contentSecurityPolicy =
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+    private static let fields: [(HTTPField.Name, String)] = [
+        (HTTPField.Name("Content-Security-Policy")!, contentSecurityPolicy),
+        (HTTPField.Name("X-Frame-Options")!, "DENY"), (HTTPField.Name("X-Content-Type-Options")!, "nosniff"),
+        (HTTPField.Name("Referrer-Policy")!, "no-referrer"),
+        (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
+        (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
+    ]
+
+    func handle(
+        _ request: Request, context: ConsoleContext,
+        next: @concurrent (Request, ConsoleContext) async throws -> Response
+    ) async throws -> Response {
+        var response: Response
+        do {
+            guard origin.accepts(host: request.head.authority) else {
+                throw ConsoleProblem(
+                    .misdirectedRequest, "Unknown host",
+                    "The console is not known by this name; \"console.origin\" states the name that browsers use.")
+            }
+            response = try await next(request, context)
+        } catch {
+            response = page(of: error)
+        }
+        for (name, value) in Self.fields { response.headers[name] = value }
+        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
+        if origin.usesHTTPS { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+        return response
+    }
+
+    private func page(of error: any Error) -> Response {
+        let problem: ConsoleProblem
+        switch error {
+        case let error as ConsoleProblem: problem = error
+        case let error as ControlError: problem = ConsoleProblem(error)
+        case let error as HTTPError where error.status == .notFound: problem = .notFound
+        case let error as HTTPError where error.status == .contentTooLarge:
+            problem = ConsoleProblem(.contentTooLarge, "Too large", "The form is too large.")
+        default:
+            logger.error("Console request failed", metadata: ["detail": "\(error)"])
+            problem = ConsoleProblem(
+                .internalServerError, "Failed", "The request failed for a reason that the log states.")
+        }
+        return renderer.page(
+            "problem", title: problem.title, ["heading": problem.title, "detail": problem.detail],
+            status: problem.status)
+    }
+}

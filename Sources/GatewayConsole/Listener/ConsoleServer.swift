@@ -1,0 +1,175 @@
+package import GatewayConfiguration
+package import GatewayCore
+package import GatewayHTTP
+package import GatewayOperations
+internal import GatewaySupport
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdCore
+package import Logging
+package import NIOCore
+package import NIOPosix
+internal import NIOSSL
+
+/// The console: its pages, and the listener that serves them.
+package final class ConsoleServer: Sendable {
+    /// What the pages need of the gateway.
+    package struct Parts: Sendable {
+        let operations: ControlOperations
+        let accounts: ConsoleAccounts
+        let sessions: ConsoleSessions
+        let live: LiveCalls
+        let verification: RunningVerification
+        let health: @Sendable () async -> ConsoleHealth
+        let journal: any Journal
+        let logger: Logger
+
+        /// Creates the parts.
+        package init(
+            operations: ControlOperations, accounts: ConsoleAccounts, sessions: ConsoleSessions, live: LiveCalls,
+            verification: RunningVerification, health: @escaping @Sendable () async -> ConsoleHealth,
+            journal: any Journal, logger: Logger
+        ) {
+            self.operations = operations
+            self.accounts = accounts
+            self.sessions = sessions
+            self.live = live
+            self.verification = verification
+            self.health = health
+            self.journal = journal
+            self.logger = logger
+        }
+    }
+
+    /// The port that the listener is bound to.
+    package let port: Int?
+    private let channel: any Channel
+    private let connections: OperatorConnections
+    private let pages: ConsolePages
+
+    private init(_ channel: any Channel, _ connections: OperatorConnections, _ pages: ConsolePages) {
+        port = channel.localAddress?.port
+        self.channel = channel
+        self.connections = connections
+        self.pages = pages
+    }
+
+    /// The bounds of connections. A page and its files need four, and each live page holds one.
+    private static var settings: ControlSettings {
+        var settings = ControlSettings()
+        settings.connections = 160
+        settings.rejectedConnections = 32
+        settings.connectionsPerAddress = 96
+        settings.request = .seconds(10)
+        return settings
+    }
+
+    /// Starts to listen.
+    ///
+    /// - Parameters:
+    ///   - section: The address, and the origin at which browsers reach it.
+    ///   - tls: The certificate; nil for a plaintext listener.
+    ///   - group: The event loops of the connections.
+    /// - Throws: The error of the system if the address cannot be bound.
+    package static func open(
+        _ section: GatewayConfiguration.ServerConfiguration.ConsoleSection, tls: ServerTLS?, _ parts: Parts,
+        group: MultiThreadedEventLoopGroup
+    ) async throws -> ConsoleServer {
+        let origin = RequestOriginCheck(configured: section.origin, isSecure: tls != nil)
+        let pages = ConsolePages(parts, origin: origin)
+        let connections = OperatorConnections(settings: settings, logger: parts.logger)
+        let bootstrap = ServerBootstrap(group: group)
+            .serverChannelOption(.backlog, value: 64)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelInitializer { channel in
+                do {
+                    if let tls { try channel.pipeline.syncOperations.addHandler(tls.http1Handler()) }
+                } catch {
+                    return channel.eventLoop.makeFailedFuture(error)
+                }
+                let peer = channel.remoteAddress.flatMap(Peer.init) ?? .gateway
+                return connections.serve(channel) { request, writer, channel in
+                    try await pages.respond(to: request, from: peer, on: channel, writer)
+                }
+            }
+        guard case .tcp(let host, let port) = section.address else {
+            preconditionFailure("the configuration has no console on a Unix socket")
+        }
+        let channel = try await bootstrap.bind(host: host, port: port).get()
+        return ConsoleServer(channel, connections, pages)
+    }
+
+    /// Stops accepting connections, ends the live pages, and waits a few seconds for requests in progress. May be called
+    /// more than once.
+    package func stop() async {
+        pages.isStopping.set()
+        try? await channel.close()
+        await connections.stop(on: channel.eventLoop)
+    }
+}
+
+/// The routes of the console.
+final class ConsolePages: Sendable {
+    let isStopping = StopFlag()
+    private let responder: RouterResponder<ConsoleContext>
+    private let logger: Logger
+
+    init(_ parts: ConsoleServer.Parts, origin: RequestOriginCheck) {
+        let renderer = PageRenderer()
+        let queries = ConsoleQueries(parts.operations)
+        let logins = ConsoleLogins(
+            parts.accounts, sessions: parts.sessions, origin: origin, journal: parts.journal, renderer: renderer,
+            logger: parts.logger)
+        let router = Router(context: ConsoleContext.self)
+        router.add(middleware: ConsoleHeaders(origin: origin, renderer: renderer, logger: parts.logger))
+        for resource in Resource.all {
+            router.get(RouterPath(resource.path)) { _, _ in Self.response(resource) }
+        }
+        router.get("/login") { request, _ in try await logins.page(request) }
+        router.post("/login") { request, context in try await logins.logIn(request, context) }
+
+        let own = router.group().add(middleware: ConsoleAuthentication(logins: logins))
+        own.post("/logout") { try await logins.logOut($0, $1) }
+        let overview = OverviewPages(queries: queries, renderer: renderer, health: parts.health)
+        own.get("/") { try await overview.overview($0, $1) }
+        let calls = CallPages(queries: queries, renderer: renderer)
+        own.get("/calls") { try await calls.list($0, $1) }
+        own.get("/calls/export") { try await calls.export($0, $1) }
+        own.get("/calls/{call}") { try await calls.call($0, $1) }
+        let users = UserPages(queries: queries, renderer: renderer, logins: logins)
+        own.get("/users") { try await users.search($0, $1) }
+        own.get("/users/{user}") { try await users.user($0, $1) }
+        own.post("/users/{user}/changes") { try await users.change($0, $1) }
+        let policy = PolicyPages(queries: queries, renderer: renderer, logins: logins)
+        own.get("/policy") { try await policy.policy($0, $1) }
+        own.post("/policy/explain") { try await policy.explain($0, $1) }
+        let journal = JournalPages(
+            queries: queries, renderer: renderer, logins: logins, verification: parts.verification)
+        own.get("/journal") { try await journal.journal($0, $1) }
+        own.post("/journal/verification") { try await journal.verify($0, $1) }
+        let live = LivePages(calls: parts.live, sessions: parts.sessions, isStopping: isStopping)
+        own.get("/live") { try await live.stream($0, $1) }
+        responder = router.buildResponder()
+        logger = parts.logger
+    }
+
+    /// Responds to a complete request. Returns when the response is written.
+    @concurrent func respond(
+        to request: Request, from peer: Peer, on channel: any Channel, _ writer: consuming ResponseWriter
+    ) async throws {
+        let context = ConsoleContext(source: .init(channel: channel, peer: peer, logger: logger))
+        let response = try await responder.respond(to: request, context: context)
+        try await writer.write(response: response.head, body: response.body)
+    }
+
+    private static func response(_ resource: Resource) -> Response {
+        Response(
+            status: .ok,
+            headers: [
+                .contentType: resource.contentType, .cacheControl: "public, max-age=31536000, immutable",
+            ],
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: resource.bytes)))
+    }
+}

@@ -1,0 +1,26 @@
+internal import GatewayCore
+internal import Hummingbird
+
+/// Determines the user of a request by the cookie, and redirects a request without a session to the login.
+struct ConsoleAuthentication: RouterMiddleware {
+    let logins: ConsoleLogins
+
+    func handle(
+        _ request: Request, context: ConsoleContext,
+        next: @concurrent (Request, ConsoleContext) async throws -> Response
+    ) async throws -> Response {
+        guard let login = await logins.current(request) else {
+            guard request.method == .get else {
+                throw ConsoleProblem(.unauthorized, "Log in", "Your session has ended. Nothing was changed.")
+            }
+            // A script must not receive the login page in place of data.
+            if request.headers[.accept] == "text/event-stream" {
+                throw ConsoleProblem(.unauthorized, "Log in", "Your session has ended.")
+            }
+            return .seeOther("/login?next=\(ConsoleLinks.encode(request.uri.string))")
+        }
+        var context = context
+        context.login = login
+        return try await next(request, context)
+    }
+}

@@ -1,0 +1,68 @@
+internal import GatewayCore
+internal import GatewayOperations
+internal import GatewaySupport
+internal import Hummingbird
+
+/// The page of the journal: its segments, and the verification with its progress.
+struct JournalPages: Sendable {
+    let queries: ConsoleQueries
+    let renderer: PageRenderer
+    let logins: ConsoleLogins
+    let verification: RunningVerification
+
+    /// Shows the journal.
+    func journal(_ request: Request, _ context: ConsoleContext) async throws -> Response {
+        let user = try context.user()
+        let query = try request.query()
+        let segments = try await queries.list(
+            "journal segments", limit: 50, after: query["after"], by: context.requester())
+        var model: PageModel = [
+            "segments": segments.items.map(Self.segment), "isEmpty": segments.items.isEmpty,
+        ]
+        if let next = segments.next { model["older"] = ConsoleLinks.path("/journal", [("after", next)]) }
+        model.merge(Self.verification(verification.state)) { _, new in new }
+        return renderer.page("journal", title: "Journal", for: user, model)
+    }
+
+    /// Starts a verification, unless one is running.
+    func verify(_ request: Request, _ context: ConsoleContext) async throws -> Response {
+        let session = try context.user().session
+        try logins.requireOwnForm(request, try await request.form(), session)
+        verification.start(by: try context.requester())
+        return .seeOther("/journal#verification")
+    }
+
+    private static func segment(_ item: JSONValue) -> PageModel {
+        guard case .object(let members) = item else { return [:] }
+        var row = PageValues.model(members)
+        for name in ["since", "until"] { row[name] = PageValues.time(item[name]?.string) }
+        row["size"] = PageValues.size(Int64(item["bytes"]?.integer ?? 0))
+        return row
+    }
+
+    private static func verification(_ state: RunningVerification.State) -> PageModel {
+        switch state {
+        case .none: return [:]
+        case .running(let done, let total):
+            let percent = total == 0 ? 0 : Int(Double(done) / Double(total) * 100)
+            return [
+                "isRunning": true, "percent": "\(percent)",
+                "progress": "\(PageValues.size(Int64(done))) of \(PageValues.size(Int64(total)))",
+            ]
+        case .failed(let reason): return ["failure": reason]
+        case .complete(let report, let time):
+            guard case .object(let members) = report else { return [:] }
+            let isGood = report["finding"] == nil && (report["losses"]?.items ?? []).isEmpty
+            return [
+                "report": members.filter { $0.value != .null }.map { member -> PageModel in
+                    [
+                        "name": member.name,
+                        "value": member.value.string
+                            ?? String(decoding: JSONWriter.bytes(of: member.value), as: UTF8.self),
+                    ]
+                },
+                "hasReport": true, "isGood": isGood, "isBad": !isGood, "verified": PageValues.time(time.description),
+            ]
+        }
+    }
+}
