@@ -18,7 +18,7 @@ struct ConsoleHeaders: RouterMiddleware {
     private static let fields: [(HTTPField.Name, String)] = [
         (HTTPField.Name("Content-Security-Policy")!, contentSecurityPolicy),
         (HTTPField.Name("X-Frame-Options")!, "DENY"), (HTTPField.Name("X-Content-Type-Options")!, "nosniff"),
-        (HTTPField.Name("Referrer-Policy")!, "no-referrer"),
+        (HTTPField.Name("Referrer-Policy")!, "same-origin"),
         (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
         (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
     ]

@@ -1,0 +1,304 @@
+"""Uses the operator console in a real browser, as its users do: Debian's Chromium, headless.
+
+Every check can fail. Screenshots are written to the directory that --screenshots names.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.chrome.service import Service
+
+from accessibility import problems_of
+from demo import Demo, wait
+
+failures = []
+checks = 0
+
+
+def check(name, is_true, detail=""):
+    global checks
+    checks += 1
+    if not is_true:
+        failures.append(name)
+    print(f"{'ok  ' if is_true else 'FAIL'} {name}{f': {detail}' if detail != '' else ''}", flush=True)
+
+
+class Browser:
+    """A browser with a log of its console."""
+
+    def __init__(self, demo, screenshots, width=1200, height=900, dark=False):
+        options = webdriver.ChromeOptions()
+        for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                         f"--window-size={width},{height}", "--hide-scrollbars", "--no-first-run",
+                         "--disable-background-networking", "--disable-component-update"]:
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        options.binary_location = "/usr/bin/chromium"
+        self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
+        self.driver.set_page_load_timeout(30)
+        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        if width < 600:
+            self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+                "width": width, "height": height, "deviceScaleFactor": 1, "mobile": True})
+        self.demo = demo
+        self.screenshots = screenshots
+        self.messages = []
+
+    def close(self):
+        self.read_log()
+        self.driver.quit()
+
+    def read_log(self):
+        """Collects what the browser has logged: errors of scripts, blocked content, failed requests."""
+        self.messages += [entry["message"] for entry in self.driver.get_log("browser")]
+        return self.messages
+
+    def open(self, path):
+        self.driver.get(self.demo.console + path)
+
+    def find(self, selector):
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def text(self):
+        return self.find("body").text
+
+    def path(self):
+        return self.driver.current_url[len(self.demo.console):]
+
+    def screenshot(self, name):
+        height = self.driver.execute_script("return document.documentElement.scrollHeight")
+        width = self.driver.execute_script("return document.documentElement.clientWidth")
+        picture = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
+            "format": "png", "captureBeyondViewport": True,
+            "clip": {"x": 0, "y": 0, "width": width, "height": min(height, 2400), "scale": 1}})
+        import base64
+        with open(os.path.join(self.screenshots, f"{name}.png"), "wb") as file:
+            file.write(base64.b64decode(picture["data"]))
+
+    def log_in(self, user, password=None):
+        self.open("/login")
+        self.find("#user").send_keys(user)
+        self.find("#password").send_keys(password or user)
+        self.find("#password").send_keys(Keys.ENTER)
+        wait(lambda: self.all("nav") or self.all("[role=alert]"))
+
+
+def fill(demo):
+    """Makes calls of several users, so that every page has content."""
+    demo.register("bob", "0DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE30DE3")
+    demo.register("alice", "A11CE0A11CE0A11CE0A11CE0A11CE0A11CE0A11CE0A11CE0A11CE0A11CE0A11C")
+    demo.log_in("bob", "bob's <b>phone</b>")
+    demo.log_in("alice", "alice's tablet")
+    for _ in range(12):
+        demo.send("alice", "bob")
+    for _ in range(3):
+        demo.send("bob", "alice")
+    demo.call("POST", "/api/notifications?pns=apns&to_tag=bob", "mallory", '"hello"')
+    demo.call("POST", "/api/notifications?pns=pigeon&to_tag=bob", "alice", '"hello"')
+
+
+PAGES = ["/", "/pairs", "/calls", "/calls?kind=refusals", "/users", "/users/bob", "/policy", "/journal"]
+
+
+def pages(demo, screenshots):
+    """Opens each page, wide and narrow, light and dark."""
+    for name, width, dark in [("wide", 1200, False), ("dark", 1200, True), ("phone", 390, False)]:
+        browser = Browser(demo, screenshots, width=width, dark=dark)
+        browser.open("/login")
+        browser.screenshot(f"login-{name}")
+        browser.log_in("alice")
+        for path in PAGES:
+            browser.open(path)
+            title = path.strip("/").replace("/", "-").replace("?", "-").replace("=", "-") or "overview"
+            browser.screenshot(f"{title}-{name}")
+            overflow = browser.driver.execute_script(
+                "return document.documentElement.scrollWidth - document.documentElement.clientWidth")
+            check(f"{path} fits the width ({name})", overflow <= 0, f"{overflow} px over")
+            found = problems_of(browser.driver)
+            check(f"{path} is accessible ({name})", not found, "; ".join(found[:5]))
+        check(f"no message in the browser's console ({name})", not browser.read_log(), "; ".join(browser.messages[:3]))
+        browser.close()
+
+
+def live(demo, screenshots):
+    """A send appears on open pages within a second, and following links leads to it."""
+    browser = Browser(demo, screenshots)
+    browser.log_in("alice")
+    for path in ["/", "/calls", "/calls?from=alice"]:
+        browser.open(path)
+        wait(lambda: browser.find("[data-live-state]").is_displayed())
+        before = len(browser.all("tr.new"))
+        start = time.monotonic()
+        check("a send is accepted", demo.send("alice", "bob") == 200)
+        wait(lambda: len(browser.all("tr.new")) > before, 5)
+        seconds = time.monotonic() - start
+        check(f"a send appears on {path} within 1 s", seconds < 1, f"{seconds:.2f} s")
+    browser.open("/calls?from=bob")
+    wait(lambda: browser.find("[data-live-state]").is_displayed())
+    demo.send("alice", "bob")
+    demo.send("bob", "alice")
+    wait(lambda: browser.all("tr.new"), 5)
+    check("a filtered page shows only its calls", len(browser.all("tr.new")) == 1, len(browser.all("tr.new")))
+    browser.find("tr.new td:last-child a").click()
+    wait(lambda: "/calls/" in browser.path())
+    check("details of a new row lead to the call", "outcome" in browser.text() and "intent" in browser.text())
+    check("no message in the browser's console (live)", not browser.read_log(), "; ".join(browser.messages[:3]))
+    browser.close()
+
+
+def pictures(demo, screenshots):
+    """The matrix of senders and recipients leads to the calls."""
+    browser = Browser(demo, screenshots)
+    browser.log_in("alice")
+    browser.open("/pairs")
+    shown = wait(lambda: browser.all("figure svg"))
+    check("the page has pictures", len(shown) >= 2, len(shown))
+    links = [link for link in browser.all("figure svg a") if "from=alice" in (link.get_attribute("href") or "")]
+    if not links:
+        links = browser.driver.execute_script(
+            "return [...document.querySelectorAll('figure svg a')].filter(a => "
+            "(a.getAttribute('href') || '').includes('from=alice'))")
+    check("a cell of the matrix is a link", bool(links))
+    if links:
+        browser.driver.execute_script(
+            "arguments[0].dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}))", links[0])
+        wait(lambda: "/calls" in browser.path())
+        check("a cell leads to the calls", "from=alice" in browser.path() and "to=bob" in browser.path(), browser.path())
+        check("these are calls of the pair", browser.all("tbody tr"))
+    browser.close()
+
+
+def changes(demo, screenshots):
+    """An operator ends a session and revokes a device; both are recorded with the name before they happen."""
+    browser = Browser(demo, screenshots)
+    browser.log_in("alice")
+    browser.open("/users/bob")
+    sessions = len(browser.all("input[value=end-session]"))
+    check("the sessions of bob are listed", sessions >= 1, sessions)
+    browser.find("form:has(input[value=end-session]) button").click()
+    wait(lambda: browser.all("[role=status]"))
+    check("ending a session says so", "session has ended" in browser.text())
+    check("the session is gone", len(browser.all("input[value=end-session]")) == sessions - 1)
+    browser.find("form:has(input[value=revoke-device]) button").click()
+    wait(lambda: "device is revoked" in browser.text())
+    check("revoking a device says so", "device is revoked" in browser.text())
+    records = [record for record in demo.records() if record["kind"] == "operator"]
+    for action in ["operator-login", "operator-revoke", "operator-revoke-registration"]:
+        own = [record for record in records if record["action"] == action]
+        check(f"{action} is recorded with the operator's name", own and own[-1].get("by") == "alice")
+    browser.close()
+
+
+def explain_and_verify(demo, screenshots):
+    browser = Browser(demo, screenshots)
+    browser.log_in("bob")
+    browser.open("/policy")
+    browser.find("#x-user").send_keys("alice")
+    browser.find("#x-call").send_keys("bob")
+    browser.find("#x-body").send_keys('"hi"')
+    browser.find("#explain button").click()
+    wait(lambda: browser.all("dl.members"))
+    check("a call is explained", "send[0]" in browser.text())
+    browser.screenshot("policy-explained")
+    browser.open("/journal")
+    browser.find("#verification button").click()
+    verified = wait(lambda: "complete and unchanged" in browser.text(), 20)
+    check("the journal is verified", verified)
+    browser.screenshot("journal-verified")
+    check("a viewer has no buttons for changes", not browser.all("input[name=change]"))
+    browser.open("/users/alice")
+    check("a viewer has no buttons for changes of users", not browser.all("input[name=change]"))
+    check("no message in the browser's console (viewer)", not browser.read_log(), "; ".join(browser.messages[:3]))
+    browser.close()
+
+
+def keyboard(demo, screenshots):
+    """Everything can be reached and used with the keyboard alone."""
+    browser = Browser(demo, screenshots)
+    browser.open("/login")
+    active = lambda: browser.driver.switch_to.active_element
+    active().send_keys("alice")
+    active().send_keys(Keys.TAB)
+    active().send_keys("alice")
+    active().send_keys(Keys.ENTER)
+    wait(lambda: browser.all("nav"))
+    check("login with the keyboard", browser.path() == "/", browser.path())
+    active().send_keys(Keys.TAB)
+    check("the first stop skips to the content", active().get_attribute("class") == "skip")
+    found = False
+    for _ in range(12):
+        active().send_keys(Keys.TAB)
+        if active().get_attribute("href") == browser.demo.console + "/calls":
+            found = True
+            break
+    check("the navigation is reachable", found)
+    outline = active().value_of_css_property("outline-style")
+    check("the focus is visible", outline != "none", outline)
+    active().send_keys(Keys.ENTER)
+    wait(lambda: browser.path() == "/calls")
+    check("a link opens with the keyboard", browser.path() == "/calls")
+    browser.close()
+
+
+def without_script(demo, screenshots):
+    """Pages work without scripts."""
+    browser = Browser(demo, screenshots)
+    browser.driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    browser.log_in("alice")
+    for path in PAGES:
+        browser.open(path)
+        check(f"{path} works without script", browser.all("h1") and browser.all("nav"))
+    browser.close()
+
+
+def sessions(demo, screenshots):
+    browser = Browser(demo, screenshots)
+    browser.log_in("alice", "wrong")
+    check("a wrong password is rejected", "wrong" in browser.text() and not browser.all("nav"))
+    browser.log_in("alice")
+    browser.open("/users/bob?done=%3Cscript%3E")
+    check("text of the URL is not shown", "script" not in browser.text())
+    browser.find(".account button").click()
+    wait(lambda: browser.path().startswith("/login"))
+    check("logout leads to the login", browser.path().startswith("/login"))
+    browser.driver.back()
+    wait(lambda: browser.path().startswith("/login"))
+    check("going back after a logout shows no page", not browser.all("nav"), browser.path())
+    browser.close()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--program", required=True, help="the built notify-gateway")
+    parser.add_argument("--screenshots", help="the directory for screenshots; default: a temporary one")
+    parser.add_argument("--only", help="the name of one part")
+    options = parser.parse_args()
+    if not os.path.exists("/usr/bin/chromium") or not os.path.exists("/usr/bin/chromedriver"):
+        print("skipped: the Debian packages chromium and chromium-driver are not installed")
+        return 0
+    screenshots = options.screenshots or tempfile.mkdtemp(prefix="notify-gateway-console-")
+    os.makedirs(screenshots, exist_ok=True)
+    demo = Demo(options.program)
+    try:
+        fill(demo)
+        for part in [pages, live, pictures, changes, explain_and_verify, keyboard, without_script, sessions]:
+            if options.only in (None, part.__name__):
+                part(demo, screenshots)
+    finally:
+        demo.close()
+    print(f"{checks} checks, {len(failures)} failed; screenshots in {screenshots}")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
