@@ -116,8 +116,8 @@ import Testing
         #expect(document.elements(withClass: "chart-arrow-head").count == 3)
         #expect(document.elements(withClass: "chart-node").count == 4)
         #expect(document.titles.contains("alice → bob: 12 sends, 1 refused"))
-        #expect(document.titles.contains("alice: sent 13 sends, 1 refused"))
-        #expect(document.titles.contains("bob: was sent 1,246 sends, 1,235 refused"))
+        #expect(document.titles.contains("alice as sender: 13 sends, 1 refused"))
+        #expect(document.titles.contains("bob as recipient: 1,246 sends, 1,235 refused"))
         // The refused pair: its line, its head, and the sample in the legend.
         #expect(document.elements(withClass: "chart-arrow-refused").count == 3)
     }

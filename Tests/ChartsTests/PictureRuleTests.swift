@@ -8,9 +8,6 @@ import Testing
         for layout in [ChartFrame.Layout.regular, .compact] {
             let svg = chart.svg(ChartFrame(id: "pic", title: "A title", layout: layout))
             #expect(try SVGDocument(svg).violations == [], comment)
-            for needle in ["style=", "<style", "<script", "javascript:", "url("] {
-                #expect(!svg.contains(needle), comment)
-            }
         }
     }
 
@@ -42,10 +39,16 @@ import Testing
         "The Big List of Naughty Strings stays text",
         .enabled(if: !TestData.naughtyStrings.isEmpty, "no blns.json: set NOTIFY_GATEWAY_CORPORA"))
     func naughtyStrings() throws {
-        for name in TestData.naughtyStrings {
-            for chart in SampleCharts.all(named: name) {
-                let svg = chart.svg(ChartFrame(id: "pic", title: name))
-                #expect(try SVGDocument(svg).violations == [], "\(name)")
+        let strings = TestData.naughtyStrings
+        for first in stride(from: 0, to: strings.count, by: 19) {
+            let names = strings[first..<min(first + 19, strings.count)]
+            let pairs = names.map { PairCount(sender: $0, recipient: $0, sends: 2, refused: 1) }
+            try check(MatrixChart(pairs, links: SampleCharts.links), "\(names)")
+            try check(GraphChart(pairs, links: SampleCharts.links), "\(names)")
+        }
+        for name in strings {
+            for chart in SampleCharts.all(named: name) where !(chart is MatrixChart || chart is GraphChart) {
+                try check(chart, "\(name)")
             }
         }
     }

@@ -69,6 +69,9 @@ struct SVGDocument {
                 found.append("class \(name) is not in the style sheet")
             }
             if let id = element.attributes["id"], !ids.insert(id).inserted { found.append("duplicate id \(id)") }
+            if let address = element.attributes["href"], !address.hasPrefix("/calls?"), !address.hasPrefix("/users/") {
+                found.append("the address \(address)")
+            }
             if element.name == "a", element.title?.isEmpty ?? true { found.append("a link without a title") }
             if element.name == "a", element.ancestors.contains(where: { elements[$0].attributes["role"] == "img" }) {
                 found.append("a link within an image")

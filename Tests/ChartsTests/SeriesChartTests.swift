@@ -39,6 +39,13 @@ import Testing
         #expect(pieces(try SVGDocument(chart([("sends", [1, .nan, -1, .infinity, 5])]).svg(frame))) == 2)
     }
 
+    @Test("A series that ends early has no line to its name")
+    func endsEarly() throws {
+        let document = try SVGDocument(chart([("a", [1, 2, 3, 4]), ("b", [1, 2, nil, nil])]).svg(frame))
+        #expect(document.elements(withClass: "chart-leader").count == 1)
+        #expect(document.elements(withClass: "chart-series-name").count == 2)
+    }
+
     @Test("Every series has its own class and marker")
     func series() throws {
         let values: [Double?] = [1, 2, 3]

@@ -78,16 +78,16 @@ struct GraphDrawing {
         }
         let bar = isSender ? labelWidth : width - labelWidth - Self.barWidth
         let edge = isSender ? 1 : bar - 2
-        writer.title("\(line.text.isolated): \(isSender ? "sent" : "was sent") \(line.tally.text)")
-        if target != nil {
-            writer.shape(
-                "rect", .class("chart-hit"), .x(edge), .y(node.y - Self.row / 2 + 1),
-                .width(labelWidth + Self.barWidth + 1), .height(Self.row - 2), .number("rx", 3))
-        }
+        writer.title("\(line.text.isolated) as \(isSender ? "sender" : "recipient"): \(line.tally.text)")
         writer.shape(
             "rect", .class(line.user == nil ? "chart-node chart-node-others" : "chart-node"), .x(bar),
             .y(node.y - node.extent / 2), .width(Self.barWidth), .height(node.extent), .number("rx", 2))
         label(node, line, isSender: isSender, &writer)
+        if target != nil {
+            writer.shape(
+                "rect", .class("chart-hit"), .x(edge), .y(node.y - Self.row / 2),
+                .width(labelWidth + Self.barWidth + 1), .height(Self.row), .number("rx", 3))
+        }
         writer.close(target == nil ? "g" : "a")
     }
 

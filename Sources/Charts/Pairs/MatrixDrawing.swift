@@ -72,13 +72,13 @@ struct MatrixDrawing {
             writer.open("g")
         }
         writer.title(grid.title(row: row, column: column))
-        if target != nil {
-            writer.shape(
-                "rect", .class("chart-hit"), .x(x + 1), .y(y + 1), .width(Self.cell - 2), .height(Self.cell - 2))
-        }
         let tally = grid[row, column]
         square(levels.level(of: tally.sends), isSingle: grid.isSinglePair(row, column), x, y, &writer)
         if tally.refused > 0 { triangle(tally.refusedShare, x, y, &writer) }
+        // On top, so that nothing covers the ring around a link that has the focus.
+        if target != nil {
+            writer.shape("rect", .class("chart-hit"), .x(x), .y(y), .width(Self.cell), .height(Self.cell))
+        }
         writer.close(target == nil ? "g" : "a")
     }
 

@@ -109,12 +109,14 @@ struct TimeDrawing {
         let left = plot.right + 20
         for (label, height) in zip(labels, heights) {
             let name = DisplayText(chart.series[label.series].name)
+            // No line from a series that ends earlier: it would look like values that are not there.
+            let hasLeader = plot.right - label.end.x < 12
             var leader = SVGPath()
             leader.move(label.end.x + 2, label.end.y)
             leader.line(max(plot.right + 6, label.end.x + 2), height)
             leader.line(left - 6, height)
             writer.open("g", .class("chart-series-\(label.series + 1)"))
-            writer.shape("path", .class("chart-leader"), .path(leader))
+            if hasLeader { writer.shape("path", .class("chart-leader"), .path(leader)) }
             var marker = SVGPath()
             PlotMarker(series: label.series).add(to: &marker, left, height)
             writer.shape("path", .class("chart-marker"), .path(marker))
