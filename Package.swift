@@ -77,6 +77,9 @@ let package = Package(
             name: "GatewaySupport", dependencies: ["CLibcrypto", nioPosix, yams], exclude: ["README.md"],
             swiftSettings: strict),
         .target(
+            name: "Charts", dependencies: ["GatewaySupport"], exclude: ["README.md"],
+            resources: [.embedInCode("Resources/charts.css")], swiftSettings: strict),
+        .target(
             name: "GatewayCore", dependencies: ["GatewaySupport", logging], exclude: ["README.md"],
             swiftSettings: strict),
         .systemLibrary(name: "CWorkers"),
@@ -243,6 +246,8 @@ let package = Package(
 
         .testTarget(
             name: "GatewaySupportTests", dependencies: ["GatewaySupport", "GatewayTesting"], swiftSettings: strict),
+        .testTarget(
+            name: "ChartsTests", dependencies: ["Charts", "GatewaySupport", "GatewayTesting"], swiftSettings: strict),
         .testTarget(name: "WorkerProcessesTests", dependencies: ["WorkerProcesses"], swiftSettings: strict),
         .testTarget(
             name: "GatewayCoreTests", dependencies: ["GatewayCore", "GatewaySupport", "GatewayTesting"],
