@@ -128,8 +128,8 @@ let package = Package(
         .target(
             name: "GatewayConsole",
             dependencies: [
-                "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations", "GatewayStore",
-                "GatewaySupport", logging, nioCore, nioPosix, nioSSL, httpTypes, hummingbird, hummingbirdCore, mustache,
+                "Charts", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
+                "GatewayStore", "GatewaySupport", logging, nioCore, nioPosix, nioSSL, httpTypes, hummingbird, hummingbirdCore, mustache,
             ],
             exclude: ["README.md"], resources: [.embedInCode("Resources")],
             swiftSettings: strict),

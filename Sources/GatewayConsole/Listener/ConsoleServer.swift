@@ -2,7 +2,7 @@ package import GatewayConfiguration
 package import GatewayCore
 package import GatewayHTTP
 package import GatewayOperations
-internal import GatewaySupport
+package import GatewaySupport
 internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
@@ -21,14 +21,18 @@ package final class ConsoleServer: Sendable {
         let live: LiveCalls
         let verification: RunningVerification
         let health: @Sendable () async -> ConsoleHealth
+        let groups: @Sendable (UserName) -> Set<GroupName>?
+        let clocks: Clocks
         let journal: any Journal
         let logger: Logger
 
         /// Creates the parts.
+        ///
+        /// - Parameter groups: Returns the groups that a user's accounts have now; nil if they are unknown.
         package init(
             operations: ControlOperations, accounts: ConsoleAccounts, sessions: ConsoleSessions, live: LiveCalls,
             verification: RunningVerification, health: @escaping @Sendable () async -> ConsoleHealth,
-            journal: any Journal, logger: Logger
+            groups: @escaping @Sendable (UserName) -> Set<GroupName>?, clocks: Clocks, journal: any Journal, logger: Logger
         ) {
             self.operations = operations
             self.accounts = accounts
@@ -36,6 +40,8 @@ package final class ConsoleServer: Sendable {
             self.live = live
             self.verification = verification
             self.health = health
+            self.groups = groups
+            self.clocks = clocks
             self.journal = journal
             self.logger = logger
         }
@@ -132,12 +138,14 @@ final class ConsolePages: Sendable {
 
         let own = router.group().add(middleware: ConsoleAuthentication(logins: logins))
         own.post("/logout") { try await logins.logOut($0, $1) }
-        let overview = OverviewPages(queries: queries, renderer: renderer, health: parts.health)
+        let overview = OverviewPages(queries: queries, renderer: renderer, health: parts.health, now: parts.clocks.wall)
         own.get("/") { try await overview.overview($0, $1) }
         let calls = CallPages(queries: queries, renderer: renderer)
         own.get("/calls") { try await calls.list($0, $1) }
         own.get("/calls/export") { try await calls.export($0, $1) }
         own.get("/calls/{call}") { try await calls.call($0, $1) }
+        let pairs = PairPages(queries: queries, renderer: renderer, groups: parts.groups)
+        own.get("/pairs") { try await pairs.pairs($0, $1) }
         let users = UserPages(queries: queries, renderer: renderer, logins: logins)
         own.get("/users") { try await users.search($0, $1) }
         own.get("/users/{user}") { try await users.user($0, $1) }

@@ -13,6 +13,8 @@ struct CallPages: Sendable {
     private static let filters = ["from", "to", "user", "platform", "result", "since", "until"]
     /// The number of rows of a page.
     private static let pageSize = 50
+    /// The maximum number of records on the page of a call. A send to an audience has two for each member.
+    private static let shownRecords = 500
     /// The maximum number of rows of an export.
     private static let exportSize = 10_000
 
@@ -51,11 +53,9 @@ struct CallPages: Sendable {
         guard let id = context.parameters.get("call").flatMap({ QueryText.decode($0.utf8, isPath: true) }) else {
             throw ConsoleProblem.notFound
         }
-        let page = try await queries.list("calls show", [("call", id)], limit: 1000, by: context.requester())
-        guard !page.items.isEmpty else {
-            throw ConsoleProblem(.notFound, "Not found", "The journal has no call with this id.")
-        }
-        let records = page.items.map { record -> PageModel in
+        let found = try await queries.perform("calls show", [("call", id)], by: context.requester())
+        let all = found?["records"]?.items ?? []
+        let records = all.prefix(Self.shownRecords).map { record -> PageModel in
             guard case .object(let members) = record else { return [:] }
             return [
                 "kind": record["kind"]?.string ?? "", "time": PageValues.time(record["at"]?.string),
@@ -70,7 +70,7 @@ struct CallPages: Sendable {
         }
         return renderer.page(
             "call", title: "Call \(id)", for: user,
-            ["call": id, "records": records, "hasMore": page.next != nil])
+            ["call": id, "records": records, "hasMore": all.count > Self.shownRecords])
     }
 
     /// Returns the rows of a list as lines of JSON, at most 10,000.

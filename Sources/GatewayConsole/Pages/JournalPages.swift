@@ -35,8 +35,13 @@ struct JournalPages: Sendable {
     private static func segment(_ item: JSONValue) -> PageModel {
         guard case .object(let members) = item else { return [:] }
         var row = PageValues.model(members)
-        for name in ["since", "until"] { row[name] = PageValues.time(item[name]?.string) }
-        row["size"] = PageValues.size(Int64(item["bytes"]?.integer ?? 0))
+        for name in ["first_at", "last_at"] { row[name] = PageValues.time(item[name]?.string) }
+        row["size"] = PageValues.size(item["bytes"]?.integer ?? 0)
+        let states = [
+            item["closed"] == .bool(true) ? "closed" : "in use", item["indexed"] == .bool(false) ? "not indexed" : nil,
+            item["checkpoint"] == .bool(true) ? "signed" : nil,
+        ]
+        row["state"] = states.compactMap(\.self).joined(separator: ", ")
         return row
     }
 

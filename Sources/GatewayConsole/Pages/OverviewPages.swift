@@ -1,3 +1,4 @@
+internal import Charts
 internal import GatewayCore
 package import GatewaySupport
 internal import Hummingbird
@@ -33,6 +34,8 @@ struct OverviewPages: Sendable {
     let queries: ConsoleQueries
     let renderer: PageRenderer
     let health: @Sendable () async -> ConsoleHealth
+    /// Returns the time of day.
+    let now: @Sendable () -> WallTime
 
     /// Shows the overview.
     func overview(_ request: Request, _ context: ConsoleContext) async throws -> Response {
@@ -50,11 +53,89 @@ struct OverviewPages: Sendable {
             "isEmpty": sends.items.isEmpty, "refusals": refusals.items.map(CallRows.refusal),
             "hasRefusals": !refusals.items.isEmpty, "live": "/live?kind=sends", "isSends": true,
         ]
+        if let minutes = try await minutes(by: requester) { model.merge(minutes) { _, new in new } }
         if let warning = health.warning { model["warning"] = warning }
         if let checkpoint = health.checkpoint {
             model["checkpoint"] = PageValues.time(checkpoint.time.description)
             model["signed"] = PageValues.number(checkpoint.through)
         }
         return renderer.page("overview", title: "Overview", for: user, model)
+    }
+
+    /// Returns the rates and durations of the last hour; nil if the statistics have not begun.
+    private func minutes(by requester: Operator) async throws -> PageModel? {
+        let end = now().seconds / 60 * 60 + 60
+        let found: JSONValue?
+        do throws(ConsoleProblem) {
+            found = try await queries.perform(
+                "statistics minutes", [("since", "\(WallTime(seconds: end - 3600))")], by: requester)
+        } catch {
+            // The rest of the page is needed most when something is unavailable.
+            return nil
+        }
+        let minutes = (found?["minutes"]?.items ?? []).suffix(60).map(CountedMinute.init)
+        guard !minutes.isEmpty else { return nil }
+        let bounds = (found?["latency_bounds_ms"]?.items ?? []).compactMap(\.integer).map(Double.init)
+        let durations = CountedMinute.durations(minutes, bounds: bounds)
+        let histogram = HistogramChart(noun: "sends", buckets: durations)
+        let start = WallTime(seconds: end - 60 * Int64(minutes.count))
+        let rates = TimeChart(
+            start: start, interval: 60, unit: "per minute",
+            series: [
+                TimeSeries(name: "accepted", values: minutes.map { Double($0.accepted) }),
+                TimeSeries(name: "refused", values: minutes.map { Double($0.refused) }),
+                TimeSeries(name: "failed", values: minutes.map { Double($0.failed) }),
+            ])
+        let latest = minutes.dropLast().last ?? minutes[minutes.count - 1]
+        return [
+            "charts": [
+                "rates": rates.responsive(id: "rates", title: "Calls per minute in the last hour"),
+                "latency": histogram.responsive(id: "latency", title: "Time of sends in the last hour"),
+            ] as PageModel,
+            "rate": [
+                "sends": PageValues.number(latest.accepted), "refusals": PageValues.number(latest.refused),
+                "failures": PageValues.number(latest.failed),
+                "p50": CountedMinute.quantile(0.5, durations), "p99": CountedMinute.quantile(0.99, durations),
+            ] as PageModel,
+        ]
+    }
+}
+
+/// The calls of one minute.
+private struct CountedMinute {
+    let accepted: Int
+    let failed: Int
+    let refused: Int
+    private let latency: [Int]
+
+    init(_ item: JSONValue) {
+        accepted = Int(item["accepted"]?.integer ?? 0)
+        failed = Int(item["failed"]?.integer ?? 0)
+        refused = Int((item["refused"]?.integer ?? 0) + (item["other_refusals"]?.integer ?? 0))
+        latency = (item["latency"]?.items ?? []).map { Int($0.integer ?? 0) }
+    }
+
+    /// Returns the durations of all sends of the minutes, in milliseconds.
+    static func durations(_ minutes: [CountedMinute], bounds: [Double]) -> [HistogramBucket] {
+        (bounds + [.infinity]).enumerated().map { index, bound in
+            HistogramBucket(
+                upperBound: bound,
+                count: minutes.reduce(0) { $0 + (index < $1.latency.count ? $1.latency[index] : 0) })
+        }
+    }
+
+    /// Returns the bound of the bucket that contains the quantile: `10 ms`; a dash without sends.
+    static func quantile(_ quantile: Double, _ buckets: [HistogramBucket]) -> String {
+        let total = buckets.reduce(0) { $0 + $1.count }
+        guard total > 0 else { return "–" }
+        let rank = max(1, Int((Double(total) * quantile).rounded(.up)))
+        var seen = 0
+        for (index, bucket) in buckets.enumerated() {
+            seen += bucket.count
+            guard seen >= rank else { continue }
+            if bucket.upperBound.isFinite { return "≤ \(Int(bucket.upperBound)) ms" }
+            return "> \(index > 0 ? Int(buckets[index - 1].upperBound) : 0) ms"
+        }
+        return "–"
     }
 }

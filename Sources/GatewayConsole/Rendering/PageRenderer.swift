@@ -1,3 +1,4 @@
+internal import Charts
 internal import GatewayCore
 internal import Hummingbird
 internal import Mustache
@@ -66,7 +67,7 @@ struct Resource: Sendable {
         self.bytes = bytes
     }
 
-    static let style = Resource("console.css", "text/css; charset=utf-8", PackageResources.console_css)
+    static let style = Resource("console.css", "text/css; charset=utf-8", Charts.styleSheetBytes + PackageResources.console_css)
     static let script = Resource("console.js", "text/javascript; charset=utf-8", PackageResources.console_js)
     static let icon = Resource("icon.svg", "image/svg+xml", PackageResources.icon_svg)
     /// The resources that browsers request.

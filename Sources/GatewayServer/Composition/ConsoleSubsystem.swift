@@ -38,7 +38,8 @@ struct ConsoleSubsystem: Sendable {
             sessions: ConsoleSessions(clocks: context.clocks, revocations: stores.stores.sessions),
             live: LiveCalls(operations.journal, logger: context.logger),
             verification: RunningVerification(operations.operations, operations.verifier, clocks: context.clocks),
-            health: { await health(stores, running.value, operations.journal) }, journal: stores.stores.journal,
+            health: { await health(stores, running.value, operations.journal) },
+            groups: { stores.stores.sessions.groups(of: $0) }, clocks: context.clocks, journal: stores.stores.journal,
             logger: context.logger)
         do {
             return ConsoleSubsystem(

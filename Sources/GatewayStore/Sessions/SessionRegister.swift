@@ -50,6 +50,9 @@ public final class SessionRegister: SessionStore {
         table.withLock { $0.isRevoked(token, of: user) }
     }
 
+    /// Returns the current groups of all accounts of a user; nil if no authenticator reports them.
+    public func groups(of user: UserName) -> Set<GroupName>? { table.withLock { $0.groups.groups(of: user) } }
+
     /// Returns the current groups of the account that the token was issued to; nil if no authenticator reports them.
     public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? {
         table.withLock { $0.groups(behind: token, of: user) }
