@@ -39,7 +39,7 @@ struct DemoDirectory {
         listen:
           - address: "\(listen)"
         admin: { address: "127.0.0.1:0" }
-        console: { address: "127.0.0.1:0", operators: [alice], viewers: [bob] }
+        console: { address: "127.0.0.1:0", operators: [alice], viewers: [bob], self-service: true }
         \(hasControl ? "control: control.sock" : "")
         \(upstream == .hub ? "sends: { secure: requested }" : "")
         backend:

@@ -15,6 +15,8 @@ extension ServerConfiguration {
         public var viewers: [RuleSubject]
         /// The users who may read and make changes.
         public var operators: [RuleSubject]
+        /// Whether every user may see and end their own devices and sessions.
+        public var isSelfService: Bool
     }
 
     /// Reads `console`; nil if there is none.
@@ -30,7 +32,9 @@ extension ServerConfiguration {
         let viewers = readSubjects(reader, "viewers", names)
         // The users and groups who may read and make changes.
         let operators = readSubjects(reader, "operators", names)
-        if !reader.has("viewers"), !reader.has("operators") {
+        // Whether every user may see and end their own devices and sessions at /me; default: false.
+        let isSelfService = reader.bool("self-service") ?? false
+        if !reader.has("viewers"), !reader.has("operators"), !isSelfService {
             reader.report(
                 "operators", "is missing; name the users who may use the console, such as [\"group:operators\"]")
         }
@@ -45,7 +49,9 @@ extension ServerConfiguration {
             reader.report(
                 "address", "other machines can reach the console, so it needs tls; passwords are entered there")
         }
-        return ConsoleSection(address: address, tls: tls, origin: origin, viewers: viewers, operators: operators)
+        return ConsoleSection(
+            address: address, tls: tls, origin: origin, viewers: viewers, operators: operators,
+            isSelfService: isSelfService)
     }
 
     private static func readOrigin(_ reader: ConfigurationReader) -> ConsoleOrigin? {

@@ -28,11 +28,12 @@ package final class ConsoleServer: Sendable {
 
         /// Creates the parts.
         ///
-        /// - Parameter groups: Returns the groups that a user's accounts have now; nil if they are unknown.
+        /// - Parameter groups: Returns the groups that a user's accounts have now; nil if they are unknviewers.
         package init(
             operations: ControlOperations, accounts: ConsoleAccounts, sessions: ConsoleSessions, live: LiveCalls,
             verification: RunningVerification, health: @escaping @Sendable () async -> ConsoleHealth,
-            groups: @escaping @Sendable (UserName) -> Set<GroupName>?, clocks: Clocks, journal: any Journal, logger: Logger
+            groups: @escaping @Sendable (UserName) -> Set<GroupName>?, clocks: Clocks, journal: any Journal,
+            logger: Logger
         ) {
             self.operations = operations
             self.accounts = accounts
@@ -123,7 +124,8 @@ final class ConsolePages: Sendable {
     private let logger: Logger
 
     init(_ parts: ConsoleServer.Parts, origin: RequestOriginCheck) {
-        let renderer = PageRenderer()
+        let isSelfService: @Sendable () -> Bool = { parts.accounts.access().isForEveryUser }
+        let renderer = PageRenderer(isSelfService: isSelfService)
         let queries = ConsoleQueries(parts.operations)
         let logins = ConsoleLogins(
             parts.accounts, sessions: parts.sessions, origin: origin, journal: parts.journal, renderer: renderer,
@@ -136,29 +138,36 @@ final class ConsolePages: Sendable {
         router.get("/login") { request, _ in try await logins.page(request) }
         router.post("/login") { request, context in try await logins.logIn(request, context) }
 
-        let own = router.group().add(middleware: ConsoleAuthentication(logins: logins))
-        own.post("/logout") { try await logins.logOut($0, $1) }
+        let changes = ChangeForms(logins: logins, renderer: renderer)
+        let users = router.group().add(middleware: ConsoleAuthentication(logins: logins, role: .user))
+        users.post("/logout") { try await logins.logOut($0, $1) }
+        let me = OwnPages(
+            queries: queries, renderer: renderer, changes: changes, isOffered: isSelfService)
+        users.get("/me") { try await me.page($0, $1) }
+        users.post("/me/changes") { try await me.change($0, $1) }
+
+        let viewers = router.group().add(middleware: ConsoleAuthentication(logins: logins, role: .viewer))
         let overview = OverviewPages(queries: queries, renderer: renderer, health: parts.health, now: parts.clocks.wall)
-        own.get("/") { try await overview.overview($0, $1) }
+        viewers.get("/") { try await overview.overview($0, $1) }
         let calls = CallPages(queries: queries, renderer: renderer)
-        own.get("/calls") { try await calls.list($0, $1) }
-        own.get("/calls/export") { try await calls.export($0, $1) }
-        own.get("/calls/{call}") { try await calls.call($0, $1) }
+        viewers.get("/calls") { try await calls.list($0, $1) }
+        viewers.get("/calls/export") { try await calls.export($0, $1) }
+        viewers.get("/calls/{call}") { try await calls.call($0, $1) }
         let pairs = PairPages(queries: queries, renderer: renderer, groups: parts.groups)
-        own.get("/pairs") { try await pairs.pairs($0, $1) }
-        let users = UserPages(queries: queries, renderer: renderer, logins: logins)
-        own.get("/users") { try await users.search($0, $1) }
-        own.get("/users/{user}") { try await users.user($0, $1) }
-        own.post("/users/{user}/changes") { try await users.change($0, $1) }
+        viewers.get("/pairs") { try await pairs.pairs($0, $1) }
+        let userPages = UserPages(queries: queries, renderer: renderer, changes: changes)
+        viewers.get("/users") { try await userPages.search($0, $1) }
+        viewers.get("/users/{user}") { try await userPages.user($0, $1) }
+        viewers.post("/users/{user}/changes") { try await userPages.change($0, $1) }
         let policy = PolicyPages(queries: queries, renderer: renderer, logins: logins)
-        own.get("/policy") { try await policy.policy($0, $1) }
-        own.post("/policy/explain") { try await policy.explain($0, $1) }
+        viewers.get("/policy") { try await policy.policy($0, $1) }
+        viewers.post("/policy/explain") { try await policy.explain($0, $1) }
         let journal = JournalPages(
             queries: queries, renderer: renderer, logins: logins, verification: parts.verification)
-        own.get("/journal") { try await journal.journal($0, $1) }
-        own.post("/journal/verification") { try await journal.verify($0, $1) }
+        viewers.get("/journal") { try await journal.journal($0, $1) }
+        viewers.post("/journal/verification") { try await journal.verify($0, $1) }
         let live = LivePages(calls: parts.live, sessions: parts.sessions, isStopping: isStopping)
-        own.get("/live") { try await live.stream($0, $1) }
+        viewers.get("/live") { try await live.stream($0, $1) }
         responder = router.buildResponder()
         logger = parts.logger
     }

@@ -4,6 +4,8 @@ internal import Hummingbird
 /// Determines the user of a request by the cookie, and redirects a request without a session to the login.
 struct ConsoleAuthentication: RouterMiddleware {
     let logins: ConsoleLogins
+    /// The role that the pages need.
+    let role: ConsoleRole
 
     func handle(
         _ request: Request, context: ConsoleContext,
@@ -18,6 +20,10 @@ struct ConsoleAuthentication: RouterMiddleware {
                 throw ConsoleProblem(.unauthorized, "Log in", "Your session has ended.")
             }
             return .seeOther("/login?next=\(ConsoleLinks.encode(request.uri.string))")
+        }
+        guard login.role >= role else {
+            if request.method == .get, request.uri.path == "/" { return .seeOther("/me") }
+            throw ConsoleProblem(.forbidden, "Not permitted", "You may see only what is your own.")
         }
         var context = context
         context.login = login

@@ -4,6 +4,8 @@ internal import GatewaySupport
 
 /// What a user may do in the console. Each role includes those before it.
 enum ConsoleRole: Int, Sendable, Hashable, Comparable {
+    /// May see and change what is their own, if the console offers that.
+    case user
     /// May read.
     case viewer
     /// May read and make changes.
@@ -16,17 +18,21 @@ enum ConsoleRole: Int, Sendable, Hashable, Comparable {
 package struct ConsoleAccess: Sendable, Hashable {
     let viewers: [RuleSubject]
     let operators: [RuleSubject]
+    /// Whether every user may see and end what is their own.
+    let isForEveryUser: Bool
 
     /// Creates the access of a configuration.
-    package init(viewers: [RuleSubject], operators: [RuleSubject]) {
+    package init(viewers: [RuleSubject], operators: [RuleSubject], isForEveryUser: Bool) {
         self.viewers = viewers
         self.operators = operators
+        self.isForEveryUser = isForEveryUser
     }
 
     /// Returns the role of a user; nil for a user without access.
     func role(of user: Identity) -> ConsoleRole? {
         if operators.contains(where: { $0.covers(user) }) { return .operator }
-        return viewers.contains { $0.covers(user) } ? .viewer : nil
+        if viewers.contains(where: { $0.covers(user) }) { return .viewer }
+        return isForEveryUser ? .user : nil
     }
 }
 

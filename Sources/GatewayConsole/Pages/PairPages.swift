@@ -39,8 +39,10 @@ struct PairPages: Sendable {
                 "filterUser": query["user"] ?? "", "filterGroup": group ?? "", "since": query["since"] ?? "",
                 "until": query["until"] ?? "", "results": Self.results(query["result"]),
                 "isEmpty": pairs.isEmpty, "summary": Self.summary(found, pairs, isFiltered: group != nil),
-                "matrix": MatrixChart(counts, links: links).responsive(id: "matrix", title: "Who notified whom, as a matrix"),
-                "graph": GraphChart(counts, links: links).responsive(id: "graph", title: "Who notified whom, as a graph"),
+                "matrix": MatrixChart(counts, links: links).responsive(
+                    id: "matrix", title: "Who notified whom, as a matrix"),
+                "graph": GraphChart(counts, links: links).responsive(
+                    id: "graph", title: "Who notified whom, as a graph"),
                 "rows": pairs.prefix(Self.listedPairs).map { $0.row(links) },
             ])
     }

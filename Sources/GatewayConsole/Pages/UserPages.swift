@@ -7,7 +7,7 @@ internal import Hummingbird
 struct UserPages: Sendable {
     let queries: ConsoleQueries
     let renderer: PageRenderer
-    let logins: ConsoleLogins
+    let changes: ChangeForms
 
     /// Shows the search, or the page of the user that was searched for.
     func search(_ request: Request, _ context: ConsoleContext) async throws -> Response {
@@ -51,36 +51,16 @@ struct UserPages: Sendable {
     /// Makes a change that a form of a user's page requests. Asks for the password first if the user has not proved
     /// recently who they are.
     func change(_ request: Request, _ context: ConsoleContext) async throws -> Response {
-        let (session, role) = try context.user()
-        let form = try await request.form()
-        try logins.requireOwnForm(request, form, session)
-        guard role >= .operator else { throw ConsoleProblem.needsOperator }
+        let form = try await changes.fields(of: request, context, needing: .operator)
         let name = try Self.name(context)
-        guard let change = UserChange(rawValue: form["change"] ?? "") else {
-            throw ConsoleProblem(.badRequest, "Invalid request", "There is no such change.")
-        }
+        guard let change = UserChange(rawValue: form["change"] ?? "") else { throw ChangeForms.unknownChange }
         let target = form["target"] ?? ""
-        if let password = form["password"] {
-            if let problem = await logins.prove(session, password: password, context.peer) {
-                return confirmation(of: change, target, for: name, context, problem)
-            }
-        } else if !logins.sessions.isProved(session) {
-            return confirmation(of: change, target, for: name, context, nil)
-        }
+        let path = ConsoleLinks.user(name)
+        let question = ChangeForms.Question(
+            text: change.question(user: name, target), action: "\(path)/changes", back: path)
+        if let page = await changes.confirmation(of: form, question, context) { return page }
         try await queries.perform(change.operation, change.arguments(user: name, target), by: context.requester())
-        return .seeOther(ConsoleLinks.path(ConsoleLinks.user(name), [("done", change.rawValue)]))
-    }
-
-    private func confirmation(
-        of change: UserChange, _ target: String, for name: String, _ context: ConsoleContext, _ problem: String?
-    ) -> Response {
-        var model: PageModel = [
-            "action": "\(ConsoleLinks.user(name))/changes", "change": change.rawValue, "target": target,
-            "question": change.question(user: name, target), "back": ConsoleLinks.user(name),
-        ]
-        if let problem { model["problem"] = problem }
-        return renderer.page(
-            "confirm", title: "Confirm", for: context.login, model, status: problem == nil ? .ok : .forbidden)
+        return .seeOther(ConsoleLinks.path(path, [("done", change.rawValue)]))
     }
 
     private static func name(_ context: ConsoleContext) throws(ConsoleProblem) -> String {
@@ -90,14 +70,14 @@ struct UserPages: Sendable {
         return name
     }
 
-    private static func device(_ item: JSONValue) -> PageModel {
+    static func device(_ item: JSONValue) -> PageModel {
         var row = members(item)
         row["created"] = PageValues.time(item["created"]?.string)
         row["last_seen"] = PageValues.time(item["last_seen"]?.string)
         return row
     }
 
-    private static func session(_ item: JSONValue) -> PageModel {
+    static func session(_ item: JSONValue) -> PageModel {
         var row = members(item)
         for name in ["began", "renewed", "ends"] { row[name] = PageValues.time(item[name]?.string) }
         return row
@@ -116,7 +96,7 @@ struct UserPages: Sendable {
 }
 
 /// A change to one user.
-private enum UserChange: String {
+enum UserChange: String {
     /// Ends a session of the user.
     case endSession = "end-session"
     /// Deletes a device's registration at the backend.

@@ -7,9 +7,12 @@ internal import NIOCore
 /// Renders the pages from the templates in `Resources`, which are compiled into the program.
 struct PageRenderer: Sendable {
     private let library: MustacheLibrary
+    /// Whether every user has a page of their own.
+    private let isSelfService: @Sendable () -> Bool
 
     /// Parses the templates. A template that cannot be parsed is a fault of the program, which the tests find.
-    init() {
+    init(isSelfService: @escaping @Sendable () -> Bool) {
+        self.isSelfService = isSelfService
         var library = MustacheLibrary()
         for (name, bytes) in Resource.templates {
             guard let template = try? MustacheTemplate(string: String(decoding: bytes, as: UTF8.self)) else {
@@ -38,7 +41,8 @@ struct PageRenderer: Sendable {
         if let (session, role) = session {
             model["session"] =
                 [
-                    "user": session.user.user.text, "isOperator": role == .operator, "formToken": session.formToken,
+                    "user": session.user.user.text, "isOperator": role == .operator, "mayRead": role >= .viewer,
+                    "isSelfService": isSelfService(), "formToken": session.formToken,
                 ] as PageModel
             model["formToken"] = session.formToken
             model["isOperator"] = role == .operator
@@ -67,7 +71,8 @@ struct Resource: Sendable {
         self.bytes = bytes
     }
 
-    static let style = Resource("console.css", "text/css; charset=utf-8", Charts.styleSheetBytes + PackageResources.console_css)
+    static let style = Resource(
+        "console.css", "text/css; charset=utf-8", Charts.styleSheetBytes + PackageResources.console_css)
     static let script = Resource("console.js", "text/javascript; charset=utf-8", PackageResources.console_js)
     static let icon = Resource("icon.svg", "image/svg+xml", PackageResources.icon_svg)
     /// The resources that browsers request.
@@ -76,10 +81,12 @@ struct Resource: Sendable {
     /// The templates by name.
     static let templates: [(name: String, bytes: [UInt8])] = [
         ("frame", PackageResources.frame_mustache), ("login", PackageResources.login_mustache),
+        ("sends", PackageResources.sends_mustache), ("refusals", PackageResources.refusals_mustache),
         ("overview", PackageResources.overview_mustache), ("calls", PackageResources.calls_mustache),
         ("call", PackageResources.call_mustache), ("users", PackageResources.users_mustache),
         ("user", PackageResources.user_mustache), ("confirm", PackageResources.confirm_mustache),
         ("policy", PackageResources.policy_mustache), ("journal", PackageResources.journal_mustache),
         ("pairs", PackageResources.pairs_mustache), ("problem", PackageResources.problem_mustache),
+        ("me", PackageResources.me_mustache),
     ]
 }

@@ -79,7 +79,7 @@ extension ServerConfiguration.ConsoleSection {
     fileprivate var socket: Self {
         var section = self
         if section.tls != nil { section.tls = TLSFiles(certificate: "", key: "") }
-        (section.viewers, section.operators) = ([], [])
+        (section.viewers, section.operators, section.isSelfService) = ([], [], false)
         return section
     }
 }

@@ -80,6 +80,8 @@ struct CallsSubsystem: ReloadParticipant {
 extension ServerConfiguration {
     /// The users with access to the console; nobody without one.
     fileprivate var consoleAccess: ConsoleAccess {
-        ConsoleAccess(viewers: console?.viewers ?? [], operators: console?.operators ?? [])
+        ConsoleAccess(
+            viewers: console?.viewers ?? [], operators: console?.operators ?? [],
+            isForEveryUser: console?.isSelfService ?? false)
     }
 }

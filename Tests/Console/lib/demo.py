@@ -64,8 +64,7 @@ class Demo:
 
     def log_in(self, user, device):
         """Begins a session of a user on a device."""
-        path = "/auth/token?" + urllib.parse.urlencode({"device": device})
-        return self.call("POST", path, user)
+        return self.call("POST", "/auth/token", user, json.dumps({"device": device}))
 
     def records(self):
         """Returns the records of the journal, in their order."""

@@ -1,0 +1,80 @@
+internal import GatewayCore
+internal import GatewayOperations
+internal import GatewaySupport
+internal import Hummingbird
+
+/// `/me`: what every user may see and end: their own devices and sessions, and who notified them.
+struct OwnPages: Sendable {
+    let queries: ConsoleQueries
+    let renderer: PageRenderer
+    let changes: ChangeForms
+    /// Whether the configuration offers the page.
+    let isOffered: @Sendable () -> Bool
+
+    /// Shows the user's own devices, sessions and received notifications.
+    func page(_ request: Request, _ context: ConsoleContext) async throws -> Response {
+        guard isOffered() else { throw ConsoleProblem.notFound }
+        let user = try context.user()
+        let found = try await own(context)
+        let devices = (found["registrations"]?.items ?? []).map(UserPages.device)
+        let sessions = (found["sessions"]?.items ?? []).map(UserPages.session)
+        let received = (found["received"]?.items ?? []).map { item -> PageModel in
+            [
+                "from": item["from"]?.string ?? "", "time": PageValues.time(item["at"]?.string),
+                "platform": item["platform"]?.string ?? "",
+            ]
+        }
+        var model: PageModel = [
+            "devices": devices, "hasDevices": !devices.isEmpty, "sessions": sessions,
+            "hasSessions": !sessions.isEmpty, "received": received, "hasReceived": !received.isEmpty,
+        ]
+        if let done = UserChange(rawValue: try request.query()["done"] ?? "")?.done { model["done"] = done }
+        return renderer.page("me", title: "Your devices", for: user, model)
+    }
+
+    /// Ends one of the user's own sessions or devices, or all of them.
+    func change(_ request: Request, _ context: ConsoleContext) async throws -> Response {
+        guard isOffered() else { throw ConsoleProblem.notFound }
+        let form = try await changes.fields(of: request, context, needing: .user)
+        let name = try context.user().session.user.user.text
+        guard let change = UserChange(rawValue: form["change"] ?? ""), change.isForOwners else {
+            throw ChangeForms.unknownChange
+        }
+        let target = form["target"] ?? ""
+        if let (list, member) = change.ownedObject {
+            // Users may end only what is their own, whatever their form says.
+            let found = try await own(context)
+            guard (found[list]?.items ?? []).contains(where: { $0[member]?.string == target }) else {
+                throw ConsoleProblem(.notFound, "Not found", "You have no such device or session any more.")
+            }
+        }
+        let question = ChangeForms.Question(
+            text: change.question(user: name, target), action: "/me/changes", back: "/me")
+        if let page = await changes.confirmation(of: form, question, context) { return page }
+        try await queries.perform(change.operation, change.arguments(user: name, target), by: context.requester())
+        // The end of everything ends this session too.
+        return .seeOther(change == .revokeUser ? "/login" : ConsoleLinks.path("/me", [("done", change.rawValue)]))
+    }
+
+    private func own(_ context: ConsoleContext) async throws -> JSONValue {
+        let user = try context.user().session.user.user
+        guard let found = try await queries.perform("users show", [("user", user.text)], by: context.requester()) else {
+            throw ConsoleProblem.notFound
+        }
+        return found
+    }
+}
+
+extension UserChange {
+    /// Whether users may make the change to themselves.
+    fileprivate var isForOwners: Bool { self == .endSession || self == .revokeDevice || self == .revokeUser }
+
+    /// The list of a user's objects that contains the target, and the member with its id; nil without a target.
+    fileprivate var ownedObject: (list: String, member: String)? {
+        switch self {
+        case .endSession: ("sessions", "session")
+        case .revokeDevice: ("registrations", "registration")
+        case .revokeUser, .liftBans, .resetLimits: nil
+        }
+    }
+}
