@@ -26,7 +26,7 @@ extension ServerConfiguration {
         guard let reader else { return nil }
         defer { reader.finish() }
         // The certificate for TLS 1.2 and 1.3; default: plaintext, which only this machine may reach.
-        let tls = readListenerTLS(reader).0
+        let tls = readCertificate(reader)
         let origin = readOrigin(reader)
         // The users and groups who may read.
         let viewers = readSubjects(reader, "viewers", names)

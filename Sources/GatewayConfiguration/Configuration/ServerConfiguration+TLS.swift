@@ -112,6 +112,13 @@ extension ServerConfiguration {
         return section
     }
 
+    /// Reads `tls` of a listener without client certificates; nil for a plaintext listener.
+    static func readCertificate(_ listener: ConfigurationReader) -> TLSFiles? {
+        guard let reader = listener.mapping("tls") else { return nil }
+        defer { reader.finish() }
+        return readFiles(reader)
+    }
+
     private static func readFiles(_ reader: ConfigurationReader) -> TLSFiles? {
         // The certificate chain, the server's own certificate first.
         let certificate = reader.required("certificate").map(reader.absolute)
