@@ -2,7 +2,7 @@ internal import GatewaySupport
 
 extension SegmentIndex.Header {
     static let digestBytes = 16
-    private static let title = Array("NGidx001".utf8)
+    private static let title = Array("NGidx002".utf8)
 
     /// Returns the digest of a part of the file other than a page; empty if libcrypto fails.
     static func digest(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
