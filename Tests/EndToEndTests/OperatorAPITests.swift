@@ -169,7 +169,8 @@ struct OperatorAPITests {
         let rows = try #require(minutes["minutes"] as? [[String: Any]])
         func sum(_ name: String) -> Int { rows.reduce(0) { $0 + ($1[name] as? Int ?? 0) } }
         #expect(rows.count == 1440 && sum("accepted") == 2 && sum("refused") == 1)
-        #expect(rows.flatMap { $0["latency"] as? [Int] ?? [] }.reduce(0, +) == 2)
+        let latencies: [Int] = rows.flatMap { $0["latency"] as? [Int] ?? [] }
+        #expect(latencies.reduce(0, +) == 2)
         let segments = try await request("GET", "/v1/journal/segments").document["items"] as? [[String: Any]]
         #expect(segments?.count == 1 && segments?[0]["first"] as? Int == 1)
         #expect(segments?[0]["closed"] as? Bool == false)

@@ -25,11 +25,13 @@ extension PairTable {
             next[sender] += 1
         }
         var isRemoved = [Bool](repeating: false, count: rows.count)
-        for sender in held.indices where held[sender] > level {
-            let range = starts[sender]..<(starts[sender] + held[sender])
-            orders[range].sort()
-            for order in orders[range].prefix(held[sender] - level) {
-                isRemoved[Int(UInt32(truncatingIfNeeded: order))] = true
+        orders.withUnsafeMutableBufferPointer { orders in
+            for sender in held.indices where held[sender] > level {
+                var ofSender = orders[starts[sender]..<(starts[sender] + held[sender])]
+                ofSender.sort()
+                for order in ofSender.prefix(held[sender] - level) {
+                    isRemoved[Int(UInt32(truncatingIfNeeded: order))] = true
+                }
             }
         }
         for (number, row) in rows.enumerated() where isRemoved[number] {

@@ -67,7 +67,7 @@ struct PairTable {
     /// Whether ``makeRoom()`` must be called before the next sends are added.
     var isFull: Bool { rows.count + 2 > limits.rows || names.text.count > limits.nameBytes }
 
-    /// Adds sends, unless they are older than the retention. The caller has made room for two rows.
+    /// Adds sends, unless they are outside the retention. The caller has made room for two rows.
     ///
     /// - Parameters:
     ///   - sender: The number of the sender's name.
@@ -135,7 +135,8 @@ struct PairTable {
         let (oldNames, oldPairs) = (names, pairs)
         names = WordTable()
         (pairs, heads) = ([], [])
-        slots = [UInt32](repeating: SegmentIndex.none, count: 256)
+        // Most pairs usually stay, so the table keeps its size.
+        slots = [UInt32](repeating: SegmentIndex.none, count: slots.count)
         var newNames = [UInt32](repeating: SegmentIndex.none, count: oldNames.count)
         var newPairs = [UInt32](repeating: SegmentIndex.none, count: oldPairs.count)
         func renumbered(_ name: UInt32) -> UInt32 {

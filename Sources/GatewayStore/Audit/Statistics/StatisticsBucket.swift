@@ -76,6 +76,8 @@ struct PairRetention: Sendable, Hashable {
     let firstHour: Int64
     /// The first hour of the first day that is counted.
     let firstDayHour: Int64
+    /// The first hour that is not counted any more, after tomorrow. Later times show that the clock was set back.
+    let endHour: Int64
 
     /// Creates the retention at a time.
     ///
@@ -83,13 +85,14 @@ struct PairRetention: Sendable, Hashable {
     init(now: Int64, oldest: Int64 = .min) {
         let today = now.flooredQuotient(dividingBy: StatisticsBucket.day)
         firstHour = (today - Self.daysByHour) * 24
+        endHour = (today + 2) * 24
         // An oldest record from the future shows a wrong clock, and must not remove anything.
         let first = min(oldest.flooredQuotient(dividingBy: StatisticsBucket.day), today)
         firstDayHour = max(today - Self.days + 1, first) * 24
     }
 
     func keeps(_ bucket: StatisticsBucket) -> Bool {
-        bucket.firstHour >= (bucket.isHour ? firstHour : firstDayHour)
+        bucket.firstHour >= (bucket.isHour ? firstHour : firstDayHour) && bucket.firstHour < endHour
     }
 }
 

@@ -98,14 +98,19 @@ struct AuditIndexBenchmark: AsyncParsableCommand {
         let (began, before, memory) = (ContinuousClock.now, Self.processorTime, Self.residentBytes)
         var nobody = PairQuery(limit: 1)
         nobody.user = UserName(canonical: "nobody")
-        repeat {
+        var isComplete = false
+        var longest = Duration.zero
+        while !isComplete {
             history.refresh()
             try await Task.sleep(for: .milliseconds(20))
-        } while try await !history.statistics.pairs(nobody).coverage.isComplete
+            let asked = ContinuousClock.now
+            isComplete = try await history.statistics.pairs(nobody).coverage.isComplete
+            longest = max(longest, .now - asked)
+        }
         print(
             """
             statistics: counted in \(ContinuousClock.now - began), processor time \(Self.processorTime - before), \
-            memory \((Self.residentBytes - memory) >> 20) MiB
+            memory \((Self.residentBytes - memory) >> 20) MiB; the longest query meanwhile took \(longest)
             """)
         var all = PairQuery(limit: 1)
         let found = try await history.statistics.pairs(all)

@@ -186,7 +186,7 @@ struct PairTableTests {
         for days in [0, 1, 2, 3, 100, 398, 399, 400, 500] {
             Self.add(&table, from: "a", to: "b", at: Self.now - Int64(days) * Self.day)
         }
-        Self.add(&table, from: "a", to: "b", at: -1)
+        for time in [-1, Self.now + 3 * Self.day, .max] { Self.add(&table, from: "a", to: "b", at: time) }
         #expect(Self.statistics(table).total.total == 7)
         #expect(table.rows.count { $0.bucket.isHour } == 3)
         table.expire(to: PairRetention(now: Self.now + Self.day))
