@@ -54,7 +54,9 @@ struct OperatorAPITests {
             ("POST", "/v1/policy/explain", #"{"token":"x.y.z","call":"GET /auth/whoami"}"#, 200),
             ("POST", "/v1/ledger/backup", "{\"file\":\"\(copy)\"}", 204), ("GET", "/v1/sends?to=bob", nil, 200),
             ("GET", "/v1/refusals?since=2026-01-01T00:00:00Z", nil, 200), ("GET", "/v1/users/bob", nil, 200),
-            ("GET", "/v1/journal/verification", nil, 200),
+            ("GET", "/v1/journal/verification", nil, 200), ("GET", "/v1/journal/segments?limit=1", nil, 200),
+            ("GET", "/v1/statistics/minutes?since=2026-01-01T00:00:00Z", nil, 200),
+            ("GET", "/v1/statistics/pairs?user=ALICE&result=failed&limit=5000", nil, 200),
         ]
         let bad: [(String, String, String?, Int)] = [
             ("POST", "/v1/reload", "{}", 400), ("GET", "/v1/bans?limit=0", nil, 400),
@@ -77,6 +79,11 @@ struct OperatorAPITests {
             ("GET", "/v1/refusals?until=1", nil, 400), ("GET", "/v1/sends?cursor=eA", nil, 400),
             ("GET", "/v1/users/a%20b", nil, 422), ("GET", "/v1/users/%ff", nil, 400),
             ("GET", "/v1/journal/verification?fast=true", nil, 400), ("GET", "/v2/bans", nil, 404),
+            ("GET", "/v1/statistics/minutes?until=1", nil, 400), ("GET", "/v1/statistics/pairs?limit=5001", nil, 400),
+            ("GET", "/v1/statistics/pairs?limit=%2B1", nil, 400), ("GET", "/v1/statistics/pairs?cursor=MQ", nil, 400),
+            ("GET", "/v1/statistics/pairs?result=accepte", nil, 422),
+            ("GET", "/v1/journal/segments?cursor=eA", nil, 400),
+            ("GET", "/v1/calls/x", nil, 404), ("GET", "/v1/calls/0123456789abcdef0123456789abcdef", nil, 404),
             ("GET", "/v1/events?x", nil, 400), ("POST", "/v1/events", nil, 405), ("PUT", "/v1/bans", nil, 405),
         ]
         _ = try await ServedProgram.run(in: directory) { _ async throws in
@@ -130,6 +137,12 @@ struct OperatorAPITests {
             #expect(refusals?.map { $0["result"] as? String } == ["rate-limited"])
             #expect(refusals?[0]["to"] as? String == "bob")
 
+            let call = try #require(rows[0]["call"] as? String)
+            let records = try await request("GET", "/v1/calls/\(call)").document["records"] as? [[String: Any]]
+            #expect(records?.map { $0["kind"] as? String } == ["intent", "outcome"])
+            #expect(records?.allSatisfy { $0["call"] as? String == call } == true)
+            try await statistics()
+
             let verification = try await request("GET", "/v1/journal/verification").document
             #expect(verification["good"] as? Bool == true)
             #expect(try (verification["lines"] as? Int) == GatewayUnderTest.journal(in: directory).count)
@@ -140,6 +153,27 @@ struct OperatorAPITests {
             let received = try #require(bob["received"] as? [[String: Any]])
             #expect(received.map { $0["from"] as? String } == ["carol", "alice"])
         }
+    }
+
+    /// Compares the statistics and the list of segments with what `reads` has sent.
+    private func statistics() async throws {
+        // The first request starts the counting, and a list of the journal brings it up to date.
+        _ = try await request("GET", "/v1/statistics/pairs")
+        _ = try await request("GET", "/v1/sends")
+        let found = try await request("GET", "/v1/statistics/pairs?to=bob").document
+        #expect(found["complete"] as? Bool == true && found["omitted_pairs"] as? Int == 0)
+        let pairs = try #require(found["pairs"] as? [[String: Any]])
+        #expect(pairs.map { $0["from"] as? String } == ["alice", "carol"])
+        #expect(pairs.map { [$0["accepted"] as? Int, $0["refused"] as? Int] } == [[1, 1], [1, 0]])
+        let minutes = try await request("GET", "/v1/statistics/minutes").document
+        let rows = try #require(minutes["minutes"] as? [[String: Any]])
+        func sum(_ name: String) -> Int { rows.reduce(0) { $0 + ($1[name] as? Int ?? 0) } }
+        #expect(rows.count == 1440 && sum("accepted") == 2 && sum("refused") == 1)
+        let latencies: [Int] = rows.flatMap { $0["latency"] as? [Int] ?? [] }
+        #expect(latencies.reduce(0, +) == 2)
+        let segments = try await request("GET", "/v1/journal/segments").document["items"] as? [[String: Any]]
+        #expect(segments?.count == 1 && segments?[0]["first"] as? Int == 1)
+        #expect(segments?[0]["closed"] as? Bool == false)
     }
 
     @Test("A long operation returns a line for each result, the totals and its end")

@@ -24,7 +24,8 @@ struct StoresSubsystem: ReloadParticipant {
             restore: permissions.contains(.restoredSessions) ? .kept : .ended, clocks: context.clocks, logger: logger)
         history = RecordedHistory(
             directory: context.configuration.journal.directory,
-            minimumFree: context.configuration.journal.minimumFree, sessions: stores.sessions, logger: logger)
+            minimumFree: context.configuration.journal.minimumFree, followers: stores.followers,
+            sessions: stores.sessions, clocks: context.clocks, logger: logger)
         readiness = stores.readiness(clocks: context.clocks)
         monitor = LedgerMonitor(ledger: stores.ledger, logger: logger)
         let sessions = stores.sessions

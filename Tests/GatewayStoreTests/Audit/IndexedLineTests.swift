@@ -17,7 +17,7 @@ struct IndexedLineTests {
                 return [
                     "\(line.number)", "\(line.count)", "\(line.hasIdempotencyKey)", text(line.at), text(line.kind),
                     text(line.call), text(line.action), text(line.user), text(line.recipient), text(line.pns),
-                    text(line.result),
+                    text(line.result), line.milliseconds.map { "\($0)" },
                 ]
             }
         }
@@ -29,6 +29,7 @@ struct IndexedLineTests {
         guard let number = line.sequence, number <= UInt64(Int64.max) else { return nil }
         let names: [StaticString] = ["at", "kind", "call", "action", "user", "recipient", "pns", "result"]
         return ["\(number)", "\(line.count)", "\(line.bytes(of: "idempotency") != nil)"] + names.map { line.text($0) }
+            + [line.number("ms").map { "\($0)" }]
     }
 
     @Test("Lines of every kind, and ten thousand mutations of them, are parsed as by the reader of single members")
@@ -40,7 +41,7 @@ struct IndexedLineTests {
         let parts = [
             "\"", "\\\"", ",", ":", "{", "}", "[1,\"user\":\"x\"]", ",\"user\":\"eve\"", ",\"count\":7",
             ",\"count\":\"7\"",
-            ",\"prev\":\"", ",\"idempotency\":\"0\"", "\u{0}", "ü", "9999999999999999999", "true",
+            ",\"ms\":7", ",\"ms\":\"7\"", ",\"prev\":\"", ",\"idempotency\":\"0\"", "\u{0}", "ü", "9999999999999999999", "true",
         ]
         for _ in 0..<10_000 {
             var text = Array(lines.randomElement(using: &random) ?? "")

@@ -218,6 +218,12 @@ def check_pages(gateway):
     ]:
         _, page = gateway.request("GET", f"/v1/sends?{query}")
         expect(f"the number of sends with {query}", len(page["items"]), count)
+    status, call = gateway.request("GET", f"/v1/calls/{found[0]['call']}")
+    expect("a call", (status, call["call"], len(call["records"]) > 0), (200, found[0]["call"], True))
+    status, pairs = gateway.request("GET", "/v1/statistics/pairs?from=alice")
+    expect("the pairs of alice", status, 200)
+    expect("the minutes", gateway.request("GET", "/v1/statistics/minutes")[0], 200)
+    expect("the segments", len(gateway.request("GET", "/v1/journal/segments")[1]["items"]), 1)
     expect("the verification", gateway.request("GET", "/v1/journal/verification")[1]["good"], True)
     _, user = gateway.request("GET", "/v1/users/bob")
     counts = {name: len(user[name]) for name in ("registrations", "sessions", "received")}

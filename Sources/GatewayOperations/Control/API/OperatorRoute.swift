@@ -117,7 +117,18 @@ struct OperatorRoute: Sendable {
         OperatorRoute(.post, "/v1/ledger/backup", "ledger backup", body: [Parameter("file")], .object),
         OperatorRoute(.get, "/v1/sends", "sends list", query: journal, .page),
         OperatorRoute(.get, "/v1/refusals", "refusals list", query: journal, .page),
+        OperatorRoute(.get, "/v1/calls/{call}", "calls show", .object),
+        OperatorRoute(
+            .get, "/v1/statistics/minutes", "statistics minutes",
+            query: [Parameter("since", .time), Parameter("until", .time)], .object),
+        OperatorRoute(
+            .get, "/v1/statistics/pairs", "statistics pairs",
+            query: [
+                Parameter("user"), Parameter("from"), Parameter("to"), Parameter("result"), Parameter("since", .time),
+                Parameter("until", .time), Parameter("limit"),
+            ], .object),
         OperatorRoute(.get, "/v1/users/{user}", "users show", .object),
+        OperatorRoute(.get, "/v1/journal/segments", "journal segments", .page),
         OperatorRoute(.get, "/v1/journal/verification", "journal verify", .object),
     ]
 

@@ -62,6 +62,15 @@ package struct ControlArguments: Sendable {
         return time
     }
 
+    /// Returns a whole number within the range, written in decimal digits; nil if it is absent or null.
+    func number(_ name: String, in range: ClosedRange<Int>) throws(ControlError) -> Int? {
+        guard let text = try text(name) else { return nil }
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let number = Int(text),
+            range.contains(number)
+        else { throw .malformed("\(name) must be a whole number from \(range.lowerBound) to \(range.upperBound).") }
+        return number
+    }
+
     /// Returns a Boolean; false if it is absent or null.
     func flag(_ name: String) throws(ControlError) -> Bool {
         guard let value = value(name) else { return false }

@@ -53,6 +53,10 @@ extension ControlOperations {
             ShowPolicyOperation(policy: parts.policy, metrics: parts.metrics),
             ListSendsOperation(history: parts.history, names: parts.names),
             ListRefusalsOperation(history: parts.history, names: parts.names),
+            ShowCallOperation(history: parts.history),
+            MinuteStatisticsOperation(history: parts.history),
+            PairStatisticsOperation(history: parts.history, names: parts.names),
+            ListSegmentsOperation(history: parts.history),
             VerifyJournalOperation(verifier: parts.verifier),
             ShowUserOperation(
                 ledger: parts.stores.ledger, sessions: parts.stores.sessions, history: parts.history,

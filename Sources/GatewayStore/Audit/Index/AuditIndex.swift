@@ -32,29 +32,6 @@ public final class AuditIndex: Sendable {
     /// themselves.
     private static let encodingStep = 1 << 20
 
-    /// The error thrown if the index cannot be used or the journal cannot be read.
-    public struct Failure: Error, Sendable, CustomStringConvertible {
-        /// The failed operation, and the message of the system.
-        public let description: String
-        /// The number of the first line of the segment whose index is damaged; nil if the failure is not damage.
-        let damagedSegment: UInt64?
-
-        init(_ description: String) {
-            self.description = description
-            damagedSegment = nil
-        }
-
-        init(_ error: any Error) {
-            if let failure = error as? Failure { self = failure } else { self.init("\(error)") }
-        }
-
-        /// Creates the failure that the index of a segment is damaged or does not match the segment.
-        init(damaged segment: UInt64, _ detail: String = "is damaged") {
-            description = "\(AuditIndex.fileName(first: segment)) \(detail)"
-            damagedSegment = segment
-        }
-    }
-
     /// Creates an index of the journal in the directory. Opens no file.
     public convenience init(directory: String) { self.init(SegmentFiles(directory: directory)) }
 
@@ -158,10 +135,16 @@ public final class AuditIndex: Sendable {
     /// Brings the index of the segment in use up to date, in memory. Once the segment is closed, its index is written
     /// to a file. At most one thread may call it at a time.
     ///
-    /// - Parameter encodes: Whether a query follows. Without a query, the lines are only collected.
+    /// - Parameters:
+    ///   - encodes: Whether a query follows. Without a query, the lines are only collected.
+    ///   - isWanted: Checked before each block. If it returns false, the update stops and a later one continues.
+    ///   - onUpdate: Receives the collected lines of the segment in use and the segments, of which that one is the last.
     /// - Returns: Whether other closed segments may lack an index, so that `buildMissing` has to run.
     @discardableResult
-    func follow(encodes: Bool = true, isWanted: () -> Bool = { true }) throws(Failure) -> Bool {
+    func follow(
+        encodes: Bool = true, isWanted: () -> Bool = { true },
+        onUpdate: (SegmentIndexBuilder, [SegmentFiles.ListedSegment]) -> Void = { _, _ in }
+    ) throws(Failure) -> Bool {
         do {
             let segments = try files.list()
             guard let last = segments.last else {
@@ -178,6 +161,7 @@ public final class AuditIndex: Sendable {
                 state.withLock { $0.current = nil }
             }
             while isWanted(), try read(&builder, last, before: nil) {}
+            onUpdate(builder, segments)
             let encoded = state.withLock { $0.current?.header }
             let isCurrent = encoded?.first == last.name.first
             if encodes, !isCurrent || builder.bytes - Int(encoded?.bytes ?? 0) >= Self.encodingStep {

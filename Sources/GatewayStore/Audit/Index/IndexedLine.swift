@@ -12,7 +12,10 @@ struct IndexedLine {
     var count: Int64 = 1
     /// Whether the line belongs to a send with an idempotency key.
     var hasIdempotencyKey = false
+    /// The duration of the backend's response in milliseconds, from the member `ms`; nil if it is missing.
+    var milliseconds: UInt64?
     private var hasCount = false
+    private var hasMilliseconds = false
     /// The ranges of the members' texts in the parsed bytes; nil for a missing member.
     var at: Range<Int>?
     var kind: Range<Int>?
@@ -34,6 +37,7 @@ struct IndexedLine {
         }
         self.number = number
         count = reader.count
+        milliseconds = reader.number("ms")
         hasIdempotencyKey = reader.bytes(of: "idempotency") != nil
         (at, kind, call) = (find("at"), find("kind"), find("call"))
         (action, user, recipient) = (find("action"), find("user"), find("recipient"))
@@ -92,12 +96,18 @@ struct IndexedLine {
     /// The length of `,"hash":"`, 64 digits and `"}`.
     private static let hashMemberBytes = 9 + 64 + 2
 
-    /// Stores a number. Returns false for a second `count`, and for a member whose value must be a text.
+    /// Stores a number. Returns false for a second `count` or `ms`, and for a member whose value must be a text.
     private mutating func store(_ value: UInt64, _ bytes: UnsafeRawBufferPointer, _ name: Range<Int>) -> Bool {
         if Self.equals(bytes, name, "count") {
             guard !hasCount else { return false }
             hasCount = true
             count = Int64(min(value, 1 << 40))
+            return true
+        }
+        if Self.equals(bytes, name, "ms") {
+            guard !hasMilliseconds else { return false }
+            hasMilliseconds = true
+            milliseconds = value
             return true
         }
         return !Self.texts.contains { Self.equals(bytes, name, $0) }
@@ -107,12 +117,14 @@ struct IndexedLine {
         "at", "kind", "call", "action", "user", "recipient", "pns", "result", "idempotency", "prev",
     ]
 
-    /// Stores a text. Of several members with the same name, the first one counts. Returns false for a `count`, whose
-    /// value must be a number.
+    /// Stores a text. Of several members with the same name, the first one counts. Returns false for a `count` or
+    /// an `ms`, whose value must be a number.
     private mutating func store(_ text: Range<Int>, _ bytes: UnsafeRawBufferPointer, _ name: Range<Int>) -> Bool {
         func matches(_ word: StaticString) -> Bool { Self.equals(bytes, name, word) }
         switch name.count {
-        case 2: if at == nil, matches("at") { at = text }
+        case 2:
+            if matches("ms") { return false }
+            if at == nil, matches("at") { at = text }
         case 3: if pns == nil, matches("pns") { pns = text }
         case 4:
             if user == nil, matches("user") {

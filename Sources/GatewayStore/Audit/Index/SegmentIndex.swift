@@ -30,7 +30,8 @@ final class SegmentIndex: Sendable {
         case names
         /// The texts of long names.
         case text
-        /// The combinations of kind, action, push service, result and count. The first four are numbers of terms.
+        /// The combinations of kind, action, push service, result, count and latency. The first four are numbers of
+        /// terms, the last is the number of a bucket of ``LatencyBuckets``.
         case shapes
         /// The terms: the length in one byte, and the text.
         case terms
@@ -49,7 +50,8 @@ final class SegmentIndex: Sendable {
             switch self {
             case .rows: 36
             case .names: 48
-            case .shapes, .callRanges: 24
+            case .shapes: 28
+            case .callRanges: 24
             case .calls: 8
             case .users, .recipients, .keyed, .unmatched: 4
             case .text, .terms: 1
@@ -120,6 +122,8 @@ final class SegmentIndex: Sendable {
         let pns: String?
         let result: String?
         let count: Int64
+        /// The number of the bucket of ``LatencyBuckets``; nil for lines without a duration.
+        let latency: Int?
     }
 
     let header: Header

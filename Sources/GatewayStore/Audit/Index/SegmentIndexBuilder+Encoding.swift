@@ -71,6 +71,7 @@ extension SegmentIndexBuilder {
         for shape in shapeList {
             for term in [shape.kind, shape.action, shape.pns, shape.result] { writer.append(term) }
             writer.append(UInt64(bitPattern: shape.count))
+            writer.append(shape.latency)
         }
         for term in 0..<UInt32(terms.count) {
             let range = terms.range(of: term)

@@ -18,13 +18,15 @@ struct SegmentIndexBuilder {
         let call: SegmentIndex.CallKey
     }
 
-    /// A combination of terms and a count that many lines share. The terms are numbers in `terms`.
+    /// A combination of terms, a count and a class of durations that many lines share. The terms are numbers in `terms`.
     struct Shape: Hashable {
         let kind: UInt32
         let action: UInt32
         let pns: UInt32
         let result: UInt32
         let count: Int64
+        /// The number of the bucket of ``LatencyBuckets``; ``SegmentIndex/none`` for a line without a duration.
+        let latency: UInt32
     }
 
     /// The number of the segment's first line.
@@ -91,7 +93,8 @@ struct SegmentIndexBuilder {
         func name(_ range: Range<Int>?) -> UInt32 { range.map { names.number(of: text($0)) } ?? SegmentIndex.none }
         let shape = Shape(
             kind: term(kind), action: term(line.action), pns: term(line.pns), result: term(line.result),
-            count: line.count)
+            count: line.count,
+            latency: line.milliseconds.map { UInt32(LatencyBuckets.bucket(of: $0)) } ?? SegmentIndex.none)
         if line.hasIdempotencyKey { keyedRows.append(UInt32(rows.count)) }
         rows.append(
             Row(

@@ -43,10 +43,13 @@ final class SegmentIndexReader {
         }
         return try (0..<index.header.count(of: .shapes)).map { number in
             let words = try element(.shapes, number) { bytes in (0..<4).map { bytes.number(at: $0 * 4) as UInt32 } }
+            let latency = try element(.shapes, number) { $0.number(at: 24) as UInt32 }
+            guard latency == SegmentIndex.none || latency < UInt32(LatencyBuckets.count) else { throw damage }
             return SegmentIndex.Shape(
                 kind: try term(words[0]), action: try term(words[1]), pns: try term(words[2]),
                 result: try term(words[3]),
-                count: try element(.shapes, number) { Int64(bitPattern: $0.number(at: 16)) })
+                count: try element(.shapes, number) { Int64(bitPattern: $0.number(at: 16)) },
+                latency: latency == SegmentIndex.none ? nil : Int(latency))
         }
     }
 

@@ -2,7 +2,9 @@ internal import GatewaySupport
 
 extension SegmentIndex.Header {
     static let digestBytes = 16
-    private static let title = Array("NGidx001".utf8)
+    private static let title = Array("NGidx002".utf8)
+    /// The title of the format without the durations of lines.
+    private static let formerTitle = Array("NGidx001".utf8)
 
     /// Returns the digest of a part of the file other than a page; empty if libcrypto fails.
     static func digest(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
@@ -29,6 +31,9 @@ extension SegmentIndex.Header {
     static func padded(_ digest: ArraySlice<UInt8>, to length: Int) -> [UInt8] {
         digest + [UInt8](repeating: 0, count: length - digest.count)
     }
+
+    /// Returns whether the bytes begin an index of a former format. Such an index is never used and is built again.
+    static func isOfFormerFormat(_ bytes: [UInt8]) -> Bool { bytes.starts(with: formerTitle) }
 
     /// Decodes a header; nil if it is damaged or of another version.
     init?(_ bytes: [UInt8]) {

@@ -22,7 +22,12 @@ struct WordTable {
 
     /// Returns the number of the word; nil if the table lacks it.
     func find(_ word: StaticString) -> UInt32? {
-        let number = slots[slot(of: UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))]
+        find(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
+    }
+
+    /// Returns the number of the word; nil if the table lacks it.
+    func find(_ word: UnsafeRawBufferPointer) -> UInt32? {
+        let number = slots[slot(of: word)]
         return number == SegmentIndex.none ? nil : number
     }
 

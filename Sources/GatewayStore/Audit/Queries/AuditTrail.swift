@@ -8,7 +8,7 @@ internal import Synchronization
 /// and the next `update` builds it again. Functions block. Safe to use from any thread; `update` is confined to one
 /// thread at a time.
 public final class AuditTrail: Sendable {
-    private let files: SegmentFiles
+    let files: SegmentFiles
     /// The indexes; used by queries once `update` has run.
     let index: AuditIndex
     private let usesIndex = Mutex(false)

@@ -17,11 +17,13 @@ public final class RecordedHistory: NotificationHistory {
     private let queries = DispatchQueue(label: "notify-gateway.audit", qos: .utility)
     private let builds = DispatchQueue(label: "notify-gateway.audit.build", qos: .utility)
     /// Runs the queries of operators, which can be long, so that users do not wait for them.
-    private let operators = DispatchQueue(label: "notify-gateway.audit.operators", qos: .utility)
-    private let trail: AuditTrail
+    let operators = DispatchQueue(label: "notify-gateway.audit.operators", qos: .utility)
+    let trail: AuditTrail
+    /// The counts of the journal's calls. They start with the first query.
+    public let statistics: JournalStatistics
     private let scanLimit: UInt64
     private let waiting = Atomic(0)
-    private let waitingOperators = Atomic(0)
+    let waitingOperators = Atomic(0)
     private let isFollowing = Atomic(false)
     private let isBuilding = Atomic(false)
     /// Whether the log already reports that the segment in use cannot be followed.
@@ -45,24 +47,41 @@ public final class RecordedHistory: NotificationHistory {
 
     /// Creates a history of the journal in the directory and starts to build missing indexes in the background.
     ///
-    /// - Parameter minimumFree: The number of free bytes below which the journal rejects calls. No index is written that
-    ///   would leave less than twice as many; 0 turns the check off.
+    /// - Parameters:
+    ///   - minimumFree: The number of free bytes below which the journal rejects calls. No index is written that would
+    ///     leave less than twice as many; 0 turns the check off.
+    ///   - followers: The durable end of the journal; nil if another process writes it.
     public convenience init(
-        directory: String, minimumFree: Int = 0, sessions: SessionRegister, logger: Logger
+        directory: String, minimumFree: Int = 0, followers: JournalFollowers? = nil, sessions: SessionRegister,
+        clocks: Clocks = .system, logger: Logger
     ) {
-        self.init(SegmentFiles(directory: directory), minimumFree: minimumFree, sessions: sessions, logger: logger)
+        let trail = AuditTrail(SegmentFiles(directory: directory), minimumFree: minimumFree)
+        self.init(
+            trail, statistics: JournalStatistics(trail.index, followers: followers, clocks: clocks),
+            sessions: sessions, logger: logger)
         refresh()
     }
 
     /// Creates a history that builds no index before `refresh` is called.
-    init(
-        _ files: SegmentFiles, minimumFree: Int = 0, sessions: SessionRegister, logger: Logger,
+    convenience init(
+        _ files: SegmentFiles, sessions: SessionRegister, logger: Logger,
+        scanLimit: UInt64 = RecordedHistory.maximumScanBytes
+    ) {
+        let trail = AuditTrail(files, minimumFree: 0)
+        self.init(
+            trail, statistics: JournalStatistics(trail.index, followers: nil, clocks: .system), sessions: sessions,
+            logger: logger, scanLimit: scanLimit)
+    }
+
+    private init(
+        _ trail: AuditTrail, statistics: JournalStatistics, sessions: SessionRegister, logger: Logger,
         scanLimit: UInt64 = RecordedHistory.maximumScanBytes
     ) {
         self.sessions = sessions
         self.logger = logger
         self.scanLimit = scanLimit
-        trail = AuditTrail(files, minimumFree: minimumFree)
+        self.trail = trail
+        self.statistics = statistics
     }
 
     /// The bytes of closed segments that have no index yet. Queries read them themselves, up to a limit.
@@ -106,7 +125,9 @@ public final class RecordedHistory: NotificationHistory {
     public func page(
         _ query: AuditQuery, limit: Int, isOfCalls: Bool
     ) async throws(HistoryUnavailable) -> AuditPage {
-        try await run(on: operators, waitingOperators) { [self] in
+        // Without this, the query would read the whole segment in use.
+        try await run(on: queries, waiting) { [self] in follow() }
+        return try await run(on: operators, waitingOperators) { [self] in
             try trail.page(
                 query, limit: limit, isOfCalls: isOfCalls, mostExamined: Self.maximumPageLines, byteLimit: scanLimit,
                 isWanted: isWanted)
@@ -116,12 +137,13 @@ public final class RecordedHistory: NotificationHistory {
     /// Waits for the running query and closes the indexes. The next start indexes the rest of the journal. Blocks.
     public func close() {
         isClosed.store(true, ordering: .releasing)
+        statistics.close()
         builds.sync {}
         operators.sync {}
         queries.sync { trail.close() }
     }
 
-    private func run<Output: Sendable>(
+    func run<Output: Sendable>(
         on queue: DispatchQueue, _ waiting: borrowing Atomic<Int>, _ query: @escaping @Sendable () throws -> Output
     ) async throws(HistoryUnavailable) -> Output {
         guard waiting.add(1, ordering: .relaxed).newValue <= Self.maximumQueueLength else {
@@ -150,11 +172,17 @@ public final class RecordedHistory: NotificationHistory {
         trail.allowIndexes()
         var pace = BackgroundThrottle()
         do throws(AuditIndex.Failure) {
-            let needsBuilding = try trail.index.follow(encodes: !isPaced) {
-                if isPaced { sleep(until: .now + pace.pause()) { waiting.load(ordering: .relaxed) == 0 } }
-                pace.begin()
-                return isWanted()
-            }
+            let end = statistics.countableEnd()
+            let needsBuilding = try trail.index.follow(
+                encodes: !isPaced,
+                isWanted: {
+                    if isPaced { sleep(until: .now + pace.pause()) { waiting.load(ordering: .relaxed) == 0 } }
+                    pace.begin()
+                    return isWanted()
+                },
+                onUpdate: { lines, segments in
+                    if let end { statistics.count(lines, segments, before: end) }
+                })
             report(nil, reportsFollowing)
             if needsBuilding { build() }
         } catch {
@@ -201,34 +229,4 @@ public final class RecordedHistory: NotificationHistory {
     }
 
     private func isWanted() -> Bool { !isClosed.load(ordering: .acquiring) }
-}
-
-/// Computes the pauses between blocks of background work, so that the work does not delay calls.
-///
-/// The work uses at most a quarter of one processor. It uses a tenth if a block's elapsed time exceeds 1.5 times its CPU
-/// time, which shows that other work needs the processor or the disk. At less than a microsecond a line, a tenth of a
-/// processor indexes more lines than a gateway writes. Confined to one thread.
-struct BackgroundThrottle {
-    private var began = ContinuousClock.now
-    private var used = Self.processorTime
-
-    /// Returns the pause after the current block. The next block starts with `begin()`.
-    func pause() -> Duration { Self.pause(after: Self.processorTime - used, within: ContinuousClock.now - began) }
-
-    /// Starts the measurement of a block.
-    mutating func begin() {
-        began = .now
-        used = Self.processorTime
-    }
-
-    static func pause(after used: Duration, within taken: Duration) -> Duration {
-        used * (taken > used * 1.5 ? 9 : 3)
-    }
-
-    /// The CPU time of the current thread.
-    private static var processorTime: Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
 }

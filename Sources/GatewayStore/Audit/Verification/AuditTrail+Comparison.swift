@@ -30,7 +30,8 @@ extension AuditTrail {
                 done += segment.size
                 let name = AuditIndex.fileName(first: segment.name.first)
                 guard names.contains(name) else { continue }
-                // An index of a segment that has another size now, as after a power failure, is never used.
+                // An index of a segment that has another size now, as after a power failure, is never used; nor is one of
+                // a former format.
                 if try isStale("\(directory)/\(name)", segment, before: next.name.first) { continue }
                 isAbsent = false
                 switch try rebuilt(segment, before: next.name.first, files) {
@@ -79,11 +80,12 @@ extension AuditTrail {
         return .success(builder.encoded(before: end, size: segment.size))
     }
 
-    /// Returns whether the file has a valid header that states another size or end of the segment.
+    /// Returns whether the file has a valid header that states another size or end of the segment, or a former format.
     private static func isStale(
         _ path: String, _ segment: SegmentFiles.ListedSegment, before end: UInt64
     ) throws(FileFailure) -> Bool {
-        guard let header = SegmentIndex.Header(try read(path, atMost: SegmentIndex.headerBytes)) else { return false }
+        let bytes = try read(path, atMost: SegmentIndex.headerBytes)
+        guard let header = SegmentIndex.Header(bytes) else { return SegmentIndex.Header.isOfFormerFormat(bytes) }
         return header.first == segment.name.first && (header.bytes != segment.size || header.end != end)
     }
 

@@ -86,8 +86,62 @@ struct AuditIndexBenchmark: AsyncParsableCommand {
         try await measure("the 100 notifications that a user received last") { user in
             try await history.received(by: user, since: nil, limit: 100).count
         }
+        try await measureStatistics(history, measure)
         history.close()
         try ledger.close()
+    }
+
+    /// Measures how long it takes to count the journal, and the queries of the counts.
+    private func measureStatistics(
+        _ history: RecordedHistory, _ measure: (String, (UserName) async throws -> Int) async throws -> Void
+    ) async throws {
+        let (began, before, memory) = (ContinuousClock.now, Self.processorTime, Self.residentBytes)
+        var nobody = PairQuery(limit: 1)
+        nobody.user = UserName(canonical: "nobody")
+        var isComplete = false
+        var longest = Duration.zero
+        while !isComplete {
+            history.refresh()
+            try await Task.sleep(for: .milliseconds(20))
+            let asked = ContinuousClock.now
+            isComplete = try await history.statistics.pairs(nobody).coverage.isComplete
+            longest = max(longest, .now - asked)
+        }
+        print(
+            """
+            statistics: counted in \(ContinuousClock.now - began), processor time \(Self.processorTime - before), \
+            memory \((Self.residentBytes - memory) >> 20) MiB; the longest query meanwhile took \(longest)
+            """)
+        var all = PairQuery(limit: 1)
+        let found = try await history.statistics.pairs(all)
+        print(
+            "\(found.rows.count + found.omittedPairs) pairs, \(found.total.total) sends, \(found.others.total) others")
+        all.limit = PairQuery.maximumLimit
+        try await measure("the 5,000 most frequent pairs, ever") { [all] _ in
+            try await history.statistics.pairs(all).rows.count
+        }
+        all.since = Clocks.system.wall().adding(-3_600_000_000)
+        try await measure("the 5,000 most frequent pairs of the last hour") { [all] _ in
+            try await history.statistics.pairs(all).rows.count
+        }
+        try await measure("the pairs of a user, ever") { user in
+            var query = PairQuery()
+            query.user = user
+            return try await history.statistics.pairs(query).rows.count
+        }
+        try await measure("the minutes of 24 hours") { _ in
+            try await history.statistics.minutes(since: nil, until: nil).minutes.count
+        }
+        try await measure("the newest 100 sends as an operator lists them") { _ in
+            var query = AuditQuery()
+            query.action = .send
+            return try await history.page(query, limit: 100, isOfCalls: true).rows.count
+        }
+    }
+
+    private static var residentBytes: Int {
+        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+        return (fields.flatMap { Int($0[1]) } ?? 0) * Int(getpagesize())
     }
 
     /// Waits until the history has opened the indexes of all segments. Before, a query of a long journal fails.

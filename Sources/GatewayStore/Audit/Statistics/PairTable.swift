@@ -1,0 +1,170 @@
+internal import GatewaySupport
+
+/// The numbers of sends by sender, recipient and bucket of time.
+///
+/// Its memory is bounded by the number of rows and the bytes of names. A row is one pair in one bucket, 32 bytes; the rows
+/// of a pair are a linked list. When the table is full, ``makeRoom()`` moves the smallest rows of the senders with the
+/// most rows into the numbers of ``others``. Names and pairs have numbers, which a removal of rows changes
+/// (``generation``).
+struct PairTable {
+    /// The bounds of a table.
+    struct Limits: Sendable, Hashable {
+        /// The maximum number of rows.
+        var rows = 1_000_000
+        /// The maximum length of all names, in bytes.
+        var nameBytes = 32 << 20
+    }
+
+    /// The sends of a pair in a bucket. The counters saturate.
+    struct Row {
+        var pair: UInt32
+        let bucket: StatisticsBucket
+        var accepted: UInt32 = 0
+        var failed: UInt32 = 0
+        var refused: UInt32 = 0
+        /// The next row of the pair; ``SegmentIndex/none`` in the last one.
+        var next: UInt32
+        /// The time of the last send, in microseconds since 1970.
+        var last: Int64
+
+        var counts: SendCounts {
+            var counts = SendCounts()
+            (counts.accepted, counts.failed, counts.refused) = (Int(accepted), Int(failed), Int(refused))
+            return counts
+        }
+
+        mutating func add(_ word: SendClass, _ count: Int, at time: Int64) {
+            switch word {
+            case .accepted: accepted = UInt32(clamping: Int(accepted) + count)
+            case .failed: failed = UInt32(clamping: Int(failed) + count)
+            case .refused: refused = UInt32(clamping: Int(refused) + count)
+            }
+            last = max(last, time)
+        }
+    }
+
+    let limits: Limits
+    /// The buckets that are counted.
+    var retention: PairRetention
+    var names = WordTable()
+    /// The sender and recipient of each pair, as numbers of names in the upper and the lower half.
+    var pairs: [UInt64] = []
+    /// The first row of each pair.
+    var heads: [UInt32] = []
+    var rows: [Row] = []
+    /// The sends whose rows were removed to make room, by bucket.
+    var others: [StatisticsBucket: SendCounts] = [:]
+    /// Increases when the numbers of names change.
+    var generation = 0
+    private var slots = [UInt32](repeating: SegmentIndex.none, count: 256)
+    private static let seed = UInt64.random(in: .min ... .max)
+
+    init(limits: Limits = Limits(), retention: PairRetention) {
+        self.limits = limits
+        self.retention = retention
+    }
+
+    /// Whether ``makeRoom()`` must be called before the next sends are added.
+    var isFull: Bool { rows.count + 2 > limits.rows || names.text.count > limits.nameBytes }
+
+    /// Adds sends, unless they are outside the retention. The caller has made room for two rows.
+    ///
+    /// - Parameters:
+    ///   - sender: The number of the sender's name.
+    ///   - recipient: The number of the recipient's name; ``SegmentIndex/none`` if there is none.
+    mutating func add(_ word: SendClass, _ count: Int, from sender: UInt32, to recipient: UInt32, at time: Int64) {
+        guard let day = StatisticsBucket.day(of: time), let hour = StatisticsBucket.hour(of: time), retention.keeps(day)
+        else { return }
+        let pair = number(ofPair: UInt64(sender) << 32 | UInt64(recipient))
+        add(word, count, to: pair, day, at: time)
+        if retention.keeps(hour) { add(word, count, to: pair, hour, at: time) }
+    }
+
+    private mutating func add(
+        _ word: SendClass, _ count: Int, to pair: UInt32, _ bucket: StatisticsBucket, at time: Int64
+    ) {
+        // The newest rows come first, so the first two are nearly always the right ones.
+        var number = heads[Int(pair)]
+        while number != SegmentIndex.none {
+            if rows[Int(number)].bucket == bucket {
+                rows[Int(number)].add(word, count, at: time)
+                return
+            }
+            number = rows[Int(number)].next
+        }
+        var row = Row(pair: pair, bucket: bucket, next: heads[Int(pair)], last: time)
+        row.add(word, count, at: time)
+        append(row)
+    }
+
+    /// Appends a row, whose pair exists.
+    mutating func append(_ row: Row) {
+        var row = row
+        row.next = heads[Int(row.pair)]
+        heads[Int(row.pair)] = UInt32(rows.count)
+        rows.append(row)
+    }
+
+    /// Returns the number of a pair; adds it if it is new.
+    mutating func number(ofPair key: UInt64) -> UInt32 {
+        let slot = slot(of: key)
+        if slots[slot] != SegmentIndex.none { return slots[slot] }
+        let number = UInt32(pairs.count)
+        pairs.append(key)
+        heads.append(SegmentIndex.none)
+        slots[slot] = number
+        if pairs.count * 2 > slots.count {
+            slots = [UInt32](repeating: SegmentIndex.none, count: slots.count * 2)
+            for (number, key) in pairs.enumerated() { slots[self.slot(of: key)] = UInt32(number) }
+        }
+        return number
+    }
+
+    private func slot(of key: UInt64) -> Int {
+        var hash = (key ^ Self.seed) &* 0x9E37_79B9_7F4A_7C15
+        hash = (hash ^ (hash >> 32)) &* 0xC4CE_B9FE_1A85_EC53
+        var slot = Int(truncatingIfNeeded: hash >> 32) & (slots.count - 1)
+        while slots[slot] != SegmentIndex.none, pairs[Int(slots[slot])] != key { slot = (slot + 1) & (slots.count - 1) }
+        return slot
+    }
+
+    /// Removes all pairs and names, and takes those of the given rows instead.
+    ///
+    /// - Parameter isKept: Returns whether a row, by its number, stays.
+    mutating func rebuild(keeping isKept: (Int) -> Bool) {
+        let (oldNames, oldPairs) = (names, pairs)
+        names = WordTable()
+        (pairs, heads) = ([], [])
+        // Most pairs usually stay, so the table keeps its size.
+        slots = [UInt32](repeating: SegmentIndex.none, count: slots.count)
+        var newNames = [UInt32](repeating: SegmentIndex.none, count: oldNames.count)
+        var newPairs = [UInt32](repeating: SegmentIndex.none, count: oldPairs.count)
+        func renumbered(_ name: UInt32) -> UInt32 {
+            guard name != SegmentIndex.none else { return name }
+            if newNames[Int(name)] == SegmentIndex.none {
+                newNames[Int(name)] = oldNames.text.withUnsafeBytes { text in
+                    names.number(of: UnsafeRawBufferPointer(rebasing: text[oldNames.range(of: name)]))
+                }
+            }
+            return newNames[Int(name)]
+        }
+        var kept = 0
+        for number in rows.indices where isKept(number) {
+            var row = rows[number]
+            let old = Int(row.pair)
+            if newPairs[old] == SegmentIndex.none {
+                let key = oldPairs[old]
+                let sender = renumbered(UInt32(key >> 32))
+                newPairs[old] = self.number(
+                    ofPair: UInt64(sender) << 32 | UInt64(renumbered(UInt32(truncatingIfNeeded: key))))
+            }
+            row.pair = newPairs[old]
+            row.next = heads[Int(row.pair)]
+            heads[Int(row.pair)] = UInt32(kept)
+            rows[kept] = row
+            kept += 1
+        }
+        rows.removeLast(rows.count - kept)
+        generation += 1
+    }
+}
