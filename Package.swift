@@ -298,6 +298,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "GatewayConsoleTests",
+            dependencies: [
+                "GatewayConsole", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayOperations", "GatewayStore",
+                "GatewaySupport", "GatewayTesting", logging, httpTypes, nioCore, nioEmbedded, hummingbird,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",

@@ -8,6 +8,13 @@ public struct PasswordLogin: Sendable {
     public let login: LoginName
     /// The revocation epoch, read before the verification. A later revocation of the user ends the login.
     public let epoch: RevocationEpoch
+
+    /// Creates a login. Called by the gateway, and by tests.
+    public init(identity: Identity, login: LoginName, epoch: RevocationEpoch) {
+        self.identity = identity
+        self.login = login
+        self.epoch = epoch
+    }
 }
 
 extension Gateway {

@@ -176,9 +176,14 @@ final class ConsolePages: Sendable {
     @concurrent func respond(
         to request: Request, from peer: Peer, on channel: any Channel, _ writer: consuming ResponseWriter
     ) async throws {
-        let context = ConsoleContext(source: .init(channel: channel, peer: peer, logger: logger))
-        let response = try await responder.respond(to: request, context: context)
+        let response = try await response(to: request, from: peer, on: channel)
         try await writer.write(response: response.head, body: response.body)
+    }
+
+    /// Returns the response to a complete request.
+    @concurrent func response(to request: Request, from peer: Peer, on channel: any Channel) async throws -> Response {
+        try await responder.respond(
+            to: request, context: ConsoleContext(source: .init(channel: channel, peer: peer, logger: logger)))
     }
 
     private static func response(_ resource: Resource) -> Response {

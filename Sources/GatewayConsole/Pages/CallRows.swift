@@ -16,6 +16,7 @@ enum CallRows {
         var row = base(item)
         let recipients = (item["to"]?.items ?? []).compactMap(\.string)
         row["from"] = link(item["from"]?.string)
+        if row["from"] == nil, let attempted = item["attempted"]?.string { row["attempted"] = attempted }
         row["to"] = recipients.prefix(3).compactMap(link)
         if recipients.count > 3 { row["more"] = "\(recipients.count - 3)" }
         let result = item["result"]?.string ?? "pending"

@@ -45,6 +45,15 @@ struct JournalPages: Sendable {
         return row
     }
 
+    private static func text(_ member: JSONValue.Member) -> String {
+        switch member.value {
+        case .string(let text): member.name.hasSuffix("_at") ? PageValues.time(text) : text
+        case .bool(let flag): flag ? "yes" : "no"
+        case .array(let values) where values.isEmpty: "none"
+        default: String(decoding: JSONWriter.bytes(of: member.value), as: UTF8.self)
+        }
+    }
+
     private static func verification(_ state: RunningVerification.State) -> PageModel {
         switch state {
         case .none: return [:]
@@ -61,9 +70,7 @@ struct JournalPages: Sendable {
             return [
                 "report": members.filter { $0.value != .null }.map { member -> PageModel in
                     [
-                        "name": member.name,
-                        "value": member.value.string
-                            ?? String(decoding: JSONWriter.bytes(of: member.value), as: UTF8.self),
+                        "name": String(member.name.map { $0 == "_" ? " " : $0 }), "value": text(member),
                     ]
                 },
                 "hasReport": true, "isGood": isGood, "isBad": !isGood, "verified": PageValues.time(time.description),

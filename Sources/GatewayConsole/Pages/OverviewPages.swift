@@ -75,7 +75,7 @@ struct OverviewPages: Sendable {
         }
         let minutes = (found?["minutes"]?.items ?? []).suffix(60).map(CountedMinute.init)
         guard !minutes.isEmpty else { return nil }
-        let bounds = (found?["latency_bounds_ms"]?.items ?? []).compactMap(\.integer).map(Double.init)
+        let bounds = (found?["latency_bounds_ms"]?.items ?? []).compactMap(\.integer).map { Double($0) / 1000 }
         let durations = CountedMinute.durations(minutes, bounds: bounds)
         let histogram = HistogramChart(noun: "sends", buckets: durations)
         let start = WallTime(seconds: end - 60 * Int64(minutes.count))
@@ -86,15 +86,15 @@ struct OverviewPages: Sendable {
                 TimeSeries(name: "refused", values: minutes.map { Double($0.refused) }),
                 TimeSeries(name: "failed", values: minutes.map { Double($0.failed) }),
             ])
-        let latest = minutes.dropLast().last ?? minutes[minutes.count - 1]
         return [
             "charts": [
                 "rates": rates.responsive(id: "rates", title: "Calls per minute in the last hour"),
                 "latency": histogram.responsive(id: "latency", title: "Time of sends in the last hour"),
             ] as PageModel,
             "rate": [
-                "sends": PageValues.number(latest.accepted), "refusals": PageValues.number(latest.refused),
-                "failures": PageValues.number(latest.failed),
+                "sends": PageValues.number(minutes.reduce(0) { $0 + $1.accepted }),
+                "refusals": PageValues.number(minutes.reduce(0) { $0 + $1.refused }),
+                "failures": PageValues.number(minutes.reduce(0) { $0 + $1.failed }),
                 "p50": CountedMinute.quantile(0.5, durations), "p99": CountedMinute.quantile(0.99, durations),
             ] as PageModel,
         ]
@@ -115,7 +115,7 @@ private struct CountedMinute {
         latency = (item["latency"]?.items ?? []).map { Int($0.integer ?? 0) }
     }
 
-    /// Returns the durations of all sends of the minutes, in milliseconds.
+    /// Returns the durations of all sends of the minutes, in seconds.
     static func durations(_ minutes: [CountedMinute], bounds: [Double]) -> [HistogramBucket] {
         (bounds + [.infinity]).enumerated().map { index, bound in
             HistogramBucket(
@@ -123,6 +123,8 @@ private struct CountedMinute {
                 count: minutes.reduce(0) { $0 + (index < $1.latency.count ? $1.latency[index] : 0) })
         }
     }
+
+    private static func milliseconds(_ seconds: Double) -> Int { Int((seconds * 1000).rounded()) }
 
     /// Returns the bound of the bucket that contains the quantile: `10 ms`; a dash without sends.
     static func quantile(_ quantile: Double, _ buckets: [HistogramBucket]) -> String {
@@ -133,8 +135,8 @@ private struct CountedMinute {
         for (index, bucket) in buckets.enumerated() {
             seen += bucket.count
             guard seen >= rank else { continue }
-            if bucket.upperBound.isFinite { return "≤ \(Int(bucket.upperBound)) ms" }
-            return "> \(index > 0 ? Int(buckets[index - 1].upperBound) : 0) ms"
+            if bucket.upperBound.isFinite { return "≤ \(milliseconds(bucket.upperBound)) ms" }
+            return "> \(index > 0 ? milliseconds(buckets[index - 1].upperBound) : 0) ms"
         }
         return "–"
     }

@@ -25,7 +25,7 @@ for (const e of document.querySelectorAll('a[href],button,input:not([type=hidden
 for (const e of document.querySelectorAll('img')) if (!e.hasAttribute('alt')) problems.push('img without alt');
 for (const e of document.querySelectorAll('svg'))
   if (e.getAttribute('aria-hidden') !== 'true' && e.getAttribute('role') !== 'img'
-      && e.getAttribute('role') !== 'group') problems.push('svg without role');
+      && !e.querySelector(':scope > g[role=img]')) problems.push('svg without role');
 for (const e of document.querySelectorAll('svg[aria-labelledby]'))
   for (const id of e.getAttribute('aria-labelledby').split(/\s+/))
     if (!document.getElementById(id)) problems.push('aria-labelledby names nothing: ' + id);

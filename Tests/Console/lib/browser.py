@@ -70,7 +70,8 @@ class Browser:
         return self.driver.find_elements(By.CSS_SELECTOR, selector)
 
     def text(self):
-        return self.find("body").text
+        # In one step, because a page may be replaced between two.
+        return self.driver.execute_script("return document.body ? document.body.innerText : ''")
 
     def path(self):
         return self.driver.current_url[len(self.demo.console):]

@@ -74,7 +74,7 @@ class Demo:
             if not name.endswith(".jsonl") and not name.endswith(".ndjson"):
                 continue
             with open(os.path.join(journal, name), encoding="utf-8") as lines:
-                found += [json.loads(line) for line in lines if line.endswith("\n")]
+                found += [json.loads(line) for line in lines if line.startswith("{") and line.endswith("\n")]
         return found
 
 

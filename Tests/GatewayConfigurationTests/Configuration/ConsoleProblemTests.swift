@@ -48,7 +48,7 @@ struct ConsoleProblemTests {
         #expect(console.origin?.description == "https://console.example.com:8443")
         #expect(console.origin?.authority == "console.example.com:8443")
         #expect(console.viewers == [.group(try #require(GroupName("support")))])
-        #expect(console.operators == [.user(UserName(canonical: "alice"))])
+        #expect(console.operators == [.user(try #require(UserName(canonical: "alice")))])
         #expect(console.isSelfService)
     }
 
