@@ -41,7 +41,8 @@ struct IndexedLineTests {
         let parts = [
             "\"", "\\\"", ",", ":", "{", "}", "[1,\"user\":\"x\"]", ",\"user\":\"eve\"", ",\"count\":7",
             ",\"count\":\"7\"",
-            ",\"ms\":7", ",\"ms\":\"7\"", ",\"prev\":\"", ",\"idempotency\":\"0\"", "\u{0}", "ü", "9999999999999999999", "true",
+            ",\"ms\":7", ",\"ms\":\"7\"", ",\"prev\":\"", ",\"idempotency\":\"0\"", "\u{0}", "ü", "9999999999999999999",
+            "true",
         ]
         for _ in 0..<10_000 {
             var text = Array(lines.randomElement(using: &random) ?? "")

@@ -83,22 +83,31 @@ struct PairTable {
     private mutating func add(
         _ word: SendClass, _ count: Int, to pair: UInt32, _ bucket: StatisticsBucket, at time: Int64
     ) {
-        // The newest rows come first, so the first two are nearly always the right ones.
+        // The rows used last come first, so the first two are nearly always the right ones: those of a day and an hour.
         var number = heads[Int(pair)]
+        var (previous, depth) = (SegmentIndex.none, 0)
         while number != SegmentIndex.none {
             if rows[Int(number)].bucket == bucket {
                 rows[Int(number)].add(word, count, at: time)
+                if depth > 1 { moveToFront(number, after: previous, of: pair) }
                 return
             }
-            number = rows[Int(number)].next
+            (previous, number, depth) = (number, rows[Int(number)].next, depth + 1)
         }
         var row = Row(pair: pair, bucket: bucket, next: heads[Int(pair)], last: time)
         row.add(word, count, at: time)
         append(row)
     }
 
+    /// Makes a row the first one of its pair. A pair may have hundreds of rows, which are not searched again then.
+    private mutating func moveToFront(_ number: UInt32, after previous: UInt32, of pair: UInt32) {
+        rows[Int(previous)].next = rows[Int(number)].next
+        rows[Int(number)].next = heads[Int(pair)]
+        heads[Int(pair)] = number
+    }
+
     /// Appends a row, whose pair exists.
-    mutating func append(_ row: Row) {
+    private mutating func append(_ row: Row) {
         var row = row
         row.next = heads[Int(row.pair)]
         heads[Int(row.pair)] = UInt32(rows.count)

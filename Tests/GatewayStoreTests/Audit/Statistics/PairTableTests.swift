@@ -199,6 +199,26 @@ struct PairTableTests {
         #expect(Self.statistics(table).total.total == 1)
     }
 
+    @Test("The rows of a pair that are used come first, however many it has")
+    func recency() {
+        var table = Self.table()
+        Self.add(&table, from: "a", to: "b", at: Self.now)
+        for days in 1..<100 { Self.add(&table, from: "a", to: "b", at: Self.now - Int64(days) * Self.day) }
+        for _ in 0..<3 { Self.add(&table, from: "a", to: "b", at: Self.now) }
+        let head = Int(table.heads[0])
+        let first = [head, Int(table.rows[head].next)].map { table.rows[$0].bucket }
+        #expect(Set(first) == Set([StatisticsBucket.day(of: Self.now), .hour(of: Self.now)].compactMap(\.self)))
+        #expect(Self.statistics(table).total.accepted == 103)
+        #expect(table.rows.count == 103)
+        for days in 0..<100 {
+            let found = Self.statistics(table) {
+                $0.since = WallTime(microseconds: Self.now - Int64(days) * Self.day)
+                $0.until = WallTime(microseconds: Self.now - Int64(days) * Self.day + 1)
+            }
+            #expect(found.total.accepted == (days == 0 ? 4 : 1))
+        }
+    }
+
     @Test("Counters saturate")
     func saturation() {
         var table = Self.table()
