@@ -24,6 +24,8 @@ struct ConsoleSubsystem: Sendable {
         guard let section = context.configuration.console else {
             return ConsoleSubsystem(running: running, server: nil)
         }
+        // Counting a long journal takes seconds, so it does not wait for the first page.
+        subsystems.stores.history.statistics.start()
         let (stores, calls, chain) = (subsystems.stores, subsystems.calls, subsystems.authenticators.chain)
         let accounts = ConsoleAccounts(
             logIn: { user, password, peer, call in

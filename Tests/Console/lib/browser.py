@@ -4,6 +4,7 @@ Every check can fail. Screenshots are written to the directory that --screenshot
 """
 
 import argparse
+import base64
 import os
 import sys
 import tempfile
@@ -76,13 +77,12 @@ class Browser:
     def path(self):
         return self.driver.current_url[len(self.demo.console):]
 
-    def screenshot(self, name):
+    def screenshot(self, name, most=2400):
         height = self.driver.execute_script("return document.documentElement.scrollHeight")
         width = self.driver.execute_script("return document.documentElement.clientWidth")
         picture = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
             "format": "png", "captureBeyondViewport": True,
-            "clip": {"x": 0, "y": 0, "width": width, "height": min(height, 2400), "scale": 1}})
-        import base64
+            "clip": {"x": 0, "y": 0, "width": width, "height": min(height, most), "scale": 1}})
         with open(os.path.join(self.screenshots, f"{name}.png"), "wb") as file:
             file.write(base64.b64decode(picture["data"]))
 
@@ -278,14 +278,40 @@ def sessions(demo, screenshots):
     browser.close()
 
 
+def pictures_of_manuals(program, directory):
+    """Writes the pictures of the README: a gateway with several users, at a width that needs no reduction."""
+    demo = Demo(program)
+    try:
+        names = ["carol", "dave", "erin", "frank", "grace", "heidi", "ivan", "judy"]
+        demo.add_users(names)
+        names = ["alice", "bob"] + names
+        # Few write to many, and everybody to some; the numbers are the same in every run.
+        for index, sender in enumerate(names):
+            for other, recipient in enumerate(names):
+                for _ in range((index * 7 + other * 3) % 5 if index % 3 else (other * 5) % 9):
+                    demo.send(sender, recipient)
+        browser = Browser(demo, directory, width=1200, height=800)
+        browser.log_in("alice")
+        for path, name in [("/", "console-overview"), ("/pairs", "console-pairs")]:
+            browser.open(path)
+            browser.screenshot(name, 800)
+        browser.close()
+    finally:
+        demo.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", required=True, help="the built notify-gateway")
     parser.add_argument("--screenshots", help="the directory for screenshots; default: a temporary one")
     parser.add_argument("--only", help="the name of one part")
+    parser.add_argument("--manuals", help="write the pictures of the README to this directory and check nothing")
     options = parser.parse_args()
     if not os.path.exists("/usr/bin/chromium") or not os.path.exists("/usr/bin/chromedriver"):
         print("skipped: the Debian packages chromium and chromium-driver are not installed")
+        return 0
+    if options.manuals:
+        pictures_of_manuals(options.program, options.manuals)
         return 0
     screenshots = options.screenshots or tempfile.mkdtemp(prefix="notify-gateway-console-")
     os.makedirs(screenshots, exist_ok=True)

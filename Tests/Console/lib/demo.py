@@ -34,6 +34,14 @@ class Demo:
         except subprocess.TimeoutExpired:
             self.process.kill()
 
+    def add_users(self, names):
+        """Adds users whose password is the name, and waits until the gateway knows them."""
+        for name in names:
+            subprocess.run(
+                [self.program, "users", "add", name, "--config", os.path.join(self.directory, "gateway.yaml")],
+                input=f"{name}\n", text=True, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait(lambda: self.call("GET", "/auth/whoami", names[-1])[0] == 200, 20)
+
     def call(self, method, path, user, body=None, content_type="application/json"):
         """Makes a call as a user whose password is the name. Returns the status and the body."""
         connection = http.client.HTTPConnection(self.gateway, timeout=10)
