@@ -89,9 +89,14 @@ let package = Package(
             dependencies: ["CStatx", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, grdb],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
+            name: "OutboundHTTP",
+            dependencies: ["GatewaySupport", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient], exclude: ["README.md"],
+            swiftSettings: strict),
+        .target(
             name: "AuditSinks",
             dependencies: [
-                "GatewaySupport", "GatewayStore", logging, nioCore, nioPosix, nioHTTP1, nioSSL, httpClient,
+                "GatewaySupport", "GatewayStore", "OutboundHTTP", logging, nioCore, nioPosix, nioHTTP1, nioSSL,
+                httpClient,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -108,8 +113,8 @@ let package = Package(
         .target(
             name: "GatewayConfiguration",
             dependencies: [
-                "AuditSinks", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", logging,
-                nioCore, nioPosix,
+                "AuditSinks", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", "OutboundHTTP",
+                logging, nioCore, nioPosix,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -124,8 +129,8 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
-                "GatewayStore",
-                "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore, nioPosix, lifecycle, signals,
+                "GatewayStore", "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore,
+                nioPosix, lifecycle, signals,
                 hummingbird,
                 hummingbirdCore,
             ],
@@ -251,8 +256,9 @@ let package = Package(
         .testTarget(
             name: "AuditSinksTests",
             dependencies: [
-                "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", logging, nioCore,
-                nioPosix, nioSSL,
+                "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "OutboundHTTP",
+                logging,
+                nioCore, nioPosix, nioSSL,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -269,7 +275,7 @@ let package = Package(
         .testTarget(
             name: "GatewayConfigurationTests",
             dependencies: [
-                "AuditSinks",
+                "AuditSinks", "OutboundHTTP",
                 "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
                 "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess", "ForwardAuth", "ClientCertificate",
                 "OIDC", logging, nioCore, nioPosix,

@@ -3,6 +3,7 @@ package import GatewayCore
 package import GatewayHTTP
 package import GatewaySupport
 package import Logging
+internal import OutboundHTTP
 
 /// The TLS contexts of a configuration: one for each listener, and one for each backend.
 package struct ConfiguredTLS {
@@ -167,8 +168,9 @@ package struct ConfiguredTLS {
 
     /// Returns the problems of the files of authorities that audit sinks trust. Blocks.
     private static func sinkProblems(_ configuration: ServerConfiguration) -> [ConfigurationProblem] {
-        configuration.journal.sinks.compactMap { sink in
-            guard let path = sink.target.authority, let problem = AuthorityFile.problem(with: path) else { return nil }
+        let files = configuration.journal.sinks.map(\.target.authority)
+        return files.compactMap { file in
+            guard let path = file, let problem = AuthorityFile.problem(with: path) else { return nil }
             return ConfigurationProblem(at: SourceLocation(file: path), path: "", problem)
         }
     }
