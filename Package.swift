@@ -93,6 +93,12 @@ let package = Package(
             dependencies: ["GatewaySupport", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient], exclude: ["README.md"],
             swiftSettings: strict),
         .target(
+            name: "TraceExport",
+            dependencies: [
+                "GatewayCore", "GatewaySupport", "OutboundHTTP", logging, nioCore, nioPosix, nioHTTP1, httpClient,
+            ],
+            exclude: ["README.md"], swiftSettings: strict),
+        .target(
             name: "AuditSinks",
             dependencies: [
                 "GatewaySupport", "GatewayStore", "OutboundHTTP", logging, nioCore, nioPosix, nioHTTP1, nioSSL,
@@ -114,7 +120,7 @@ let package = Package(
             name: "GatewayConfiguration",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", "OutboundHTTP",
-                logging, nioCore, nioPosix,
+                "TraceExport", logging, nioCore, nioPosix,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -129,7 +135,7 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
-                "GatewayStore", "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore,
+                "GatewayStore", "GatewaySupport", "NotifyBackend", "TraceExport", logging, coreMetrics, nioCore,
                 nioPosix, lifecycle, signals,
                 hummingbird,
                 hummingbirdCore,
@@ -262,6 +268,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "TraceExportTests",
+            dependencies: [
+                "TraceExport", "Gateway", "GatewayCore", "GatewaySupport", "GatewayTesting", "OutboundHTTP", logging,
+                nioCore, nioPosix, nioSSL,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "GatewayHTTPTests",
             dependencies: [
                 "GatewayHTTP", "Gateway", "GatewayCore", "GatewaySupport", "GatewayTesting", nioCore, nioEmbedded,
@@ -275,7 +288,7 @@ let package = Package(
         .testTarget(
             name: "GatewayConfigurationTests",
             dependencies: [
-                "AuditSinks", "OutboundHTTP",
+                "AuditSinks", "OutboundHTTP", "TraceExport",
                 "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
                 "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess", "ForwardAuth", "ClientCertificate",
                 "OIDC", logging, nioCore, nioPosix,

@@ -120,7 +120,8 @@ public struct GatewayServer: Sendable {
             HubKeyCheck($0, logger: logger)
         }
         return [watchdog] + backend.services + (hubKey.map { [$0] } ?? []) + admin.services + reload.services
-            + subsystems.stores.services + subsystems.sinks.services + subsystems.accounts.services + control.services
+            + subsystems.stores.services + subsystems.sinks.services + subsystems.tracing.services
+            + subsystems.accounts.services + control.services
             + [listeners]
     }
 
