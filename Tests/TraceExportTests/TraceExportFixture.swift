@@ -46,6 +46,25 @@ final class TraceExportFixture: Sendable {
             version: "0.1.0", timing: timing, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
+    /// A collector that accepts everything.
+    static let accepts: @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step] = { _ in
+        [.write(ScriptedServer.ok("{}"))]
+    }
+
+    /// Runs the body with an export to a collector, and stops it.
+    static func run(
+        waitsForStop: Bool = false, _ script: @escaping @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step],
+        _ body: (TraceExportFixture, ScriptedServer) async throws -> Void
+    ) async throws {
+        try await ScriptedServer.run(script) { server in
+            let fixture = TraceExportFixture(waitsForStop: waitsForStop)
+            await fixture.export.apply(try settings(server.port))
+            try await body(fixture, server)
+            fixture.graceEnds.raise()
+            await fixture.export.stop()
+        }
+    }
+
     /// Returns settings for a collector on this port of 127.0.0.1.
     static func settings(
         _ port: Int, scheme: String = "http", host: String = "127.0.0.1", authority: String? = nil,

@@ -59,13 +59,12 @@ public struct TraceContext: Sendable, Hashable {
     package var mixedID: UInt64 { Self.mix(high ^ Self.mix(low)) }
 
     /// The trace id: 32 lower-case hexadecimal digits.
-    public var id: String {
-        String(unsafeUninitializedCapacity: 32) { text in
-            var digits = ByteWriter(text)
-            digits.append(hexDigitsOf: high)
-            digits.append(hexDigitsOf: low)
-            return 32
-        }
+    public var id: String { String(expecting: 32, write(idTo:)) }
+
+    /// Appends the 32 digits of the trace id.
+    package func write(idTo bytes: inout ByteWriter) {
+        bytes.append(hexDigitsOf: high)
+        bytes.append(hexDigitsOf: low)
     }
 
     /// Appends the `traceparent` of an upstream request within the trace.
@@ -73,8 +72,7 @@ public struct TraceContext: Sendable, Hashable {
     /// - Parameter span: The id of that request, from ``nextSpan()``.
     package func write(traceparentWith span: UInt64, to bytes: inout ByteWriter) {
         bytes.append("00-")
-        bytes.append(hexDigitsOf: high)
-        bytes.append(hexDigitsOf: low)
+        write(idTo: &bytes)
         bytes.append("-")
         bytes.append(hexDigitsOf: span)
         bytes.append(flags == 0 ? "-00" : "-01")

@@ -4,21 +4,6 @@ internal import GatewaySupport
 /// An encoder of spans as `ExportTraceServiceRequest` in the JSON of OTLP 1: ids in hexadecimal, enumerations as numbers,
 /// 64-bit integers as strings.
 struct OTLPTraceEncoder: Sendable {
-    /// The names of the attributes, from OpenTelemetry's semantic conventions for HTTP and the gateway's own.
-    private enum Key {
-        static let method = "http.request.method"
-        static let route = "http.route"
-        static let status = "http.response.status_code"
-        static let error = "error.type"
-        static let call = "notify_gateway.call"
-        static let action = "notify_gateway.action"
-        static let result = "notify_gateway.result"
-        static let rule = "notify_gateway.rule"
-        static let omitted = "notify_gateway.omitted_requests"
-        static let step = "notify_gateway.step"
-        static let upstream = "notify_gateway.upstream"
-    }
-
     /// The values of `Span.SpanKind`.
     private enum Kind: Int {
         case `internal` = 1
@@ -43,75 +28,105 @@ struct OTLPTraceEncoder: Sendable {
 
     /// Creates an encoder of spans of one resource.
     init(_ resource: TraceResource) {
-        var attributes = OTLPAttributes()
-        attributes.add("service.name", resource.service)
-        attributes.add("service.version", resource.version)
-        if !resource.host.isEmpty { attributes.add("host.name", resource.host) }
-        attributes.add("process.pid", resource.process)
-        var head = Array(#"{"resourceSpans":[{"resource":{"attributes":"#.utf8)
-        head += attributes.bytes
-        head += Array(
-            #"},"schemaUrl":"\#(Self.schema)","scopeSpans":[{"scope":{"name":"notify-gateway","version":"#.utf8)
-        JSONWriter.write(string: resource.version, to: &head)
-        head += Array(#"},"schemaUrl":"\#(Self.schema)","spans":["#.utf8)
-        self.head = head
+        head = [UInt8](expecting: 1024) { bytes in
+            bytes.append(#"{"resourceSpans":[{"resource":{"attributes":"#)
+            var attributes = OTLPAttributes()
+            attributes.add("service.name", resource.service, to: &bytes)
+            attributes.add("service.version", resource.version, to: &bytes)
+            if !resource.host.isEmpty { attributes.add("host.name", resource.host, to: &bytes) }
+            attributes.add("process.pid", resource.process, to: &bytes)
+            bytes.append("]},\"schemaUrl\":")
+            JSONWriter.write(string: Self.schema, to: &bytes)
+            bytes.append(#","scopeSpans":[{"scope":{"name":"notify-gateway","version":"#)
+            JSONWriter.write(string: resource.version, to: &bytes)
+            bytes.append("},\"schemaUrl\":")
+            JSONWriter.write(string: Self.schema, to: &bytes)
+            bytes.append(#","spans":["#)
+        }
         tail = Array("]}]}]}".utf8)
     }
 
     /// Returns the body of a request with the spans.
     func body(of calls: some Collection<CallSpans>) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(head.count + calls.reduce(0) { $0 + $1.spans.count } * Self.usualSpanBytes)
-        bytes += head
-        var isFirst = true
-        for call in calls {
-            for span in call.spans {
-                if !isFirst { bytes.append(UInt8(ascii: ",")) }
-                isFirst = false
-                write(span, of: call, to: &bytes)
+        let spans = calls.reduce(0) { $0 + $1.spans.count }
+        return [UInt8](expecting: head.count + tail.count + spans * Self.usualSpanBytes) { bytes in
+            bytes.append(head)
+            var isFirst = true
+            for call in calls {
+                for span in call.spans {
+                    if !isFirst { bytes.append(",") }
+                    isFirst = false
+                    Self.write(span, of: call, to: &bytes)
+                }
             }
+            bytes.append(tail)
         }
-        bytes += tail
-        return bytes
     }
 
-    private static let usualSpanBytes = 384
+    /// The size of a usual span; the body of longer ones is written twice.
+    private static let usualSpanBytes = 640
 
-    private func write(_ span: TraceSpan, of call: CallSpans, to bytes: inout [UInt8]) {
-        func append(_ text: String) { bytes += text.utf8 }
-        append(#"{"traceId":"\#(call.trace.id)","spanId":"\#(Self.hex(span.id))""#)
-        if span.parent != 0 { append(#","parentSpanId":"\#(Self.hex(span.parent))""#) }
+    private static func write(_ span: TraceSpan, of call: CallSpans, to bytes: inout ByteWriter) {
+        bytes.append(#"{"traceId":""#)
+        call.trace.write(idTo: &bytes)
+        bytes.append(#"","spanId":""#)
+        bytes.append(hexDigitsOf: span.id)
+        if span.parent != 0 {
+            bytes.append(#"","parentSpanId":""#)
+            bytes.append(hexDigitsOf: span.parent)
+        }
+        bytes.append("\"")
         if let state = call.trace.state {
-            append(#","traceState":"#)
+            bytes.append(#","traceState":"#)
             JSONWriter.write(string: state.text, to: &bytes)
         }
-        let (name, kind) = Self.title(of: span.subject)
-        var flags = Flags.sampled | Flags.knowsParent
-        if kind == .server, span.parent != 0 { flags |= Flags.parentIsRemote }
-        append(#","flags":\#(flags),"name":"#)
-        JSONWriter.write(string: name, to: &bytes)
-        append(#","kind":\#(kind.rawValue),"startTimeUnixNano":"\#(span.start)","endTimeUnixNano":"\#(span.end)""#)
-        let attributes = Self.attributes(of: span.subject, call.call)
-        if !attributes.isEmpty {
-            append(#","attributes":"#)
-            bytes += attributes.bytes
+        let kind = kind(of: span.subject)
+        let parentIsRemote = kind == .server && span.parent != 0
+        bytes.append(#","flags":"#)
+        bytes.append(
+            decimal: Flags.sampled | Flags.knowsParent | (parentIsRemote ? Flags.parentIsRemote : 0))
+        bytes.append(#","name":"#)
+        write(nameOf: span.subject, to: &bytes)
+        bytes.append(#","kind":"#)
+        bytes.append(decimal: kind.rawValue)
+        bytes.append(#","startTimeUnixNano":""#)
+        bytes.append(decimal: Int(span.start))
+        bytes.append(#"","endTimeUnixNano":""#)
+        bytes.append(decimal: Int(span.end))
+        bytes.append("\"")
+        write(attributesOf: span.subject, call.call, to: &bytes)
+        if isError(span.subject) {
+            bytes.append(#","status":{"code":"#)
+            bytes.append(decimal: errorStatus)
+            bytes.append("}")
         }
-        if Self.isError(span.subject) { append(#","status":{"code":\#(Self.errorStatus)}"#) }
-        append("}")
+        bytes.append("}")
     }
 
-    private static func hex(_ id: UInt64) -> String {
-        String(expecting: 16) { $0.append(hexDigitsOf: id) }
+    private static func kind(of subject: TraceSpan.Subject) -> Kind {
+        switch subject {
+        case .call: .server
+        case .phase: .internal
+        case .upstreamRequest: .client
+        }
     }
 
-    private static func title(of subject: TraceSpan.Subject) -> (name: String, kind: Kind) {
+    private static func write(nameOf subject: TraceSpan.Subject, to bytes: inout ByteWriter) {
+        bytes.append("\"")
         switch subject {
         case .call(let call):
-            let method = call.method?.rawValue ?? "HTTP"
-            return (call.route.map { "\(method) \($0)" } ?? method, .server)
-        case .phase(let name): return (name, .internal)
-        case .upstreamRequest(let request): return ("\(request.method?.rawValue ?? "HTTP") \(request.step)", .client)
+            JSONWriter.escape(call.method?.rawValue ?? "HTTP", to: &bytes)
+            if let route = call.route {
+                bytes.append(" ")
+                JSONWriter.escape(route, to: &bytes)
+            }
+        case .phase(let name): JSONWriter.escape(name, to: &bytes)
+        case .upstreamRequest(let request):
+            JSONWriter.escape(request.method?.rawValue ?? "HTTP", to: &bytes)
+            bytes.append(" ")
+            JSONWriter.escape(request.step, to: &bytes)
         }
+        bytes.append("\"")
     }
 
     /// Returns whether the span has the status of an error: a server's for 5xx, a client's also for 4xx and without a
@@ -124,60 +139,67 @@ struct OTLPTraceEncoder: Sendable {
         }
     }
 
-    private static func attributes(of subject: TraceSpan.Subject, _ id: CallID) -> OTLPAttributes {
+    /// Appends the attributes, whose names are those of OpenTelemetry's semantic conventions for HTTP and the gateway's
+    /// own. A phase has none.
+    private static func write(attributesOf subject: TraceSpan.Subject, _ id: CallID, to bytes: inout ByteWriter) {
+        if case .phase = subject { return }
+        bytes.append(#","attributes":"#)
         var attributes = OTLPAttributes()
         switch subject {
         case .call(let call):
-            attributes.add(Key.method, call.method?.rawValue ?? "_OTHER")
-            if let route = call.route { attributes.add(Key.route, route) }
-            attributes.add(Key.status, call.status)
-            if isError(subject) { attributes.add(Key.error, call.rejection?.rawValue ?? String(call.status)) }
-            attributes.add(Key.call, id.text)
-            if let action = call.action { attributes.add(Key.action, action.rawValue) }
-            attributes.add(Key.result, call.rejection?.rawValue ?? "ok")
-            if let rule = call.rule { attributes.add(Key.rule, rule) }
-            if call.omittedRequests > 0 { attributes.add(Key.omitted, call.omittedRequests) }
+            attributes.add("http.request.method", call.method?.rawValue ?? "_OTHER", to: &bytes)
+            if let route = call.route { attributes.add("http.route", route, to: &bytes) }
+            attributes.add("http.response.status_code", call.status, to: &bytes)
+            if isError(subject) {
+                attributes.add("error.type", call.rejection?.rawValue ?? String(call.status), to: &bytes)
+            }
+            attributes.add("notify_gateway.call", id.text, to: &bytes)
+            if let action = call.action { attributes.add("notify_gateway.action", action.rawValue, to: &bytes) }
+            attributes.add("notify_gateway.result", call.rejection?.rawValue ?? "ok", to: &bytes)
+            if let rule = call.rule { attributes.add("notify_gateway.rule", rule, to: &bytes) }
+            if call.omittedRequests > 0 {
+                attributes.add("notify_gateway.omitted_requests", call.omittedRequests, to: &bytes)
+            }
         case .phase: break
         case .upstreamRequest(let request):
-            attributes.add(Key.method, request.method?.rawValue ?? "_OTHER")
-            if let status = request.status { attributes.add(Key.status, status) }
+            attributes.add("http.request.method", request.method?.rawValue ?? "_OTHER", to: &bytes)
+            if let status = request.status { attributes.add("http.response.status_code", status, to: &bytes) }
             if isError(subject) {
-                attributes.add(Key.error, request.failure ?? request.status.map(String.init) ?? "_OTHER")
+                let type = request.failure ?? request.status.map { String($0) } ?? "_OTHER"
+                attributes.add("error.type", type, to: &bytes)
             }
-            attributes.add(Key.step, request.step)
-            attributes.add(Key.upstream, request.upstream)
+            attributes.add("notify_gateway.step", request.step, to: &bytes)
+            attributes.add("notify_gateway.upstream", request.upstream, to: &bytes)
         }
-        return attributes
+        bytes.append("]")
     }
 }
 
-/// A list of `KeyValue` messages in JSON.
-struct OTLPAttributes {
-    private var written: [UInt8] = [UInt8(ascii: "[")]
-    private(set) var isEmpty = true
+/// A writer of a list of `KeyValue` messages in JSON. The caller appends the closing bracket.
+private struct OTLPAttributes {
+    private var isEmpty = true
 
-    /// The list.
-    var bytes: [UInt8] { written + [UInt8(ascii: "]")] }
-
-    /// Adds an attribute with text.
-    mutating func add(_ key: String, _ value: String) {
-        begin(key)
-        written += #"{"stringValue":"#.utf8
-        JSONWriter.write(string: value, to: &written)
-        written += "}}".utf8
+    /// Appends an attribute with text.
+    mutating func add(_ key: StaticString, _ value: String, to bytes: inout ByteWriter) {
+        begin(key, to: &bytes)
+        bytes.append(#"{"stringValue":"#)
+        JSONWriter.write(string: value, to: &bytes)
+        bytes.append("}}")
     }
 
-    /// Adds an attribute with a number.
-    mutating func add(_ key: String, _ value: Int) {
-        begin(key)
-        written += #"{"intValue":"\#(value)"}}"#.utf8
+    /// Appends an attribute with a number.
+    mutating func add(_ key: StaticString, _ value: Int, to bytes: inout ByteWriter) {
+        begin(key, to: &bytes)
+        bytes.append(#"{"intValue":""#)
+        bytes.append(decimal: value)
+        bytes.append(#""}}"#)
     }
 
-    private mutating func begin(_ key: String) {
-        if !isEmpty { written.append(UInt8(ascii: ",")) }
+    /// Appends the key, which needs no escape.
+    private mutating func begin(_ key: StaticString, to bytes: inout ByteWriter) {
+        bytes.append(isEmpty ? #"[{"key":""# : #",{"key":""#)
         isEmpty = false
-        written += #"{"key":"#.utf8
-        JSONWriter.write(string: key, to: &written)
-        written += #","value":"#.utf8
+        bytes.append(key)
+        bytes.append(#"","value":"#)
     }
 }
