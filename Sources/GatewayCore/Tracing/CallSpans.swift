@@ -89,7 +89,7 @@ public struct UpstreamRequestSpan: Sendable, Hashable {
     public var method: HTTPMethod?
     /// The purpose of the request: `reserve`, `upsert`, `delete`, `send` or `cancel`.
     public var step: String
-    /// The name of the upstream in the configuration.
+    /// The name of the upstream (`UpstreamName`).
     public var upstream: String
     /// The status of the response; nil if there is none.
     public var status: Int?
