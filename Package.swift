@@ -94,9 +94,20 @@ let package = Package(
             dependencies: ["CStatx", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, grdb],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
+            name: "OutboundHTTP",
+            dependencies: ["GatewaySupport", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient], exclude: ["README.md"],
+            swiftSettings: strict),
+        .target(
+            name: "TraceExport",
+            dependencies: [
+                "GatewayCore", "GatewaySupport", "OutboundHTTP", logging, nioCore, nioPosix, nioHTTP1, httpClient,
+            ],
+            exclude: ["README.md"], swiftSettings: strict),
+        .target(
             name: "AuditSinks",
             dependencies: [
-                "GatewaySupport", "GatewayStore", logging, nioCore, nioPosix, nioHTTP1, nioSSL, httpClient,
+                "GatewaySupport", "GatewayStore", "OutboundHTTP", logging, nioCore, nioPosix, nioHTTP1, nioSSL,
+                httpClient,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -113,8 +124,8 @@ let package = Package(
         .target(
             name: "GatewayConfiguration",
             dependencies: [
-                "AuditSinks", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", logging,
-                nioCore, nioPosix,
+                "AuditSinks", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", "OutboundHTTP",
+                "TraceExport", logging, nioCore, nioPosix,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -137,7 +148,8 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayConsole", "GatewayCore", "GatewayHTTP",
-                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", logging, coreMetrics, nioCore, nioPosix, lifecycle, signals,
+                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", "TraceExport", logging, coreMetrics,
+                nioCore, nioPosix, lifecycle, signals,
                 hummingbird,
                 hummingbirdCore,
             ],
@@ -265,8 +277,16 @@ let package = Package(
         .testTarget(
             name: "AuditSinksTests",
             dependencies: [
-                "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", logging, nioCore,
-                nioPosix, nioSSL,
+                "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "OutboundHTTP",
+                logging,
+                nioCore, nioPosix, nioSSL,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "TraceExportTests",
+            dependencies: [
+                "TraceExport", "Gateway", "GatewayCore", "GatewaySupport", "GatewayTesting", "OutboundHTTP", logging,
+                nioCore, nioPosix, nioSSL,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -283,7 +303,7 @@ let package = Package(
         .testTarget(
             name: "GatewayConfigurationTests",
             dependencies: [
-                "AuditSinks",
+                "AuditSinks", "OutboundHTTP", "TraceExport",
                 "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
                 "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess", "ForwardAuth", "ClientCertificate",
                 "OIDC", logging, nioCore, nioPosix,

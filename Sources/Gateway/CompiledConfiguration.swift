@@ -31,6 +31,8 @@ public struct CompiledConfiguration: Sendable {
     public var callsInFlight: CallerConcurrencyLimit.Bounds
     /// The rules of secure sends; nil if there are none.
     public var secureSends: SecureSendRules?
+    /// The rule that selects the calls with spans; nil if tracing is turned off.
+    public var tracing: TraceSampling?
 
     /// Creates a configuration.
     public init(

@@ -22,6 +22,8 @@ public struct Gateway: RequestResponder {
     private let providerLogouts: ProviderLogouts
     let rejectionResponder: RejectionResponder
     private let metrics: CallMetrics
+    /// The tracer; nil if tracing is turned off.
+    private let tracer: CallTracer?
     private let limitCounters: [String: Counter]
     private let callsInFlight: CallerConcurrencyLimit
     private let inFlightBounds: CallerConcurrencyLimit.Bounds
@@ -99,6 +101,9 @@ public struct Gateway: RequestResponder {
         callsInFlight = previous?.callsInFlight ?? CallerConcurrencyLimit()
         inFlightBounds = rules.callsInFlight
         metrics = dependencies.metrics
+        tracer = rules.tracing.flatMap { sampling in
+            dependencies.spans.map { CallTracer(sampling, recorder: $0, clocks: dependencies.clocks) }
+        }
         limitCounters = metrics.counters(
             ofLimits: (rules.limiter.limits + [.history, .notificationMisses]).map(\.name) + LoginThrottle.names + [
                 FailedLoginDelay.limitName
@@ -114,7 +119,8 @@ public struct Gateway: RequestResponder {
         var permits = CallerConcurrencyLimit.Permits()
         defer { callsInFlight.release(permits) }
         do throws(Rejection) {
-            let call = try parsing.parse(request)
+            var call = try parsing.parse(request)
+            phases.spans = tracer?.start(&call.facts, of: request, parsing.routes, at: phases.start)
             try countInFlight(for: call, of: request, &permits)
             try forwarding.checkCapacity(for: call)
             phases.enter(.authenticate)
@@ -129,6 +135,7 @@ public struct Gateway: RequestResponder {
             let allowed = try await authorization.authorize(caller)
             try request.clientDisconnect.check()
             let action = allowed.facts.action
+            phases.spans?.setRule(allowed.facts.rule)
             phases.enter(.deduplicate)
             let admitted: AdmittedCall
             switch try idempotency.deduplicate(allowed) {
@@ -143,18 +150,19 @@ public struct Gateway: RequestResponder {
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
                 phases.enter(.respond)
-                return finish(action, await localEndpoints.response(recorded), rateLimitContext, phases)
+                return finish(action, await localEndpoints.response(recorded, phases.spans), rateLimitContext, phases)
             case .upstream(let plan):
                 phases.enter(.record)
                 let recorded = try await recording.record(plan)
                 // From here on nothing throws and nothing is cancelled; every result is recorded as an outcome.
                 phases.enter(.forward)
-                let forwarded = await forwarding.forward(recorded)
+                let forwarded = await forwarding.forward(recorded, phases.spans)
                 phases.enter(.complete)
                 return finish(action, await completion.complete(forwarded), rateLimitContext, phases)
             }
         } catch {
             if case .limit(let name, _) = error.extra { limitCounters[name]?.add() }
+            if tracer != nil { trace(error, of: request, &phases) }
             return finish(
                 error.facts?.action, rejectionResponder.response(error, of: request.id), rateLimitContext, phases)
         }
@@ -187,13 +195,21 @@ public struct Gateway: RequestResponder {
         }
     }
 
+    /// Adds a rejection to the spans of the call. Starts them if the request could not be parsed.
+    @inline(never)
+    private func trace(_ rejection: Rejection, of request: ReceivedRequest, _ phases: inout PhaseTimer) {
+        guard var facts = rejection.facts else { return }
+        if phases.spans == nil { phases.spans = tracer?.start(&facts, of: request, parsing.routes, at: phases.start) }
+        phases.spans?.setRule(facts.rule)
+    }
+
     /// Adds the limit fields to the response and updates the metrics.
     @inline(never)
     private func finish(
         _ action: Action?, _ response: consuming Response, _ rateLimitContext: RateLimitContext?, _ phases: PhaseTimer
     ) -> Response {
         if let rateLimitContext { limiting.addFields(for: rateLimitContext, to: &response) }
-        phases.finish(action, response.rejection)
+        phases.finish(action, status: response.status, response.rejection)
         return response
     }
 

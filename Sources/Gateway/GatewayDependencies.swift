@@ -28,6 +28,8 @@ public struct GatewayDependencies: Sendable {
     public var logger: Logger
     /// The metrics of calls.
     public var metrics: CallMetrics
+    /// The destination of the spans of sampled calls; nil for none.
+    public var spans: (any SpanRecorder)?
 
     /// Creates dependencies.
     public init(

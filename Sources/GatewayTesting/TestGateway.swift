@@ -25,6 +25,8 @@ public struct TestGateway: Sendable {
     public let history = ScriptedHistory()
     /// The texts of secure sends.
     public let texts: MemorySecureTexts
+    /// The spans of sampled calls, if `adjust` turned tracing on.
+    public let spans = MemorySpans()
     /// The backend.
     public let backend: ScriptedBackend
     /// The gateway.
@@ -77,12 +79,11 @@ public struct TestGateway: Sendable {
         backend = ScriptedBackend(timeline: timeline, answering: response)
         var rules = Self.rules(profile, clock: clock)
         adjust(&rules)
-        gateway = Gateway(
-            rules: rules,
-            dependencies: Self.dependencies(
-                clock: clock, scheduler: scheduler, ledger: ledger, sessions: sessions, journal: journal,
-                history: history, texts: texts,
-                backend: backend, others: others))
+        var dependencies = Self.dependencies(
+            clock: clock, scheduler: scheduler, ledger: ledger, sessions: sessions, journal: journal,
+            history: history, texts: texts, backend: backend, others: others)
+        dependencies.spans = spans
+        gateway = Gateway(rules: rules, dependencies: dependencies)
     }
 
     /// Returns ports to the given test doubles. The random bits are constant.

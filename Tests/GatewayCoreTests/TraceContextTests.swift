@@ -11,14 +11,16 @@ import Testing
         #expect(context.id == Self.trace)
         #expect(context.traceparent(span: 0xAB) == "00-\(Self.trace)-00000000000000ab-01")
         let unsampled = try #require(TraceContext(traceparent: (Self.valid.dropLast(2) + "00").utf8))
-        #expect(unsampled.traceparent(span: 0) == "00-\(Self.trace)-0000000000000001-00")
+        #expect(unsampled.traceparent(span: 1) == "00-\(Self.trace)-0000000000000001-00")
     }
 
     @Test("A new trace has the call's id and is valid") func aNewTraceHasTheCallsIDAndIsValid() throws {
         let call = CallID(process: 0xFEED, number: 7)
         let context = TraceContext(of: call)
         #expect(context.id == call.text)
-        #expect(TraceContext(traceparent: context.traceparent(span: 1).utf8) == context)
+        #expect(context.parent == nil && !context.isSampled && context.sampled.isSampled)
+        let continued = try #require(TraceContext(traceparent: context.sampled.traceparent(span: 7).utf8))
+        #expect(continued.id == context.id && continued.parent == 7 && continued.isSampled)
     }
 
     @Test(

@@ -58,6 +58,7 @@ struct RestartRequirementsTests {
             ("minimum-free: 1", "minimum-free: 2"), ("keep-size: 1GiB", "keep-size: 2GiB"),
             ("registrations-per-user: 20", "registrations-per-user: 3"), ("level: info", "level: debug"),
             ("grace: 5s", "grace: 1s"), ("limits: []", "limits: [{ name: a, per: user, rate: 1/s }]"),
+            ("limits: []", "limits: []\ntracing: { endpoint: \"https://collector.example.org/v1/traces\" }"),
         ])
     func notNeeded(_ before: String, _ after: String) throws {
         let needs = RestartRequirements(

@@ -21,7 +21,7 @@ import Testing
         DispatchQueue.concurrentPerform(iterations: 100) { _ in
             var timer = PhaseTimer(metrics)
             timer.enter(.authenticate)
-            timer.finish(nil, nil)
+            timer.finish(nil, status: 200, nil)
         }
         #expect(try counts("notify_gateway_call_duration_seconds", in: metrics) == [100])
         let phases = try counts("notify_gateway_phase_duration_seconds", in: metrics)

@@ -1,4 +1,5 @@
 internal import GatewaySupport
+internal import OutboundHTTP
 
 /// The receiver of a sink's records. Used by one task at a time.
 protocol SinkDestination: Sendable {
@@ -9,7 +10,7 @@ protocol SinkDestination: Sendable {
 
     /// Delivers the batch and returns once the receiver has confirmed it. The lines of a batch that throws are
     /// delivered again.
-    func deliver(_ batch: SinkBatch) async throws(SinkFailure)
+    func deliver(_ batch: SinkBatch) async throws(DeliveryFailure)
 
     /// Closes the connections.
     func close() async
@@ -39,24 +40,4 @@ struct SinkBatch: Sendable {
             start = end + 1
         }
     }
-}
-
-/// The reason why a batch was not confirmed.
-struct SinkFailure: Error, Sendable, Hashable {
-    /// The reason for the log, without a full stop.
-    let reason: String
-    /// The wait that the receiver asks for; nil if it does not.
-    var retryAfter: Duration?
-
-    /// Creates a failure.
-    init(_ reason: String, retryAfter: Duration? = nil) {
-        self.reason = reason
-        self.retryAfter = retryAfter
-    }
-
-    /// Creates a failure from that of a file.
-    init(_ failure: FileFailure) { self.init(failure.description) }
-
-    /// The failure of work that the stop of the sink interrupted.
-    static let stopped = SinkFailure("the sink was stopped")
 }

@@ -1,5 +1,6 @@
 internal import GatewaySupport
 internal import Glibc
+internal import OutboundHTTP
 
 /// Appends batches to a file of mode 0600 and synchronizes it.
 ///
@@ -8,12 +9,12 @@ internal import Glibc
 /// touched.
 struct FileDestination: SinkDestination {
     let path: String
-    let thread: SinkThread
+    let thread: DeliveryThread
     let maximumRecords = 10_000
 
-    func deliver(_ batch: SinkBatch) async throws(SinkFailure) {
-        try await thread.run { [path] () throws(SinkFailure) in
-            do throws(FileFailure) { try Self.append(batch.lines, to: path) } catch { throw SinkFailure(error) }
+    func deliver(_ batch: SinkBatch) async throws(DeliveryFailure) {
+        try await thread.run { [path] () throws(DeliveryFailure) in
+            do throws(FileFailure) { try Self.append(batch.lines, to: path) } catch { throw DeliveryFailure(error) }
         }
     }
 

@@ -1,5 +1,6 @@
 public import GatewayStore
 internal import GatewaySupport
+internal import OutboundHTTP
 
 /// The file with the position of one sink, beside the journal: `<directory>.sink-<name>`, mode 0600.
 ///
@@ -29,7 +30,7 @@ public struct SinkCursor: Sendable {
     }
 
     /// Reads the file. Throws if the system cannot read it now.
-    func load() throws(SinkFailure) -> Content {
+    func load() throws(DeliveryFailure) -> Content {
         do throws(FileFailure) {
             guard let bytes = try PrivateFiles.read(path, atMost: Self.maximumBytes) else { return .missing }
             guard let value = try? JSONParser().parse(bytes.span), value["format"] == .number("\(Self.format)"),
@@ -39,13 +40,13 @@ public struct SinkCursor: Sendable {
             else { return .damaged("\(path) is not a cursor of this version") }
             return .position(JournalPosition(next: next, segment: segment, offset: offset))
         } catch {
-            guard error.code == 0 else { throw SinkFailure(error) }
+            guard error.code == 0 else { throw DeliveryFailure(error) }
             return .damaged(error.description)
         }
     }
 
     /// Replaces the file. Once this returns, the position survives a power failure.
-    func store(_ position: JournalPosition) throws(SinkFailure) {
+    func store(_ position: JournalPosition) throws(DeliveryFailure) {
         let text =
             "{\"format\":\(Self.format),\"next\":\(position.next),\"segment\":\(position.segment),"
             + "\"offset\":\(position.offset)}\n"
@@ -53,7 +54,7 @@ public struct SinkCursor: Sendable {
             try AtomicFile.write(Array(text.utf8), to: path, draft: path + ".new", .replacing)
             try PrivateFiles.synchronizeDirectory(PrivateFiles.parent(of: path))
         } catch {
-            throw SinkFailure(error)
+            throw DeliveryFailure(error)
         }
     }
 

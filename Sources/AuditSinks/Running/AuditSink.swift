@@ -1,6 +1,7 @@
 internal import GatewayStore
 internal import GatewaySupport
 internal import Logging
+internal import OutboundHTTP
 internal import Synchronization
 
 /// One sink: reads batches of the journal, delivers them, and stores its position after each.
@@ -12,7 +13,7 @@ final class AuditSink: Sendable {
     private let destination: any SinkDestination
     private let follower: JournalFollower
     private let cursor: SinkCursor
-    private let thread: SinkThread
+    private let thread: DeliveryThread
     private let timing: AuditSinkTiming
     private let metrics: AuditSinkMetrics
     private let logger: Logger
@@ -39,7 +40,7 @@ final class AuditSink: Sendable {
 
     init(
         _ settings: AuditSinkSettings, journal: AuditSinks.Journal, destination: any SinkDestination,
-        thread: SinkThread, timing: AuditSinkTiming, metrics: AuditSinkMetrics, logger: Logger
+        thread: DeliveryThread, timing: AuditSinkTiming, metrics: AuditSinkMetrics, logger: Logger
     ) {
         self.settings = settings
         self.journal = journal
@@ -78,7 +79,7 @@ final class AuditSink: Sendable {
         guard var work = await start(now) else { return await finish() }
         while !Task.isCancelled {
             let wait: Duration
-            do throws(SinkFailure) {
+            do throws(DeliveryFailure) {
                 let hasMore = try await advance(&work)
                 delay.reset()
                 if isFailing { logger.notice("Audit sink recovered") }
@@ -135,8 +136,8 @@ final class AuditSink: Sendable {
     private func loadCursor() async -> SinkCursor.Content? {
         var delay = RetryDelay()
         while !Task.isCancelled {
-            do throws(SinkFailure) {
-                return try await thread.run { [cursor] () throws(SinkFailure) in try cursor.load() }
+            do throws(DeliveryFailure) {
+                return try await thread.run { [cursor] () throws(DeliveryFailure) in try cursor.load() }
             } catch {
                 if Task.isCancelled { break }
                 metrics.failures.add()
@@ -151,7 +152,7 @@ final class AuditSink: Sendable {
     }
 
     /// Stores the position if necessary, then delivers one batch. Returns whether more records may be ready.
-    private func advance(_ work: inout Work) async throws(SinkFailure) -> Bool {
+    private func advance(_ work: inout Work) async throws(DeliveryFailure) -> Bool {
         if work.isUnstored { try await store(&work) }
         if work.batch == nil { work.batch = try await read(from: work.position) }
         guard let batch = work.batch else {
@@ -172,18 +173,18 @@ final class AuditSink: Sendable {
     }
 
     /// Reads the next batch; nil if there is none. Counts the records that the journal no longer contains.
-    private func read(from position: JournalPosition) async throws(SinkFailure) -> JournalExcerpt? {
+    private func read(from position: JournalPosition) async throws(DeliveryFailure) -> JournalExcerpt? {
         let end = journal.followers.durableEnd
         guard position.next < end else {
             status.withLock { $0.caughtUp = timing.clocks.wall() }
             return nil
         }
         let bounds = JournalFollower.Bounds(lines: destination.maximumRecords, bytes: SinkBatch.maximumBytes)
-        let excerpt = try await thread.run { [follower] () throws(SinkFailure) in
+        let excerpt = try await thread.run { [follower] () throws(DeliveryFailure) in
             do throws(AuditIndex.Failure) {
                 return try follower.read(from: position, before: end, within: bounds)
             } catch {
-                throw SinkFailure("the journal cannot be read: \(error.description)")
+                throw DeliveryFailure("the journal cannot be read: \(error.description)")
             }
         }
         if excerpt.missing > 0 {
@@ -196,24 +197,26 @@ final class AuditSink: Sendable {
     }
 
     /// Delivers a batch, with the grace of a stop.
-    private func deliver(_ batch: SinkBatch) async throws(SinkFailure) {
-        try await withGrace { [destination] () throws(SinkFailure) in try await destination.deliver(batch) }
+    private func deliver(_ batch: SinkBatch) async throws(DeliveryFailure) {
+        try await withGrace { [destination] () throws(DeliveryFailure) in try await destination.deliver(batch) }
     }
 
     /// Writes the cursor, with the grace of a stop.
-    private func store(_ work: inout Work) async throws(SinkFailure) {
+    private func store(_ work: inout Work) async throws(DeliveryFailure) {
         let position = work.position
-        try await withGrace { [thread, cursor] () throws(SinkFailure) in
-            try await thread.run { () throws(SinkFailure) in try cursor.store(position) }
+        try await withGrace { [thread, cursor] () throws(DeliveryFailure) in
+            try await thread.run { () throws(DeliveryFailure) in try cursor.store(position) }
         }
         work.isUnstored = false
         journal.followers.require(from: position.next, by: settings.name)
     }
 
     /// Runs the body. If the sink is stopped, interrupts it only after ``AuditSinkTiming/stopGrace``.
-    private func withGrace(_ body: @escaping @Sendable () async throws(SinkFailure) -> Void) async throws(SinkFailure) {
-        let work = Task { () -> Result<Void, SinkFailure> in
-            do throws(SinkFailure) { return .success(try await body()) } catch { return .failure(error) }
+    private func withGrace(
+        _ body: @escaping @Sendable () async throws(DeliveryFailure) -> Void
+    ) async throws(DeliveryFailure) {
+        let work = Task { () -> Result<Void, DeliveryFailure> in
+            do throws(DeliveryFailure) { return .success(try await body()) } catch { return .failure(error) }
         }
         let result = await withTaskCancellationHandler {
             await work.value

@@ -1,6 +1,7 @@
 public import GatewayStore
 internal import GatewaySupport
 public import Logging
+internal import OutboundHTTP
 
 /// The sinks of a gateway. A reload adds, changes and removes them.
 public actor AuditSinks {
@@ -72,7 +73,7 @@ public actor AuditSinks {
     private func start(_ settings: AuditSinkSettings, at first: UInt64) {
         let counters = metrics[settings.name] ?? AuditSinkMetrics()
         metrics[settings.name] = counters
-        let thread = SinkThread()
+        let thread = DeliveryThread()
         let sink = AuditSink(
             settings, journal: journal, destination: Self.destination(settings.target, thread, timing.clocks),
             thread: thread, timing: timing, metrics: counters, logger: logger)
@@ -87,7 +88,7 @@ public actor AuditSinks {
     }
 
     private static func destination(
-        _ target: AuditSinkSettings.Target, _ thread: SinkThread, _ clocks: Clocks
+        _ target: AuditSinkSettings.Target, _ thread: DeliveryThread, _ clocks: Clocks
     ) -> any SinkDestination {
         switch target {
         case .file(let path): return FileDestination(path: path, thread: thread)

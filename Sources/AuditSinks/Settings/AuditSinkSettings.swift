@@ -1,4 +1,5 @@
 public import GatewaySupport
+public import OutboundHTTP
 
 /// The settings of one audit sink.
 public struct AuditSinkSettings: Sendable, Equatable {
@@ -135,7 +136,7 @@ public struct SyslogSettings: Sendable, Equatable {
 /// The settings of a webhook sink.
 public struct WebhookSettings: Sendable, Equatable {
     /// The URL to which batches are posted.
-    public let url: WebhookURL
+    public let url: EndpointURL
     /// The key of the signatures.
     public let secret: Secret
     /// The file of the trusted authorities of a connection with TLS; nil for those of the system.
@@ -150,7 +151,7 @@ public struct WebhookSettings: Sendable, Equatable {
 
     /// Creates settings from their parts.
     public init(
-        url: WebhookURL, secret: Secret, authority: String? = nil, timeout: Duration = .seconds(30),
+        url: EndpointURL, secret: Secret, authority: String? = nil, timeout: Duration = .seconds(30),
         records: Int = 500
     ) {
         self.url = url

@@ -1,5 +1,6 @@
 internal import GatewaySupport
 internal import Glibc
+internal import OutboundHTTP
 internal import Synchronization
 
 /// Sends syslog messages to a Unix socket of this machine.
@@ -9,7 +10,7 @@ final class SyslogSocketDestination: SinkDestination {
     private let path: String
     private let type: CInt
     private let message: SyslogMessage
-    private let thread: SinkThread
+    private let thread: DeliveryThread
     private let descriptor = Mutex<CInt>(-1)
 
     let maximumRecords = 500
@@ -18,7 +19,7 @@ final class SyslogSocketDestination: SinkDestination {
     /// The time for a connection, in seconds.
     private static let connectTimeout = 10
 
-    init(path: String, isStream: Bool, message: SyslogMessage, thread: SinkThread) {
+    init(path: String, isStream: Bool, message: SyslogMessage, thread: DeliveryThread) {
         self.path = path
         type = CInt(isStream ? SOCK_STREAM.rawValue : SOCK_DGRAM.rawValue)
         self.message = message
@@ -29,9 +30,9 @@ final class SyslogSocketDestination: SinkDestination {
 
     private var isStream: Bool { type == CInt(SOCK_STREAM.rawValue) }
 
-    func deliver(_ batch: SinkBatch) async throws(SinkFailure) {
-        try await thread.run { [self] () throws(SinkFailure) in
-            do throws(SinkFailure) {
+    func deliver(_ batch: SinkBatch) async throws(DeliveryFailure) {
+        try await thread.run { [self] () throws(DeliveryFailure) in
+            do throws(DeliveryFailure) {
                 try send(batch)
             } catch {
                 disconnect()
@@ -46,14 +47,14 @@ final class SyslogSocketDestination: SinkDestination {
         descriptor.withLock { if $0 >= 0 { shutdown($0, CInt(SHUT_RDWR)) } }
     }
 
-    private func send(_ batch: SinkBatch) throws(SinkFailure) {
+    private func send(_ batch: SinkBatch) throws(DeliveryFailure) {
         let socket = try connection()
         if isStream {
             var bytes: [UInt8] = []
             batch.forEachLine { bytes += message.frame($0) }
             try write(bytes, to: socket)
         } else {
-            try batch.forEachLine { (line) throws(SinkFailure) in
+            try batch.forEachLine { (line) throws(DeliveryFailure) in
                 try write(message.bytes(line), to: socket)
             }
         }
@@ -61,7 +62,7 @@ final class SyslogSocketDestination: SinkDestination {
     }
 
     /// Writes a datagram, or all bytes of a stream.
-    private func write(_ bytes: [UInt8], to socket: CInt) throws(SinkFailure) {
+    private func write(_ bytes: [UInt8], to socket: CInt) throws(DeliveryFailure) {
         var deadline = Self.now + Self.deadline
         var sent = 0
         while sent < bytes.count {
@@ -82,7 +83,7 @@ final class SyslogSocketDestination: SinkDestination {
     }
 
     /// Returns once the receiver has read all bytes.
-    private func awaitReceipt(_ socket: CInt) throws(SinkFailure) {
+    private func awaitReceipt(_ socket: CInt) throws(DeliveryFailure) {
         var deadline = Self.now + Self.deadline
         var least = CInt.max
         while true {
@@ -91,21 +92,21 @@ final class SyslogSocketDestination: SinkDestination {
             // A receiver that has closed its end reads nothing more, and its unread bytes are lost.
             var state = pollfd(fd: socket, events: 0, revents: 0)
             guard poll(&state, 1, 0) >= 0, state.revents & Int16(POLLERR | POLLHUP) == 0 else {
-                throw SinkFailure("\(path): the receiver closed the connection")
+                throw DeliveryFailure("\(path): the receiver closed the connection")
             }
             if unread == 0 { return }
             if unread < least {
                 least = unread
                 deadline = Self.now + Self.deadline
             }
-            guard Self.now < deadline else { throw SinkFailure("\(path): the receiver does not read") }
+            guard Self.now < deadline else { throw DeliveryFailure("\(path): the receiver does not read") }
             usleep(2000)
         }
     }
 
-    private func wait(for events: Int16, on socket: CInt, before deadline: Int64) throws(SinkFailure) {
+    private func wait(for events: Int16, on socket: CInt, before deadline: Int64) throws(DeliveryFailure) {
         let left = deadline - Self.now
-        guard left > 0 else { throw SinkFailure("\(path): the receiver does not read") }
+        guard left > 0 else { throw DeliveryFailure("\(path): the receiver does not read") }
         var state = pollfd(fd: socket, events: events, revents: 0)
         // A datagram socket may be ready for a shorter datagram than ours, so the wait is bounded.
         _ = poll(&state, 1, CInt(min(left, 100)))
@@ -113,7 +114,7 @@ final class SyslogSocketDestination: SinkDestination {
     }
 
     /// Returns the connected socket; connects if necessary.
-    private func connection() throws(SinkFailure) -> CInt {
+    private func connection() throws(DeliveryFailure) -> CInt {
         let present = descriptor.withLock { $0 }
         if present >= 0 { return present }
         let made = socket(AF_UNIX, type | CInt(SOCK_CLOEXEC.rawValue), 0)
@@ -127,7 +128,7 @@ final class SyslogSocketDestination: SinkDestination {
         }
         guard fits else {
             Glibc.close(made)
-            throw SinkFailure("\(path) is too long for the path of a socket")
+            throw DeliveryFailure("\(path) is too long for the path of a socket")
         }
         // The backlog of a receiver that accepts nothing may be full.
         var timeout = timeval(tv_sec: Self.connectTimeout, tv_usec: 0)
@@ -153,7 +154,7 @@ final class SyslogSocketDestination: SinkDestination {
         }
     }
 
-    private func failure(_ operation: String) -> SinkFailure { SinkFailure(FileFailure(operation, path)) }
+    private func failure(_ operation: String) -> DeliveryFailure { DeliveryFailure(FileFailure(operation, path)) }
 
     private static var now: Int64 { Clocks.system.monotonic().nanoseconds / 1_000_000 }
 }

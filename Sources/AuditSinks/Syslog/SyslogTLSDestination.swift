@@ -3,6 +3,7 @@ internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
+internal import OutboundHTTP
 internal import Synchronization
 
 /// Sends syslog messages over TLS (RFC 5425).
@@ -16,7 +17,7 @@ final class SyslogTLSDestination: SinkDestination {
     private let settings: SyslogSettings
     private let message: SyslogMessage
     private let authority: AuthorityFile
-    private let thread: SinkThread
+    private let thread: DeliveryThread
     private let clocks: Clocks
     private let state = Mutex(State())
 
@@ -37,7 +38,8 @@ final class SyslogTLSDestination: SinkDestination {
     private static let pieceBytes = 1 << 16
 
     init(
-        _ settings: SyslogSettings, host: String, port: Int, message: SyslogMessage, thread: SinkThread, clocks: Clocks
+        _ settings: SyslogSettings, host: String, port: Int, message: SyslogMessage, thread: DeliveryThread,
+        clocks: Clocks
     ) {
         self.host = host
         self.port = port
@@ -50,7 +52,7 @@ final class SyslogTLSDestination: SinkDestination {
 
     var hasUnsent: Bool { state.withLock { !$0.repeated.isEmpty } }
 
-    func deliver(_ batch: SinkBatch) async throws(SinkFailure) {
+    func deliver(_ batch: SinkBatch) async throws(DeliveryFailure) {
         var frames = ByteBuffer()
         batch.forEachLine { frames.writeBytes(message.frame($0)) }
         do {
@@ -66,10 +68,10 @@ final class SyslogTLSDestination: SinkDestination {
                 state.repeated.removeFirst(repeated.count)
                 return true
             }
-            guard isOpen else { throw SinkFailure("the receiver closed the connection") }
+            guard isOpen else { throw DeliveryFailure("the receiver closed the connection") }
         } catch {
             await close()
-            throw error as? SinkFailure ?? SinkFailure(NetworkFailure.reason(of: error))
+            throw error as? DeliveryFailure ?? DeliveryFailure(NetworkFailure.reason(of: error))
         }
     }
 
@@ -117,7 +119,7 @@ final class SyslogTLSDestination: SinkDestination {
         } onCancel: {
             channel.close(promise: nil)
         }
-        guard channel.isActive else { throw SinkFailure("the receiver closed the connection") }
+        guard channel.isActive else { throw DeliveryFailure("the receiver closed the connection") }
     }
 
     /// Returns the open connection; connects if necessary.
@@ -126,7 +128,7 @@ final class SyslogTLSDestination: SinkDestination {
             if open.isActive { return open }
             connectionEnded(open)
         }
-        let tls = try await thread.run { [authority] () throws(SinkFailure) in try authority.clientConfiguration() }
+        let tls = try await thread.run { [authority] () throws(DeliveryFailure) in try authority.clientConfiguration() }
         let context = try NIOSSLContext(configuration: tls)
         let name = settings.serverName ?? host
         // SNI does not allow addresses (RFC 6066, section 3). Without a host name, NIOSSL verifies the remote address.

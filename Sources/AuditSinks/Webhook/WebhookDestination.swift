@@ -3,6 +3,7 @@ internal import GatewaySupport
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import OutboundHTTP
 
 /// Posts batches as NDJSON to an HTTP endpoint, one request at a time.
 ///
@@ -12,13 +13,13 @@ final class WebhookDestination: SinkDestination {
     private let settings: WebhookSettings
     private let signature: WebhookSignature
     private let authority: AuthorityFile
-    private let thread: SinkThread
+    private let thread: DeliveryThread
     private let clocks: Clocks
     private let client: HTTPClient
 
     var maximumRecords: Int { settings.records }
 
-    init(_ settings: WebhookSettings, thread: SinkThread, clocks: Clocks) {
+    init(_ settings: WebhookSettings, thread: DeliveryThread, clocks: Clocks) {
         self.settings = settings
         self.thread = thread
         authority = AuthorityFile(settings.authority)
@@ -36,12 +37,12 @@ final class WebhookDestination: SinkDestination {
             eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
     }
 
-    func deliver(_ batch: SinkBatch) async throws(SinkFailure) {
+    func deliver(_ batch: SinkBatch) async throws(DeliveryFailure) {
         let headers: HTTPHeaders = [
             "Content-Type": "application/x-ndjson", "User-Agent": "notify-gateway",
             WebhookSignature.field: try signature.value(for: batch.lines, at: clocks.wall()),
         ]
-        let tls = try await thread.run { [authority] () throws(SinkFailure) in try authority.clientConfiguration() }
+        let tls = try await thread.run { [authority] () throws(DeliveryFailure) in try authority.clientConfiguration() }
         let response = WebhookResponse()
         var failure: (any Error)?
         do {
@@ -60,7 +61,7 @@ final class WebhookDestination: SinkDestination {
             failure = error
         }
         guard let head = response.head else {
-            throw SinkFailure(failure.map(NetworkFailure.reason) ?? "the response has no head")
+            throw DeliveryFailure(failure.map(NetworkFailure.reason) ?? "the response has no head")
         }
         // The head decides, also if the body is too long, incomplete or too slow.
         if let rejection = WebhookResponse.failure(head, now: clocks.wall()) { throw rejection }

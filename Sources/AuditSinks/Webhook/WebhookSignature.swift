@@ -1,4 +1,5 @@
 internal import GatewaySupport
+internal import OutboundHTTP
 
 /// The signature of a webhook request: `t=SECONDS,v1=HEX`.
 ///
@@ -14,10 +15,10 @@ struct WebhookSignature: Sendable {
     init(_ secret: Secret) { hmac = SharedHMAC(.sha256, key: secret) }
 
     /// Returns the value of the header field.
-    func value(for body: [UInt8], at time: WallTime) throws(SinkFailure) -> String {
+    func value(for body: [UInt8], at time: WallTime) throws(DeliveryFailure) -> String {
         let seconds = String(time.seconds)
         guard let tag = hmac?.tag(over: Array("\(seconds).".utf8) + body) else {
-            throw SinkFailure("libcrypto cannot compute the signature")
+            throw DeliveryFailure("libcrypto cannot compute the signature")
         }
         let digits = Array("0123456789abcdef".utf8)
         let hex = tag.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }

@@ -81,7 +81,9 @@ struct Forwarding: Sendable {
     }
 
     /// Performs the steps in order until one fails, and returns the result of the plan.
-    func forward(_ recorded: consuming RecordedPlan) async -> ForwardedPlan {
+    ///
+    /// - Parameter spans: The spans of the call; nil if it is not sampled.
+    func forward(_ recorded: consuming RecordedPlan, _ spans: CallTrace? = nil) async -> ForwardedPlan {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps
         if let text = recorded.plan.secureText, let failure = await store(text) {
@@ -91,13 +93,14 @@ struct Forwarding: Sendable {
         if recorded.plan.audience != nil {
             let results = await sendToAll(
                 steps, of: recorded.plan.facts, caller: recorded.plan.caller.user, to: recorded.plan.upstream,
-                from: start)
+                from: start, spans)
             return ForwardedPlan(
                 recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberResults: results)
         }
         var run = PlanExecution(
             call: recorded.plan.facts.call, caller: recorded.plan.caller.user, upstream: recorded.plan.upstream,
             start: start, trace: recorded.plan.facts.trace)
+        run.spans = spans
         await perform(steps, recorded.plan.purpose, &run)
         let milliseconds = Int((clocks.monotonic().nanoseconds - start) / 1_000_000)
         return ForwardedPlan(recorded.plan, run.outcome, milliseconds: milliseconds)
@@ -107,7 +110,7 @@ struct Forwarding: Sendable {
     ///
     /// - Returns: `gone` if the backend does not have the notification any more; and the result for the record.
     func cancel(
-        _ notification: String, of sender: UserName, _ facts: CallFacts
+        _ notification: String, of sender: UserName, _ facts: CallFacts, _ spans: CallTrace?
     ) async -> (result: StepResult, outcome: ForwardResult) {
         guard let upstream = upstreams.scheduling else {
             return (.failed, ForwardResult(result: .backendFailed, detail: "no upstream schedules sends"))
@@ -115,6 +118,7 @@ struct Forwarding: Sendable {
         var run = PlanExecution(
             call: facts.call, caller: sender, upstream: upstream, start: clocks.monotonic().nanoseconds,
             trace: facts.trace)
+        run.spans = spans
         let result = await exchange(.cancel(notification: notification), &run)
         if result == .done { run.outcome.result = .accepted }
         return (result, run.outcome)
@@ -154,111 +158,25 @@ struct Forwarding: Sendable {
         return await completeReservation(for: handle, deletesOthers: purpose.isUpdate, stepResult, &run)
     }
 
-    /// Performs what a reservation with a handle needs beside its request.
-    ///
-    /// - Parameter deletesOthers: Whether further registrations of the handle are deleted. A caller that only asks for
-    ///   an id has not shown that the device is its own.
-    @inline(never)
-    private func completeReservation(
-        for handle: DeviceHandle, deletesOthers: Bool, _ stepResult: StepResult, _ run: inout PlanExecution
-    ) async -> StepResult {
-        switch stepResult {
-        case .unassigned: return await exchange(.reserve(handle: nil), &run)
-        case .done:
-            guard let id = run.outcome.reserved else { return .done }
-            let surplus = run.takeSurplus()
-            let reserved = await reserveAgain(id, unlessFor: handle, .done, &run)
-            guard deletesOthers, case .done = reserved else { return reserved }
-            return await delete(surplus, unlessForAnotherThan: handle, &run)
-        case .gone, .failed: return stepResult
-        }
-    }
-
-    /// Deletes further registrations of a handle. The ledger allows one for each handle.
-    @inline(never)
-    private func delete(
-        _ surplus: [RegistrationID], unlessForAnotherThan handle: DeviceHandle, _ run: inout PlanExecution
-    ) async -> StepResult {
-        for id in surplus where id != run.outcome.reserved {
-            do throws(LedgerUnavailable) {
-                if try await ledger.isHeld(id, forAnotherThan: handle) { continue }
-            } catch {
-                run.outcome.result = .backendFailed
-                run.outcome.detail = "ledger: \(error.detail)"
-                return .failed
-            }
-            guard case .done = await exchange(.delete(id, owner: run.caller), &run) else { return .failed }
-        }
-        return .done
-    }
-
-    /// Records an update in the ledger before it is sent to the backend.
-    ///
-    /// - Returns: Whether the backend may be called.
-    @inline(never)
-    private func prepare(
-        _ target: RegistrationTarget, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout PlanExecution
-    ) async -> Bool {
-        switch purpose {
-        case .registration(.update(let update)):
-            let known = update.claim.decision.updated
-            let registration: RegistrationID? = if case .known(let id) = target { id } else { run.outcome.reserved }
-            guard let id = registration else { return true }
-            do throws(LedgerUnavailable) {
-                let prepared = try await ledger.prepare(
-                    id, replacing: id == known ? nil : known, for: update.claim, now: clocks.wall())
-                if let prepared {
-                    run.outcome.attempt = prepared
-                    return true
-                }
-            } catch {
-                run.outcome.result = .ledgerUnavailable
-                run.outcome.detail = "ledger: \(error.detail)"
-                return false
-            }
-            // An update attempted by an earlier step stays in the result, and the completion phase handles it.
-            run.outcome.result = .revoked
-            run.outcome.detail = "the caller was revoked before the request to the backend"
-            return false
-        case .registration(.create): return true
-        case .registration(.delete): return true
-        case .send: return true
-        }
-    }
-
-    /// Requests another id without a handle if the backend assigned an id that the ledger has for another handle.
-    @inline(never)
-    private func reserveAgain(
-        _ id: RegistrationID, unlessFor handle: DeviceHandle, _ stepResult: StepResult, _ run: inout PlanExecution
-    ) async -> StepResult {
-        do throws(LedgerUnavailable) {
-            guard try await ledger.isHeld(id, forAnotherThan: handle) else { return stepResult }
-            try await ledger.dropOutdated(id, now: clocks.wall())
-        } catch {
-            run.outcome.result = .backendFailed
-            run.outcome.detail = "ledger: \(error.detail)"
-            return .failed
-        }
-        run.outcome.reservedWithoutHandle = true
-        return await exchange(.reserve(handle: nil), &run)
-    }
-
     /// Sends the request of one step to the backend and adds its result to `run`.
     @inline(__always)
     func exchange(_ step: UpstreamStep, _ run: inout PlanExecution) async -> StepResult {
         let upstream = run.upstream
         if let seconds = upstream.codec.pause(of: step.kind) { return run.postpone(seconds) }
+        let span = TraceContext.nextSpan()
         guard
             let bytes = upstream.codec.request(
                 for: step, caller: run.caller, reserved: run.outcome.reserved?.text,
-                RequestOrigin(call: run.call, trace: run.trace, span: TraceContext.nextSpan()))
+                RequestOrigin(call: run.call, trace: run.trace, span: span))
         else {
             run.outcome.detail = "the backend does not support the push service"
             return .failed
         }
         let request = RecordedRequest(
             id: run.call, bytes: bytes, isRetryable: step.isRetryable, deadline: run.deadline)
+        let number = run.spans == nil ? nil : beginSpan(span, of: step, bytes, run)
         let result = await backends[upstream.index].exchange(request)
+        if let number { endSpan(number, result, run) }
         return run.apply(result, of: step)
     }
 }

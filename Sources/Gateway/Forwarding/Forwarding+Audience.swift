@@ -20,11 +20,13 @@ extension Forwarding {
     /// so run on its event loop.
     func sendToAll(
         _ steps: [PlannedStep], of facts: CallFacts, caller: UserName, to upstream: PlannedUpstream,
-        from start: Int64
+        from start: Int64, _ spans: CallTrace?
     ) async -> [MemberResult] {
-        let run = PlanExecution(
+        var first = PlanExecution(
             call: facts.call, caller: caller, upstream: upstream, start: start, limit: Self.audienceDeadline,
             trace: facts.trace)
+        first.spans = spans
+        let run = first
         return await withTaskGroup(of: (Int, MemberResult).self) { group in
             var results = [MemberResult?](repeating: nil, count: steps.count)
             var next = 0

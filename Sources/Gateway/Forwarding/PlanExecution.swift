@@ -9,6 +9,8 @@ struct PlanExecution {
     let upstream: PlannedUpstream
     let deadline: NIODeadline
     let trace: TraceContext
+    /// The spans of the call; nil if it is not sampled.
+    var spans: CallTrace?
     var outcome = ForwardResult(result: .backendFailed)
     private var surplus: [RegistrationID] = []
 
@@ -89,7 +91,7 @@ struct PlanExecution {
 
 extension BackendResult {
     /// The response; nil if there is none.
-    fileprivate var response: BackendResponse? {
+    var response: BackendResponse? {
         if case .responded(let response) = self { response } else { nil }
     }
 

@@ -17,7 +17,9 @@ struct LocalEndpoints: Sendable {
     let logger: Logger
 
     /// Carries out the recorded call. It never throws; if an intent was recorded, exactly one outcome follows.
-    func response(_ recorded: consuming RecordedLocalPlan) async -> Response {
+    ///
+    /// - Parameter spans: The spans of the call; nil if it is not sampled.
+    func response(_ recorded: consuming RecordedLocalPlan, _ spans: CallTrace?) async -> Response {
         let (facts, caller, call) = (recorded.plan.facts, recorded.plan.caller, recorded.plan.call)
         switch call {
         case .whoami:
@@ -38,7 +40,7 @@ struct LocalEndpoints: Sendable {
         case .renewSession(let session, let groups):
             return await renew(session, groups: groups, facts)
         case .cancelSend(let reference):
-            return await cancel(reference, caller, facts)
+            return await cancel(reference, caller, facts, spans)
         case .deleteSession(let id):
             return await write(facts) { () throws(LedgerUnavailable) in
                 _ = try await sessions.delete(id, of: caller.user)
@@ -56,9 +58,9 @@ struct LocalEndpoints: Sendable {
 
     /// Cancels a scheduled send at the backend. One that the backend does not have any more was delivered or cancelled.
     private func cancel(
-        _ reference: ScheduledSendReference, _ caller: Identity, _ facts: CallFacts
+        _ reference: ScheduledSendReference, _ caller: Identity, _ facts: CallFacts, _ spans: CallTrace?
     ) async -> Response {
-        let (result, outcome) = await forwarding.cancel(reference.notification, of: caller.user, facts)
+        let (result, outcome) = await forwarding.cancel(reference.notification, of: caller.user, facts, spans)
         journal.append(
             JournalRecord(
                 .outcome, facts: facts, result: outcome.result.rawValue, status: outcome.status,

@@ -163,11 +163,14 @@ enum CallPhase: String, Sendable, CaseIterable {
     }
 }
 
-/// A timer for the phases of one call. It reads the clock once at each transition.
+/// A timer for the phases of one call. It reads the clock once at each transition, for the metrics and the spans.
 struct PhaseTimer {
     private let metrics: CallMetrics
     private let durations: CallMetrics.Durations
-    private let start: Int64
+    /// The start of the call on the monotonic clock, in nanoseconds.
+    let start: Int64
+    /// The spans of the call; nil if it is not sampled.
+    var spans: CallTrace?
     private var last: Int64
     private var phase = CallPhase.parse
 
@@ -182,15 +185,19 @@ struct PhaseTimer {
     mutating func enter(_ next: CallPhase) {
         let now = metrics.now()
         durations.observe(now - last, in: phase)
+        spans?.endPhase(phase.rawValue, from: last, to: now)
         last = now
         phase = next
     }
 
     /// Ends the current phase and records the completed call.
-    func finish(_ action: Action?, _ rejection: RejectionCode?) {
+    func finish(_ action: Action?, status: Int, _ rejection: RejectionCode?) {
         let now = metrics.now()
         durations.observe(now - last, in: phase)
         metrics.count(action, rejection, after: now - start, in: durations)
+        guard let spans else { return }
+        spans.endPhase(phase.rawValue, from: last, to: now)
+        spans.finish(action, status: status, rejection, at: now)
     }
 }
 

@@ -126,6 +126,15 @@ struct RouteTable: Sendable {
         return (try route(request.method, among: match.routes, query: nil), String(decoding: segment, as: UTF8.self))
     }
 
+    /// Returns the path of the route that the request selects, with `{id}` for a variable segment; nil if no path
+    /// matches. Contains nothing that the client chose.
+    func template(of request: ReceivedRequest) -> String? {
+        if let known = index(ofPath: request.path) { return String(decoding: paths[known].path, as: UTF8.self) }
+        let path = request.path.readableBytesView
+        return prefixRoutes.first { path.starts(with: $0.prefix) }
+            .map { String(decoding: $0.prefix, as: UTF8.self) + "{id}" }
+    }
+
     /// Returns whether a call to the path, with any method, may need the backend.
     func needsBackend(_ path: ByteBuffer) -> Bool {
         let view = path.readableBytesView

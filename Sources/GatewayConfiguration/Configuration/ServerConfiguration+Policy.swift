@@ -171,12 +171,14 @@ extension ServerConfiguration {
         chain: AuthenticatorChain, limiter: Limiter, throttle: LoginThrottle, passwordCache: PasswordCache,
         sends: IdempotencyStore
     ) -> CompiledConfiguration {
-        CompiledConfiguration(
+        var rules = CompiledConfiguration(
             names: names, handles: backend.handles, client: backend.profile.client,
             upstreams: backends.map(\.upstreamRules), messages: backend.messages,
             authenticators: chain, authentication: authentication, policy: policy, limiter: limiter,
             throttle: throttle, passwordCache: passwordCache, sends: sends, callsInFlight: callsPerCaller,
             secureSends: self.sends.secure)
+        rules.tracing = tracing?.sampling
+        return rules
     }
 }
 

@@ -43,6 +43,8 @@ extension ServerConfiguration {
         let (callsInFlight, callsPerCaller) = readOverload(root.mapping("overload"))
         let journal = readJournal(root.mapping("journal"))
         let ledger = readLedger(root.mapping("ledger"))
+        // The export of spans to an OpenTelemetry collector.
+        let tracing = readTracing(root.mapping("tracing"))
         let log = readLog(root.mapping("log"))
         let drain = readDrain(root.mapping("drain"))
         warnOfCallsBeyondDrain(root, drain, backends)
@@ -56,7 +58,7 @@ extension ServerConfiguration {
             policy: policy, fenceFiles: fenceFiles.files, sends: sends, limits: limits, eventLoops: eventLoops,
             callsInFlight: callsInFlight,
             callsPerCaller: callsPerCaller, journal: journal,
-            ledger: ledger, log: log,
+            ledger: ledger, tracing: tracing, log: log,
             drain: drain)
     }
 

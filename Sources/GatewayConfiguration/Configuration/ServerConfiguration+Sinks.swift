@@ -2,6 +2,7 @@ internal import AuditSinks
 internal import GatewayCore
 internal import GatewayStore
 internal import GatewaySupport
+internal import OutboundHTTP
 
 extension ServerConfiguration {
     /// Reads `sinks` of the journal, at most ``AuditSinkSettings/maximumCount``.
@@ -106,9 +107,11 @@ extension ServerConfiguration {
     private static func readWebhook(_ reader: ConfigurationReader) -> WebhookSettings? {
         defer { reader.finish() }
         // The URL to which batches are posted.
-        var url: WebhookURL?
+        var url: EndpointURL?
         if let text = reader.required("url") {
-            do throws(WebhookURL.Malformed) { url = try WebhookURL(text) } catch { reader.report("url", error.reason) }
+            do throws(EndpointURL.Malformed) { url = try EndpointURL(text) } catch {
+                reader.report("url", error.reason)
+            }
         }
         // Secret. The key of the signatures.
         let secret = reader.required("secret")
@@ -136,7 +139,7 @@ extension ServerConfiguration {
     }
 
     /// Reads `ca`: the file of the trusted authorities in PEM; default: those of the system.
-    private static func readAuthority(_ reader: ConfigurationReader) -> String? {
+    static func readAuthority(_ reader: ConfigurationReader) -> String? {
         guard reader.has("ca") else {
             _ = reader.node("ca")
             return nil

@@ -43,6 +43,8 @@ public struct ServerConfiguration: Sendable {
     public var journal: JournalSection
     /// The database of registrations and sessions.
     public var ledger: LedgerSection
+    /// The export of spans; nil if tracing is turned off.
+    public var tracing: TracingSection?
     /// The level and format of the log.
     public var log: LogSection
     /// The time limits of a graceful shutdown.

@@ -50,7 +50,7 @@ struct VariableExpansion {
 
     private func value(of word: String, _ location: SourceLocation, _ path: String) -> String? {
         if let file = word.droppingPrefix("file:") {
-            let absolute = file.hasPrefix("/") ? file : "\(directory)/\(file)"
+            let absolute = file.hasPrefix("/") || directory.isEmpty ? file : "\(directory)/\(file)"
             do {
                 let text = try SecretFile.text(at: absolute)
                 // Editors end a file with a line feed that is not part of the secret.

@@ -3,6 +3,8 @@ package import GatewayCore
 package import GatewayHTTP
 package import GatewaySupport
 package import Logging
+internal import OutboundHTTP
+internal import TraceExport
 
 /// The TLS contexts of a configuration: one for each listener, and one for each backend.
 package struct ConfiguredTLS {
@@ -58,7 +60,7 @@ package struct ConfiguredTLS {
             } catch { problems.append(error) }
         }
         watch(configuration.backends, pool)
-        problems += Self.sinkProblems(configuration)
+        problems += Self.receiverProblems(configuration)
         if !problems.isEmpty { throw ConfigurationError(problems) }
     }
 
@@ -180,13 +182,14 @@ package struct ConfiguredTLS {
                 _ = try CertificateFiles.clientSettings(authorityAlone)
             } catch { problems.append(error) }
         }
-        return problems + sinkProblems(configuration)
+        return problems + receiverProblems(configuration)
     }
 
-    /// Returns the problems of the files of authorities that audit sinks trust. Blocks.
-    private static func sinkProblems(_ configuration: ServerConfiguration) -> [ConfigurationProblem] {
-        configuration.journal.sinks.compactMap { sink in
-            guard let path = sink.target.authority, let problem = AuthorityFile.problem(with: path) else { return nil }
+    /// Returns the problems of the files of authorities that audit sinks and the export of traces trust. Blocks.
+    private static func receiverProblems(_ configuration: ServerConfiguration) -> [ConfigurationProblem] {
+        let files = configuration.journal.sinks.map(\.target.authority) + [configuration.tracing?.export.authority]
+        return files.compactMap { file in
+            guard let path = file, let problem = AuthorityFile.problem(with: path) else { return nil }
             return ConfigurationProblem(at: SourceLocation(file: path), path: "", problem)
         }
     }

@@ -10,16 +10,18 @@ public struct TraceContext: Sendable, Hashable {
     private let high: UInt64
     private let low: UInt64
     private let flags: UInt8
+    /// The id of the parent span of a trusted peer; nil for a trace that the gateway starts.
+    public let parent: UInt64?
     /// The vendor-specific state to pass on; nil for none.
     public let state: TraceState?
 
-    /// Creates the trace of a call that has no trusted parent. The gateway exports no spans, so the trace is not marked
-    /// as sampled.
+    /// Creates the trace of a call that has no trusted parent. It is not marked as sampled.
     public init(of call: CallID) {
         high = call.process
         // Never zero, because call numbers begin at 1 (section 3.2.2.3 forbids an id of zeros only).
         low = call.number
         flags = 0
+        parent = nil
         state = nil
     }
 
@@ -38,39 +40,57 @@ public struct TraceContext: Sendable, Hashable {
         self.state = state
         self.high = high
         self.low = low
+        self.parent = parent
         // Only the sampled flag is known across versions (section 4.3).
         self.flags = UInt8(flags & 1)
     }
 
+    private init(sampling trace: TraceContext) {
+        (high, low, flags, parent, state) = (trace.high, trace.low, 1, trace.parent, trace.state)
+    }
+
+    /// The same trace, marked as sampled.
+    package var sampled: TraceContext { TraceContext(sampling: self) }
+
+    /// Whether the trace is marked as sampled (section 3.2.2.5).
+    package var isSampled: Bool { flags != 0 }
+
+    /// Bits that depend on the trace id alone and resemble random ones, also for successive ids of the gateway.
+    package var mixedID: UInt64 { Self.mix(high ^ Self.mix(low)) }
+
     /// The trace id: 32 lower-case hexadecimal digits.
-    public var id: String {
-        String(unsafeUninitializedCapacity: 32) { text in
-            var digits = ByteWriter(text)
-            digits.append(hexDigitsOf: high)
-            digits.append(hexDigitsOf: low)
-            return 32
-        }
+    public var id: String { String(expecting: 32, write(idTo:)) }
+
+    /// Appends the 32 digits of the trace id.
+    package func write(idTo bytes: inout ByteWriter) {
+        bytes.append(hexDigitsOf: high)
+        bytes.append(hexDigitsOf: low)
     }
 
     /// Appends the `traceparent` of an upstream request within the trace.
     ///
-    /// - Parameter span: The id of that request; 0, which is not a valid id, becomes 1.
+    /// - Parameter span: The id of that request, from ``nextSpan()``.
     package func write(traceparentWith span: UInt64, to bytes: inout ByteWriter) {
         bytes.append("00-")
-        bytes.append(hexDigitsOf: high)
-        bytes.append(hexDigitsOf: low)
+        write(idTo: &bytes)
         bytes.append("-")
-        bytes.append(hexDigitsOf: max(1, span))
+        bytes.append(hexDigitsOf: span)
         bytes.append(flags == 0 ? "-00" : "-01")
     }
 
     /// Returns a new span id. Each upstream request has its own (section 3.2.2.4). Takes no lock.
     package static func nextSpan() -> UInt64 {
-        // Consecutive numbers are scrambled with the constants of SplitMix64, so that ids do not resemble each other.
-        var span = spans.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
-        span = (span ^ span >> 30) &* 0xBF58_476D_1CE4_E5B9
-        span = (span ^ span >> 27) &* 0x94D0_49BB_1331_11EB
-        return span ^ span >> 31
+        // 0 is not a valid id.
+        max(1, mix(spans.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue))
+    }
+
+    /// Scrambles a number with the constants of SplitMix64, so that results of consecutive numbers do not resemble each
+    /// other.
+    private static func mix(_ number: UInt64) -> UInt64 {
+        var mixed = number &+ 0x9E37_79B9_7F4A_7C15
+        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ mixed >> 31
     }
 
     private static let spans = Atomic<UInt64>(.random(in: .min ... .max))

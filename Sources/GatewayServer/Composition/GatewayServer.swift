@@ -133,9 +133,8 @@ public struct GatewayServer: Sendable {
             HubKeyCheck($0, logger: logger)
         }
         return [watchdog] + backend.services + (hubKey.map { [$0] } ?? []) + admin.services + reload.services
-            + subsystems.stores.services + subsystems.sinks.services + subsystems.accounts.services
-            + operators.control.services
-            + operators.console.services + [listeners]
+            + subsystems.stores.services + subsystems.sinks.services + subsystems.tracing.services
+            + subsystems.accounts.services + operators.control.services + operators.console.services + [listeners]
     }
 
     /// The listeners for operators that are open before the services start.

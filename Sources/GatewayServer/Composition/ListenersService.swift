@@ -31,7 +31,7 @@ struct ListenersService: Service {
             return
         }
         let running = try await RunningGateway(
-            context, subsystems.stores, subsystems.calls, tls: tls.backends, embeddedPorts: embeddedPorts)
+            context, subsystems, tls: tls.backends, embeddedPorts: embeddedPorts)
         let sweeping = running.start { [sweeper = subsystems.accounts.sweeper] in
             // These ids have a lane of their own, so no client's call shares one.
             let ids = Mutex(CallIDGenerator())

@@ -16,8 +16,7 @@ actor RunningGateway {
     nonisolated let current: HotSwappable<Gateway>
 
     private let context: ServerContext
-    private let stores: StoresSubsystem
-    private let calls: CallsSubsystem
+    private let subsystems: Subsystems
     private let scheduler: EventLoopScheduler
     private let embeddedPorts: [Int?]
     private let connects = ConnectCounters()
@@ -48,21 +47,19 @@ actor RunningGateway {
     ///   - tls: The verification of each backend's certificate; nil without TLS.
     ///   - embeddedPorts: The port of each embedded backend; nil for another backend.
     init(
-        _ context: ServerContext, _ stores: StoresSubsystem, _ calls: CallsSubsystem, tls: [ClientTLS?],
-        embeddedPorts: [Int?]
+        _ context: ServerContext, _ subsystems: Subsystems, tls: [ClientTLS?], embeddedPorts: [Int?]
     ) async throws {
         self.context = context
-        self.stores = stores
-        self.calls = calls
+        self.subsystems = subsystems
         self.embeddedPorts = embeddedPorts
         scheduler = try await EventLoopScheduler.start(group: context.threads.group)
         upstreams = try await Self.connections(
             context.configuration, tls, embeddedPorts, replacing: [], context, countedBy: connects)
-        try await stores.stores.ledger.assignUpstreams(context.configuration.upstreamNames)
+        try await subsystems.stores.stores.ledger.assignUpstreams(context.configuration.upstreamNames)
         current = HotSwappable(
             Gateway(
-                rules: calls.firstRules,
-                dependencies: Self.dependencies(context, stores, upstreams.map(\.upstream), scheduler)))
+                rules: subsystems.calls.firstRules,
+                dependencies: Self.dependencies(context, subsystems, upstreams.map(\.upstream), scheduler)))
         servedBy = context.configuration.upstreamNames
     }
 
@@ -118,18 +115,18 @@ actor RunningGateway {
         let next = try await Self.connections(
             new, tls, embeddedPorts, replacing: upstreams, context, countedBy: connects)
         // Imported registrations belong to the upstreams that have served their platforms up to now.
-        if new.upstreamNames != servedBy { try await stores.stores.ledger.assignUpstreams(servedBy) }
-        let rules = calls.rules(of: new, chain: chain)
+        if new.upstreamNames != servedBy { try await subsystems.stores.stores.ledger.assignUpstreams(servedBy) }
+        let rules = subsystems.calls.rules(of: new, chain: chain)
         let gateway = Gateway(
             rules: rules,
-            dependencies: Self.dependencies(context, stores, next.map(\.upstream), scheduler),
+            dependencies: Self.dependencies(context, subsystems, next.map(\.upstream), scheduler),
             replacing: current.value)
         // No later step can fail.
         await withTaskGroup { tasks in
             for listener in listeners { tasks.addTask { await listener.serve(by: gateway) } }
         }
         current.value = gateway
-        calls.use(rules)
+        subsystems.calls.use(rules)
         for old in upstreams where !next.contains(where: { $0.upstream === old.upstream }) {
             former.append(Previous(upstream: old.upstream))
         }
@@ -166,13 +163,16 @@ actor RunningGateway {
     }
 
     private static func dependencies(
-        _ context: ServerContext, _ stores: StoresSubsystem, _ upstreams: [Upstream], _ scheduler: EventLoopScheduler
+        _ context: ServerContext, _ subsystems: Subsystems, _ upstreams: [Upstream], _ scheduler: EventLoopScheduler
     ) -> GatewayDependencies {
-        GatewayDependencies(
+        let stores = subsystems.stores
+        var dependencies = GatewayDependencies(
             ledger: stores.stores.ledger, sessions: stores.stores.sessions, journal: stores.stores.journal,
             history: stores.history, texts: stores.stores.texts, backends: upstreams, clocks: context.clocks,
             scheduler: scheduler,
             digester: stores.stores.messageDigester, logger: context.logger, metrics: context.metrics)
+        dependencies.spans = subsystems.tracing.recorder
+        return dependencies
     }
 }
 

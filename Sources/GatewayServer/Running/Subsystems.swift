@@ -9,9 +9,10 @@ struct Subsystems: Sendable {
     let calls: CallsSubsystem
     let accounts: AccountsSubsystem
     let sinks: AuditSinksSubsystem
+    let tracing: TracingSubsystem
 
     /// The subsystems with settings that a reload changes, in the order in which they adopt them.
-    var participants: [any ReloadParticipant] { [stores, calls, authenticators, accounts, sinks] }
+    var participants: [any ReloadParticipant] { [stores, calls, authenticators, accounts, sinks, tracing] }
 
     /// Makes what depends on the open stores.
     init(_ context: ServerContext, _ stores: StoresSubsystem) async throws {
@@ -19,6 +20,7 @@ struct Subsystems: Sendable {
         authenticators = try await AuthenticatorsSubsystem(context, revocations: stores.stores.sessions)
         calls = CallsSubsystem(context, stores.stores, chain: authenticators.chain.value)
         sinks = AuditSinksSubsystem(context, stores.stores)
+        tracing = TracingSubsystem(context)
         accounts = try await AccountsSubsystem(context, stores.stores, calls, authenticators)
     }
 }

@@ -3,6 +3,7 @@ import GatewayStore
 import GatewaySupport
 import GatewayTesting
 import Logging
+import OutboundHTTP
 import Synchronization
 
 @testable import AuditSinks
@@ -132,7 +133,7 @@ final class SinkFixture: Sendable {
             name: name,
             target: .webhook(
                 WebhookSettings(
-                    url: try WebhookURL(url), secret: secret, authority: authority, timeout: timeout,
+                    url: try EndpointURL(url), secret: secret, authority: authority, timeout: timeout,
                     records: records)), start: start)
     }
 }

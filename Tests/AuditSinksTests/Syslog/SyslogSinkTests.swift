@@ -1,6 +1,7 @@
 import Foundation
 import GatewayTesting
 import NIOCore
+import OutboundHTTP
 import Testing
 
 @testable import AuditSinks
@@ -94,13 +95,13 @@ struct SyslogSinkTests {
         let path = "\(directory.path)/log"
         let listener = try ListeningSocket(path)
         let destination = SyslogSocketDestination(
-            path: path, isStream: true, message: SyslogMessage(facility: .authpriv), thread: SinkThread())
+            path: path, isStream: true, message: SyslogMessage(facility: .authpriv), thread: DeliveryThread())
         let line = Array((#"{"seq":1,"at":"2026-11-21T07:00:00.000000Z","kind":"intent"}"# + "\n").utf8)
         let batch = SinkBatch(lines: (0..<20_000).flatMap { _ in line }, count: 20_000)
         let delivery = Task { try await destination.deliver(batch) }
         let connection = try await listener.acceptAndReadOneByte()
         await destination.close()
-        await #expect(throws: SinkFailure.self) { try await delivery.value }
+        await #expect(throws: DeliveryFailure.self) { try await delivery.value }
         close(connection)
     }
 

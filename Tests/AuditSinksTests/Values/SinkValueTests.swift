@@ -3,6 +3,7 @@ import GatewaySupport
 import GatewayTesting
 import NIOCore
 import NIOHTTP1
+import OutboundHTTP
 import Testing
 
 @testable import AuditSinks
@@ -56,7 +57,7 @@ struct SinkValueTests {
             ("https://logs.example.org:0/", false), ("ftp://127.0.0.1/", false), ("", false),
             ("https://logs.example.org/\n", false), ("http://127.0.0.1.example.org/", false),
         ])
-    func urls(text: String, isUsable: Bool) { #expect(((try? WebhookURL(text)) != nil) == isUsable) }
+    func urls(text: String, isUsable: Bool) { #expect(((try? EndpointURL(text)) != nil) == isUsable) }
 
     @Test("A wait that the receiver asks for is read in seconds and as a date")
     func retryAfter() {
@@ -113,7 +114,7 @@ struct SinkValueTests {
         }
         // An error of the system says nothing about the content.
         let missing = SinkCursor(sink: "a", journal: "\(directory.path)/journal.sink-a/x")
-        #expect(throws: SinkFailure.self) { try missing.load() }
+        #expect(throws: DeliveryFailure.self) { try missing.load() }
     }
 
     @Test("The frames of the last ten seconds before a break are kept, up to a size")

@@ -2,6 +2,7 @@ import AuditSinks
 import GatewayCore
 import GatewaySupport
 import GatewayTesting
+import OutboundHTTP
 import Testing
 
 @testable import GatewayConfiguration
@@ -30,7 +31,7 @@ struct SinkProblemTests {
             """)
         #expect(problems.isEmpty, "\(problems)")
         let webhook = WebhookSettings(
-            url: try WebhookURL("https://x.org/"), secret: Secret(Self.secret.utf8), timeout: .seconds(5), records: 9)
+            url: try EndpointURL("https://x.org/"), secret: Secret(Self.secret.utf8), timeout: .seconds(5), records: 9)
         #expect(
             sinks == [
                 AuditSinkSettings(

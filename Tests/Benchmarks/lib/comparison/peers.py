@@ -117,9 +117,10 @@ class Peers:
         return self.started(command, endpoint, "forward")
 
     @contextlib.contextmanager
-    def gateway(self, loops=1, unix=False, journal=None, provider=None):
+    def gateway(self, loops=1, unix=False, journal=None, provider=None, sample=None):
         """Runs the gateway with a new ledger, and a new journal or a copy of the template. `loops` is None for the default. `provider`
-        says whether the authenticator of the provider's tokens is `first` or `last`."""
+        says whether the authenticator of the provider's tokens is `first` or `last`. `sample` is the ratio of calls with spans, which
+        the fixed backend receives; None for no tracing."""
         endpoint = self.endpoint(unix)
         home = pathlib.Path(tempfile.mkdtemp(dir=self.directory))
         records = pathlib.Path(tempfile.mkdtemp(dir=journal or self.journals, prefix="compare-journal-"))
@@ -137,6 +138,9 @@ class Peers:
                     f'oidc: {{ issuer: "{ISSUER}", audience: notify, jwks: provider.json, '
                     f"algorithms: [{', '.join(ALGORITHMS)}] }}")
                 authenticators = [oidc, *authenticators] if provider == "first" else [*authenticators, oidc]
+            tracing = ""
+            if sample is not None:
+                tracing = f'tracing: {{ endpoint: "http://127.0.0.1:{self.backend.port}/v1/traces", sample: {sample} }}'
             authenticators = ", ".join(f"{{ {text} }}" for text in authenticators)
             (home / "gateway.yaml").write_text(f"""
 listen: [{{ address: "{listen}" }}]
@@ -153,6 +157,7 @@ limits: [{{ name: sends, per: sender, rate: 1000000/s }}]
 journal: {{ directory: {records}/journal, minimum-free: 0, keep-size: {"1024GiB" if self.template else "1GiB"} }}
 ledger: {{ file: {home}/ledger.sqlite, migrated: true }}
 log: {{ level: warning }}
+{tracing}
 """)
             command = [self.programs.gateway, "serve", "--config", str(home / "gateway.yaml")]
             with self.started(command, endpoint, "gateway", records / "journal") as proxy:

@@ -16,7 +16,7 @@ private final class Pipeline {
     private let rewriting: Rewriting
     private let gateway: Gateway
 
-    init(_ chain: AuthenticatorChain) async {
+    init(_ chain: AuthenticatorChain, tracing: TraceSampling? = nil) async {
         let clocks = Clocks.system
         let manual = ManualClock()
         let sessions = MemorySessions(clock: manual)
@@ -26,6 +26,7 @@ private final class Pipeline {
         let logger = Logger(label: "benchmark") { _ in SwiftLogNoOpLogHandler() }
         var rules = TestGateway.rules(clock: manual)
         rules.authenticators = chain
+        rules.tracing = tracing
         rules.limiter = Limiter(Limit.ample, clocks: clocks)
         parsing = Parsing(rules)
         authentication = Authentication(
@@ -42,11 +43,11 @@ private final class Pipeline {
             historyLimiter: rules.limiter.adding([.history]), secure: nil, clocks: clocks, digester: digester)
         limiting = Limiting(limiter: rules.limiter)
         rewriting = Rewriting(upstreams: upstreams, digester: digester, randomness: { 7 }, secure: nil)
-        gateway = Gateway(
-            rules: rules,
-            dependencies: GatewayDependencies(
-                ledger: ledger, sessions: sessions, journal: DiscardingJournal(), history: ScriptedHistory(),
-                backends: [ReadyBackend()], clocks: clocks, scheduler: scheduler, digester: digester, logger: logger))
+        var dependencies = GatewayDependencies(
+            ledger: ledger, sessions: sessions, journal: DiscardingJournal(), history: ScriptedHistory(),
+            backends: [ReadyBackend()], clocks: clocks, scheduler: scheduler, digester: digester, logger: logger)
+        dependencies.spans = DiscardingRecorder()
+        gateway = Gateway(rules: rules, dependencies: dependencies)
     }
 
     func parse(_ request: ReceivedRequest, as action: Action) throws -> Bool {
@@ -88,6 +89,10 @@ private struct DiscardingJournal: Journal {
     func append(_ record: JournalRecord) {}
 }
 
+private struct DiscardingRecorder: SpanRecorder {
+    func record(_ spans: CallSpans) {}
+}
+
 private struct ReadyBackend: Backend {
     func exchange(_ request: borrowing RecordedRequest) async -> BackendResult {
         request.bytes.readableBytes > 0 ? .responded(BackendResponse(status: 200)) : .broken("nothing was sent")
@@ -117,10 +122,13 @@ func measurePipeline() {
     } _: {
         try await $0.authenticate(password)
     }
-    func measurePhases(_ name: String, _ operation: @escaping (Pipeline, ReceivedRequest) async throws -> Bool) {
+    func measurePhases(
+        _ name: String, tracing: TraceSampling? = nil,
+        _ operation: @escaping (Pipeline, ReceivedRequest) async throws -> Bool
+    ) {
         measureWaiting(name) {
             let tokens = try await Tokens(count: 1)
-            return (await Pipeline(tokens.chain), Sample.request(.text("Bearer \(tokens.texts[0])")))
+            return (await Pipeline(tokens.chain, tracing: tracing), Sample.request(.text("Bearer \(tokens.texts[0])")))
         } _: { (pipeline, request) in
             try await operation(pipeline, request)
         }
@@ -135,4 +143,6 @@ func measurePipeline() {
     measurePhases("up-to-limit") { try await $0.limit($1) }
     measurePhases("up-to-rewrite") { try await $0.rewrite($1) }
     measurePhases("serve-a-send") { await $0.serve($1) }
+    measurePhases("serve-a-send-not-sampled", tracing: TraceSampling(ratio: 0)) { await $0.serve($1) }
+    measurePhases("serve-a-sampled-send", tracing: TraceSampling(ratio: 1)) { await $0.serve($1) }
 }

@@ -6,9 +6,9 @@ internal import NIOPosix
 internal import NIOSSL
 
 /// The reasons of failed connections, for the log. Errors of SwiftNIO and the HTTP client never reach a person.
-enum NetworkFailure {
+package enum NetworkFailure {
     /// Returns the reason as a sentence without a full stop.
-    static func reason(of error: any Error) -> String {
+    package static func reason(of error: any Error) -> String {
         switch error {
         case is HTTPParserError: "the response is not valid HTTP"
         case let error as HTTPClientError: reason(of: error)

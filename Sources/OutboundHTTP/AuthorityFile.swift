@@ -1,11 +1,11 @@
 internal import GatewaySupport
 internal import Glibc
-internal import NIOSSL
+package import NIOSSL
 internal import Synchronization
 
 /// The file of the certificate authorities that a receiver's certificate must descend from, in PEM.
 ///
-/// The file is read for each request of a webhook and each connection of syslog, so that a replaced one needs no reload.
+/// The file is read for each request over HTTP and each connection of syslog, so that a replaced one needs no reload.
 public final class AuthorityFile: Sendable {
     private let path: String?
     private let last = Mutex<(bytes: [UInt8], certificates: [NIOSSLCertificate])>(([], []))
@@ -15,11 +15,11 @@ public final class AuthorityFile: Sendable {
     /// Creates the object. Opens no file.
     ///
     /// - Parameter path: The path of the file; nil for the authorities of the system.
-    init(_ path: String?) { self.path = path }
+    package init(_ path: String?) { self.path = path }
 
     /// Returns the client configuration of TLS 1.2 and 1.3 that verifies the receiver's certificate and name. Equal
     /// files result in equal configurations. Blocks.
-    func clientConfiguration() throws(SinkFailure) -> TLSConfiguration {
+    package func clientConfiguration() throws(DeliveryFailure) -> TLSConfiguration {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.certificateVerification = .fullVerification
@@ -30,14 +30,14 @@ public final class AuthorityFile: Sendable {
             if bytes != last.bytes { last = (bytes, Self.certificates(bytes)) }
             return last.certificates
         }
-        guard !certificates.isEmpty else { throw SinkFailure("\(path) contains no certificate in PEM") }
+        guard !certificates.isEmpty else { throw DeliveryFailure("\(path) contains no certificate in PEM") }
         configuration.trustRoots = .certificates(certificates)
         return configuration
     }
 
     /// Returns what is wrong with a file, to follow its path; nil if it is usable. Blocks.
     public static func problem(with path: String) -> String? {
-        do throws(SinkFailure) {
+        do throws(DeliveryFailure) {
             return certificates(try read(path)).isEmpty ? "\(path) contains no certificate in PEM" : nil
         } catch {
             return error.reason
@@ -48,20 +48,20 @@ public final class AuthorityFile: Sendable {
         (try? NIOSSLCertificate.fromPEMBytes(bytes)) ?? []
     }
 
-    private static func read(_ path: String) throws(SinkFailure) -> [UInt8] {
+    private static func read(_ path: String) throws(DeliveryFailure) -> [UInt8] {
         // Non-blocking, so that opening a FIFO does not wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw SinkFailure(FileFailure("open", path)) }
+        guard descriptor >= 0 else { throw DeliveryFailure(FileFailure("open", path)) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 65_536)
         while bytes.count <= maximumBytes {
             let count = Glibc.read(descriptor, &chunk, chunk.count)
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw SinkFailure(FileFailure("read", path)) }
+            guard count >= 0 else { throw DeliveryFailure(FileFailure("read", path)) }
             if count == 0 { return bytes }
             bytes += chunk.prefix(count)
         }
-        throw SinkFailure("\(path) is longer than \(maximumBytes) bytes")
+        throw DeliveryFailure("\(path) is longer than \(maximumBytes) bytes")
     }
 }

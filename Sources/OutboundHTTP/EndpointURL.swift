@@ -1,7 +1,7 @@
 internal import GatewaySupport
 
-/// The URL of a webhook: https, or http to a loopback address of this machine.
-public struct WebhookURL: Sendable, Hashable {
+/// The URL of a receiver in a configuration: https, or http to a loopback address of this machine.
+public struct EndpointURL: Sendable, Hashable {
     /// The URL as the configuration writes it.
     public let text: String
 
