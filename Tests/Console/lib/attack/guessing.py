@@ -91,8 +91,8 @@ def forms(gateway, honest, alone, quick):
         problems.append(f"{number} fields took {seconds:.1f} s before the login")
     honest.take()
     begin = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        forms = [pool.submit(submit, 8_000) for _ in range(4 if quick else 16)]
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        forms = [pool.submit(submit, 8_000) for _ in range(4 if quick else 6)]
         time.sleep(0.3)
         asked = time.monotonic()
         page = Browser(gateway.console, "127.0.0.7").request("GET", "/login", timeout=60)

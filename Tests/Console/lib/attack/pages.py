@@ -6,11 +6,11 @@ import re
 
 RESOURCES = pathlib.Path(__file__).resolve().parents[4] / "Sources/GatewayConsole/Resources"
 # The elements and attributes of the pictures, which no template contains.
+_SHAPE = "class transform stroke-width"
 PICTURES = {
-    "svg": "class viewbox role aria-label aria-labelledby aria-hidden width height preserveaspectratio xmlns focusable",
-    "g": "class transform role aria-label", "path": "class d", "circle": "class cx cy r", "title": "id class", "desc": "id",
-    "rect": "class x y width height rx ry", "line": "class x1 y1 x2 y2", "polyline": "class points", "a": "class",
-    "polygon": "class points", "text": "class x y dx dy text-anchor transform dominant-baseline", "tspan": "class x y dx dy",
+    "svg": "class id viewbox role aria-labelledby width height xmlns", "g": f"{_SHAPE} role aria-labelledby", "path": f"{_SHAPE} d",
+    "circle": f"{_SHAPE} cx cy r", "rect": f"{_SHAPE} x y width height rx", "a": "class", "title": "id", "desc": "id",
+    "text": "class x y text-anchor transform",
 }
 
 

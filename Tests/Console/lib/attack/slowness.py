@@ -1,6 +1,5 @@
 """Connections that send slowly or nothing: pages stay reachable from other addresses, and the connections are closed in time."""
 
-import socket
 import time
 
 from client import Browser
