@@ -95,15 +95,23 @@ public struct ConsoleOrigin: Sendable, Hashable, CustomStringConvertible {
                     || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || "-.:[]".utf8.contains(byte)
             })
         else { return nil }
-        if !isSecure, !LoopbackHost.matches(Self.host(of: authority)) { return nil }
+        guard let host = Self.host(of: authority), isSecure || LoopbackHost.matches(host) else { return nil }
         self.authority = authority
         self.isSecure = isSecure
     }
 
-    /// Returns the host of an authority, without its port and without the brackets of an IPv6 address.
-    public static func host(of authority: String) -> String {
-        if authority.hasPrefix("[") { return String(authority.dropFirst().prefix { $0 != "]" }) }
-        return String(authority.prefix { $0 != ":" })
+    /// Returns the host of an authority (RFC 3986, section 3.2), without its port and without the brackets of an IPv6
+    /// address; nil if the authority is malformed.
+    public static func host(of authority: String) -> String? {
+        let isBracketed = authority.hasPrefix("[")
+        let end = isBracketed ? authority.firstIndex(of: "]") : authority.firstIndex(of: ":") ?? authority.endIndex
+        guard let end else { return nil }
+        let host = isBracketed ? authority[authority.index(after: authority.startIndex)..<end] : authority[..<end]
+        let rest = isBracketed ? authority[authority.index(after: end)...] : authority[end...]
+        guard !host.isEmpty, rest.isEmpty || rest.first == ":" && rest.dropFirst().allSatisfy(\.isWholeNumber) else {
+            return nil
+        }
+        return String(host)
     }
 
     /// The origin as browsers send it.

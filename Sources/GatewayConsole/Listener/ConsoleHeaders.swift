@@ -29,7 +29,7 @@ struct ConsoleHeaders: RouterMiddleware {
     ) async throws -> Response {
         var response: Response
         do {
-            guard origin.accepts(host: request.head.authority) else {
+            guard origin.accepts(host: request.head.authority), request.head.path?.first == "/" else {
                 throw ConsoleProblem(
                     .misdirectedRequest, "Unknown host",
                     "The console is not known by this name; \"console.origin\" states the name that browsers use.")

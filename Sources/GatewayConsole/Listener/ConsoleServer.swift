@@ -66,7 +66,8 @@ package final class ConsoleServer: Sendable {
         var settings = ControlSettings()
         settings.connections = 160
         settings.rejectedConnections = 32
-        settings.connectionsPerAddress = 96
+        settings.connectionsPerAddress = 64
+        settings.evictsIncompleteRequests = true
         settings.request = .seconds(10)
         return settings
     }
@@ -89,7 +90,6 @@ package final class ConsoleServer: Sendable {
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-            .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelInitializer { channel in
                 do {
                     if let tls { try channel.pipeline.syncOperations.addHandler(tls.http1Handler()) }
@@ -166,7 +166,7 @@ final class ConsolePages: Sendable {
             queries: queries, renderer: renderer, logins: logins, verification: parts.verification)
         viewers.get("/journal") { try await journal.journal($0, $1) }
         viewers.post("/journal/verification") { try await journal.verify($0, $1) }
-        let live = LivePages(calls: parts.live, sessions: parts.sessions, isStopping: isStopping)
+        let live = LivePages(calls: parts.live, logins: logins, isStopping: isStopping)
         viewers.get("/live") { try await live.stream($0, $1) }
         responder = router.buildResponder()
         logger = parts.logger
@@ -182,7 +182,14 @@ final class ConsolePages: Sendable {
 
     /// Returns the response to a complete request.
     @concurrent func response(to request: Request, from peer: Peer, on channel: any Channel) async throws -> Response {
-        try await responder.respond(
+        var request = request
+        // The connection leaves out the body of the response to HEAD (RFC 9110, section 9.3.2). A live page has no end.
+        if request.method == .head, request.uri.path != "/live" {
+            var head = request.head
+            head.method = .get
+            request = Request(head: head, body: request.body)
+        }
+        return try await responder.respond(
             to: request, context: ConsoleContext(source: .init(channel: channel, peer: peer, logger: logger)))
     }
 

@@ -16,9 +16,9 @@ struct RequestOriginCheck: Sendable {
     /// Returns whether `Host` names this console. Without TLS, a page of another site could otherwise make its own name
     /// resolve to this machine and read the console as its own origin (DNS rebinding).
     func accepts(host: String?) -> Bool {
-        guard let host else { return false }
+        guard let host, let name = ConsoleOrigin.host(of: host.lowercased()) else { return false }
         if let configured, host.lowercased() == configured.authority { return true }
-        return isSecure || LoopbackHost.matches(ConsoleOrigin.host(of: host))
+        return isSecure || LoopbackHost.matches(name)
     }
 
     /// Returns whether a change was requested by a page of this console: `Sec-Fetch-Site` (W3C Fetch Metadata), and
@@ -28,7 +28,7 @@ struct RequestOriginCheck: Sendable {
         if let site, site != "same-origin" { return false }
         guard let origin = request.headers[.origin] else { return site != nil }
         let host = request.head.authority ?? ""
-        if let configured, origin == configured.description { return true }
+        if let configured, host.lowercased() == configured.authority { return origin == configured.description }
         return origin == (isSecure ? "https://" : "http://") + host
     }
 

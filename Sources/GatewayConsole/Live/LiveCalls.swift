@@ -27,6 +27,8 @@ package final class LiveCalls: Sendable {
 
     private struct State {
         var streams = 0
+        /// The number of streams of each session.
+        var ofSession: [SHA256.Digest: Int] = [:]
         var isReading = false
         /// The latest batches, the newest last.
         var batches: [Batch] = []
@@ -35,6 +37,8 @@ package final class LiveCalls: Sendable {
 
     /// The maximum number of streams.
     static let maximumStreams = 64
+    /// The maximum number of streams of a session.
+    static let maximumStreamsOfSession = 8
     /// The period at which new records are read.
     static let period = Duration.milliseconds(250)
     /// The maximum number of calls of a period. The newest are kept.
@@ -58,10 +62,13 @@ package final class LiveCalls: Sendable {
 
     /// Begins a stream. Returns the position after which its calls begin; nil if there are too many streams.
     /// `endStream` must follow.
-    func beginStream() -> UInt64? {
+    func beginStream(of session: SHA256.Digest) -> UInt64? {
         let (position, begins) = state.withLock { state -> (UInt64?, Bool) in
-            guard state.streams < Self.maximumStreams else { return (nil, false) }
+            guard state.streams < Self.maximumStreams,
+                state.ofSession[session, default: 0] < Self.maximumStreamsOfSession
+            else { return (nil, false) }
             state.streams += 1
+            state.ofSession[session, default: 0] += 1
             let begins = !state.isReading
             state.isReading = true
             return (state.number, begins)
@@ -71,7 +78,12 @@ package final class LiveCalls: Sendable {
     }
 
     /// Ends a stream.
-    func endStream() { state.withLock { $0.streams -= 1 } }
+    func endStream(of session: SHA256.Digest) {
+        state.withLock { state in
+            state.streams -= 1
+            state.ofSession[session] = state.ofSession[session].flatMap { $0 > 1 ? $0 - 1 : nil }
+        }
+    }
 
     /// Returns the calls after a position, and the position after them.
     func calls(after position: UInt64) -> (calls: [Call], position: UInt64) {

@@ -1,4 +1,5 @@
 internal import GatewaySupport
+internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import Synchronization
@@ -6,7 +7,7 @@ internal import Synchronization
 /// `GET /live`: sends the calls that match the filters of a page as server-sent events while they are recorded.
 struct LivePages: Sendable {
     let calls: LiveCalls
-    let sessions: ConsoleSessions
+    let logins: ConsoleLogins
     let isStopping: StopFlag
 
     /// The time after which a stream ends, so that a browser that does not read is disconnected. Others connect again.
@@ -19,19 +20,21 @@ struct LivePages: Sendable {
         let session = try context.user().session
         let query = try request.query()
         let filter = LiveFilter(query)
-        guard let first = calls.beginStream() else {
+        // A page of another site must not use up the streams of this user.
+        guard ["same-origin", nil].contains(request.headers[.secFetchSite]) else { throw ConsoleProblem.foreignForm }
+        guard let first = calls.beginStream(of: session.id) else {
             throw ConsoleProblem(.serviceUnavailable, "Too many", "Too many pages are live already.")
         }
         let channel = context.channel
-        channel.closeFuture.whenComplete { [calls] _ in calls.endStream() }
+        channel.closeFuture.whenComplete { [calls] _ in calls.endStream(of: session.id) }
         let end = channel.eventLoop.scheduleTask(in: Self.lifetime) { channel.close(promise: nil) }
         channel.closeFuture.whenComplete { _ in end.cancel() }
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream"],
-            body: ResponseBody { [calls, sessions, isStopping] writer in
+            body: ResponseBody { [calls, logins, isStopping] writer in
                 try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
                 var (position, idle) = (first, 0)
-                while channel.isActive, !isStopping.isSet, sessions.isOpen(session.id) {
+                while channel.isActive, !isStopping.isSet, await logins.mayRead(session.id) {
                     try await Task.sleep(for: LiveCalls.period)
                     let (found, next) = calls.calls(after: position)
                     position = next

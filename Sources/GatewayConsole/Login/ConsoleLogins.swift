@@ -61,9 +61,22 @@ final class ConsoleLogins: Sendable {
     func current(_ request: Request) async -> (session: ConsoleSession, role: ConsoleRole)? {
         // Requests that an open page makes by itself do not keep a session alive.
         let isUse = request.headers[.consoleRefresh] == nil && request.headers[.accept] != "text/event-stream"
-        guard let cookie = request.cookie(cookieName), var session = sessions.find(cookie, isUse: isUse) else {
+        guard let cookie = request.cookie(cookieName), let session = sessions.find(cookie, isUse: isUse) else {
             return nil
         }
+        return await checked(session)
+    }
+
+    /// Returns whether the user of an open session may still read what operators see.
+    func mayRead(_ id: SHA256.Digest) async -> Bool {
+        guard let session = sessions.session(id), let login = await checked(session) else { return false }
+        return login.role >= .viewer
+    }
+
+    /// Returns the session with the current groups and role of its user. Ends it if the account has ended or has no
+    /// access any more; then returns nil.
+    private func checked(_ session: ConsoleSession) async -> (session: ConsoleSession, role: ConsoleRole)? {
+        var session = session
         if sessions.needsStatus(session) {
             let status = await accounts.status(session.account)
             guard let current = sessions.record(status, of: session) else { return nil }

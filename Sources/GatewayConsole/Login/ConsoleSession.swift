@@ -51,6 +51,8 @@ struct ConsoleSession: Sendable {
     let epoch: RevocationEpoch
     /// The login at an identity provider; nil after a login with a password.
     let provider: ProviderLogin?
+    /// The change that the next page reports as done; nil if there is none.
+    var done: UserChange?
     /// The time of the login.
     let began: MonotonicInstant
     /// The time of the latest request.

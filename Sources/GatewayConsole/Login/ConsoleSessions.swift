@@ -69,10 +69,10 @@ package final class ConsoleSessions: Sendable {
         }
     }
 
-    /// Returns whether a session is still open, without counting a request.
-    func isOpen(_ id: SHA256.Digest) -> Bool {
+    /// Returns a session that is still open, without counting a request; nil if it has ended.
+    func session(_ id: SHA256.Digest) -> ConsoleSession? {
         let now = clocks.monotonic()
-        return table.withLock { $0[id].map { !isOver($0, at: now) } ?? false }
+        return table.withLock { table in table[id].flatMap { isOver($0, at: now) ? nil : $0 } }
     }
 
     /// Ends a session.
@@ -82,6 +82,17 @@ package final class ConsoleSessions: Sendable {
     func prove(_ id: SHA256.Digest) {
         let now = clocks.monotonic()
         table.withLock { $0[id]?.proved = now }
+    }
+
+    /// Sets the change that the next page of the session reports as done.
+    func setDone(_ change: UserChange, in id: SHA256.Digest) { table.withLock { $0[id]?.done = change } }
+
+    /// Returns the change that a page is to report as done, once; nil if there is none.
+    func takeDone(of id: SHA256.Digest) -> UserChange? {
+        table.withLock { table in
+            defer { table[id]?.done = nil }
+            return table[id]?.done
+        }
     }
 
     /// Whether the user proved recently enough who they are to make a change.

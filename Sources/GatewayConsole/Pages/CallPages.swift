@@ -3,11 +3,18 @@ internal import GatewayOperations
 internal import GatewaySupport
 internal import Hummingbird
 internal import NIOCore
+internal import Synchronization
 
 /// The pages of calls: the list of sends or refusals, one call, and the export of a list.
 struct CallPages: Sendable {
     let queries: ConsoleQueries
     let renderer: PageRenderer
+    private let exports = RunningExports()
+
+    init(queries: ConsoleQueries, renderer: PageRenderer) {
+        self.queries = queries
+        self.renderer = renderer
+    }
 
     /// The filters of lists, in the order of the form.
     private static let filters = ["from", "to", "user", "platform", "result", "since", "until"]
@@ -79,6 +86,10 @@ struct CallPages: Sendable {
         let kind = Kind(query["kind"])
         let filters = try Self.filters(query)
         let requester = try context.requester()
+        guard exports.begin() else {
+            throw ConsoleProblem(.serviceUnavailable, "Too many", "Too many exports are running already.")
+        }
+        context.channel.closeFuture.whenComplete { [exports] _ in exports.end() }
         // A first page, so that a wrong filter is a problem and not an interrupted file.
         let first = try await queries.list(kind.operation, filters, limit: 1000, by: requester)
         let queries = queries
@@ -164,4 +175,20 @@ struct CallPages: Sendable {
             }
         }
     }
+}
+
+/// The number of exports in progress, which is bounded because each reads a part of the journal.
+private final class RunningExports: Sendable {
+    private static let maximum = 4
+    private let count = Atomic(0)
+
+    /// Counts an export, which `end` must follow. Returns false if there are too many.
+    func begin() -> Bool {
+        if count.add(1, ordering: .relaxed).newValue <= Self.maximum { return true }
+        end()
+        return false
+    }
+
+    /// Counts the end of an export.
+    func end() { count.subtract(1, ordering: .relaxed) }
 }

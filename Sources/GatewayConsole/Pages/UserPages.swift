@@ -44,7 +44,7 @@ struct UserPages: Sendable {
             "allSent": ConsoleLinks.path("/calls", [("from", canonical)]),
             "allReceived": ConsoleLinks.path("/calls", [("to", canonical)]),
         ]
-        if let done = UserChange(rawValue: try request.query()["done"] ?? "")?.done { model["done"] = done }
+        if let done = changes.logins.sessions.takeDone(of: user.session.id)?.done { model["done"] = done }
         return renderer.page("user", title: "User \(canonical)", for: user, model)
     }
 
@@ -60,7 +60,8 @@ struct UserPages: Sendable {
             text: change.question(user: name, target), action: "\(path)/changes", back: path)
         if let page = await changes.confirmation(of: form, question, context) { return page }
         try await queries.perform(change.operation, change.arguments(user: name, target), by: context.requester())
-        return .seeOther(ConsoleLinks.path(path, [("done", change.rawValue)]))
+        changes.logins.sessions.setDone(change, in: try context.user().session.id)
+        return .seeOther(path)
     }
 
     private static func name(_ context: ConsoleContext) throws(ConsoleProblem) -> String {

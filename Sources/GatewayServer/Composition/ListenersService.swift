@@ -92,7 +92,11 @@ struct ListenersService: Service {
             listeners: zip(context.configuration.listeners, listeners).map { $0.address.bound(to: $1.port) },
             admin: operators.admin, console: operators.console, embeddedBackendPorts: embeddedPorts)
         context.logger.notice(
-            "Gateway started", metadata: ["listeners": "\(started.listeners)", "admin": "\(started.admin)"])
+            "Gateway started",
+            metadata: [
+                "listeners": "\(started.listeners)", "admin": "\(started.admin)",
+                "console": "\(started.console?.description ?? "none")",
+            ])
         context.notifier.ready()
         MappedExecutables.release()
         await onStarted(started)

@@ -139,6 +139,33 @@ struct WebhookSinkTests {
         }
     }
 
+    @Test("A receiver that was down for an hour gets every record afterwards, in order and once")
+    func downForAnHour() async throws {
+        let isUp = AwaitableValue(false)
+        let accepted = AwaitableValue<[Int]>([])
+        try await run { request in
+            guard isUp.current else { return [.write(ScriptedServer.response("500 Down", "")), .close] }
+            accepted.withLock { $0 += lineNumbers(request.body) }
+            return [.write(ScriptedServer.ok(""))]
+        } _: { fixture, _, url in
+            var calls = 3
+            try await fixture.record(0..<calls)
+            await fixture.sinks.apply([try SinkFixture.webhook(url, records: 50)])
+            // The waits of the sink are what moves the clock.
+            while fixture.waits.current.reduce(.zero, +) < .seconds(3600) {
+                let seen = fixture.waits.current.count
+                try await fixture.record(calls..<(calls + 2))
+                calls += 2
+                await fixture.waits.wait { $0.count > seen }
+            }
+            isUp.withLock { $0 = true }
+            await fixture.untilConfirmed()
+            let last = try #require(accepted.current.last)
+            #expect(accepted.current == Array(1...last) && last > 2 * calls)
+            #expect(await fixture.reading()?.recordsBehind == 0)
+        }
+    }
+
     @Test("TLS: a receiver with the right name is accepted, one with another name or authority is not")
     func tls() async throws {
         let directory = try TestFiles()

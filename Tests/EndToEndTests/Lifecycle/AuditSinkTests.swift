@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Audit sinks of a gateway", .timeLimit(.minutes(5)))
 struct AuditSinkTests {
-    private static let rounds = TestRun.count(full: 50, otherwise: 6)
+    private static let rounds = TestRun.count(full: 100, otherwise: 6)
 
     private static func directory(_ port: Int, records: Int = 500) throws -> TestFiles {
         let directory = try TestFiles.ofGateway(

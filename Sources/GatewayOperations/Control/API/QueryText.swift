@@ -3,19 +3,24 @@ internal import GatewaySupport
 /// The query of a URI: names and values in the encoding of forms, which most clients use in queries too (WHATWG URL,
 /// `application/x-www-form-urlencoded`).
 package enum QueryText {
+    /// The maximum number of parameters.
+    static let maximumParameters = 64
+
     /// Returns the names and values of a query; empty without one.
     ///
-    /// - Throws: `ControlError` if it is no valid encoding of UTF-8, or a name occurs twice.
+    /// - Throws: `ControlError` if it is no valid encoding of UTF-8, a name occurs twice, or there are too many.
     package static func parse(_ query: String?) throws(ControlError) -> [(name: String, value: String)] {
         var found: [(name: String, value: String)] = []
+        var names: Set<String> = []
         for pair in (query ?? "").utf8.split(separator: UInt8(ascii: "&")) {
             let end = pair.firstIndex(of: UInt8(ascii: "=")) ?? pair.endIndex
             let value = end == pair.endIndex ? pair[end...] : pair[pair.index(after: end)...]
             guard let name = decode(pair[..<end]), let value = decode(value) else {
                 throw .malformed("The query is not valid: a percent sign must precede two hexadecimal digits of UTF-8.")
             }
-            guard !found.contains(where: { $0.name == name }) else {
-                throw .malformed("The query contains a parameter twice.")
+            guard names.insert(name).inserted else { throw .malformed("The query contains a parameter twice.") }
+            guard found.count < maximumParameters else {
+                throw .malformed("The query has more than \(maximumParameters) parameters.")
             }
             found.append((name, value))
         }

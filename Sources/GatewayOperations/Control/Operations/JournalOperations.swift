@@ -49,7 +49,8 @@ struct ListRefusalsOperation: ControlOperation {
 private enum RecordedSend {
     /// The members that all records of the call have in common, and their names in the result.
     private static let common = [
-        ("user", "from"), ("attempted", "attempted"), ("audience", "audience"), ("pns", "platform"), ("rule", "rule"), ("limit", "limit"),
+        ("user", "from"), ("attempted", "attempted"), ("audience", "audience"), ("pns", "platform"), ("rule", "rule"),
+        ("limit", "limit"),
         ("peer", "peer"),
     ]
 

@@ -1,5 +1,6 @@
 internal import GatewayHTTP
 internal import GatewaySupport
+internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
@@ -20,6 +21,16 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The event that tells a connection that the gateway stops.
     struct Stop: Sendable {}
+
+    /// The fields that protect a rejection in a browser.
+    private static let protection: [(HTTPField.Name, String)] = [
+        (.cacheControl, "no-store"), (HTTPField.Name("X-Content-Type-Options")!, "nosniff"),
+        (HTTPField.Name("X-Frame-Options")!, "DENY"),
+        (HTTPField.Name("Content-Security-Policy")!, "default-src 'none'; frame-ancestors 'none'"),
+        (HTTPField.Name("Referrer-Policy")!, "same-origin"),
+        (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
+        (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
+    ]
 
     private enum State {
         case receiving(HTTPRequest?, body: ByteBuffer, deadline: Scheduled<Void>?)
@@ -150,7 +161,8 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
     private func reject(_ problem: OperatorProblem, _ context: ChannelHandlerContext) {
         if case .receiving(_, _, let deadline) = state { deadline?.cancel() }
         state = .closing
-        let response = Response(problem)
+        var response = Response(problem)
+        for (name, value) in Self.protection { response.headers[name] = value }
         var body = ByteBuffer()
         body.writeBytes(JSONWriter.bytes(of: problem.document) + [UInt8(ascii: "\n")])
         write(.head(complete(response.head)), context, nil)
@@ -158,6 +170,9 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
         let channel = context.channel
         let written = context.eventLoop.makePromise(of: Void.self)
         let linger = settings.linger
+        // The response cannot be written before a TLS handshake is complete, which may be never.
+        let end = context.eventLoop.scheduleTask(in: linger + linger) { channel.close(promise: nil) }
+        channel.closeFuture.whenComplete { _ in end.cancel() }
         written.futureResult.whenComplete { _ in
             channel.close(mode: .output, promise: nil)
             let closing = channel.eventLoop.scheduleTask(in: linger) { channel.close(promise: nil) }

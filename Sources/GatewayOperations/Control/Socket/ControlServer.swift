@@ -118,6 +118,8 @@ package struct ControlSettings: Sendable {
     package var rejectedConnections = 16
     /// The maximum number of connections from one address, for IPv6 from one /64; nil for no maximum of their own.
     package var connectionsPerAddress: Int?
+    /// Whether the oldest connection with an incomplete request is closed for a new one when all are taken.
+    package var evictsIncompleteRequests = false
     /// The time limit for the complete request, from the connect.
     package var request: TimeAmount = .seconds(5)
     /// The time limit for a peer to read a part of the response, after which the connection is closed.

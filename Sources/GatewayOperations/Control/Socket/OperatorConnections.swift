@@ -54,7 +54,11 @@ package final class OperatorConnections: Sendable {
         }
         let (rejection, settings) = (problem, settings)
         let http = HTTP1Channel(
-            responder: { request, writer, channel in try await respond(request, writer, channel) },
+            responder: { [slots] request, writer, channel in
+                // Only complete requests arrive here.
+                slots.complete(channel)
+                try await respond(request, writer, channel)
+            },
             configuration: .init(
                 additionalChannelHandlers: [ControlConnection(rejection: rejection, settings: settings)],
                 httpDecoderConfiguration: Self.heads))

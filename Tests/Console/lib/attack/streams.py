@@ -1,0 +1,151 @@
+"""Live pages and exports whose clients do not read, and more of them than the console serves."""
+
+import collections
+import concurrent.futures
+import http.client
+import json
+import socket
+import time
+
+from client import Browser
+from honest import Honest
+from report import check
+from stream import Stream
+
+# Without limits of calls, so that the sends are not refused.
+GATEWAY = {"more": 'limits: [{ name: many, per: sender, rate: "1000000/min" }]'}
+# The memory that the clients of a group may take in MiB.
+GROWTH = 96
+MAXIMUM = 64
+
+
+def send_many(gateway, count, workers=8):
+    """Makes sends of alice to bob with a token. Returns the number of those that were accepted."""
+    token = gateway.token("alice")
+
+    def work(share):
+        connection, accepted = http.client.HTTPConnection("127.0.0.1", gateway.port, timeout=60), 0
+        for _ in range(share):
+            fields = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+            connection.request("POST", "/api/notifications?pns=apns&to_tag=bob", '"x"', fields)
+            response = connection.getresponse()
+            response.read()
+            accepted += response.status == 200
+        return accepted
+
+    with concurrent.futures.ThreadPoolExecutor(workers) as pool:
+        return sum(pool.map(work, [count // workers] * workers))
+
+
+def unread(gateway, alice, honest, alone, count):
+    """Follows the calls without reading, beside a client that reads."""
+    problems, before = [], gateway.resident()
+    reading = Stream(alice)
+    silent = [Stream(alice, read=False) for _ in range(8)]
+    reading.wait(lambda stream: b"retry:" in stream.received, 10)
+    accepted = send_many(gateway, count)
+    if accepted < count * 0.9:
+        problems.append(f"only {accepted} of {count} sends were accepted")
+    if not reading.wait(lambda stream: len(stream.rows()) > 0, 5):
+        problems.append("the client that reads received no call")
+    during, grown = honest.take(), gateway.resident() - before
+    problems += [f"grew by {grown:.0f} MiB"] if grown > GROWTH else []
+    problems += Honest.problems(during, alone)
+    rows = len(reading.rows())
+    for stream in silent + [reading]:
+        stream.close()
+    check("streams: clients that do not read", problems, f"8 of them during {accepted} sends, {rows} rows read beside them, {grown:+.0f} MiB, {Honest.text(during)}")
+
+
+def crowd(gateway, alice, honest, alone, count):
+    """Opens more live pages than there may be, from several addresses."""
+    problems, before, streams, refused = [], gateway.resident(), [], collections.Counter()
+    for number in range(count):
+        browser = Browser(gateway.console, f"127.10.0.{number * 8 // count + 1}")
+        browser.cookie = alice.cookie
+        try:
+            streams.append(Stream(browser))
+        except OSError as error:
+            refused[type(error).__name__] += 1
+    time.sleep(2)
+    statuses = collections.Counter(stream.status for stream in streams)
+    served = [stream for stream in streams if stream.status == 200 and stream.ended is None]
+    page = Browser(gateway.console, "127.0.0.5").get("/login").status
+    during, grown = honest.take(), gateway.resident() - before
+    if not 1 <= len(served) <= MAXIMUM:
+        problems.append(f"{len(served)} are served, at most {MAXIMUM} may be")
+    if page != 200:
+        problems.append(f"a page from another address: status {page}")
+    problems += [f"grew by {grown:.0f} MiB"] if grown > GROWTH else []
+    problems += Honest.problems(during, alone)
+    check("streams: crowd", problems, f"{len(served)} of {count} served, {dict(statuses)}, {grown:+.0f} MiB, {Honest.text(during)}")
+    for stream in streams:
+        stream.close()
+    time.sleep(1)
+    again = Stream(alice)
+    problems = [] if again.wait(lambda stream: stream.status == 200, 10) else [f"status {again.status} after the crowd has gone"]
+    check("streams: after the crowd", problems, "a live page is served again")
+    again.close()
+
+
+def one_user(gateway):
+    """Takes as many live pages as possible as one viewer, and looks whether another user still has one."""
+    carol, dave = Browser(gateway.console, "127.11.0.1"), Browser(gateway.console, "127.11.0.2")
+    carol.log_in("carol")
+    dave.log_in("dave")
+    streams = [Stream(carol) for _ in range(90)]
+    time.sleep(1)
+    other = Stream(dave)
+    other.wait(lambda stream: stream.status, 10)
+    problems = [] if other.status == 200 else [f"the live page of another user: status {other.status}"]
+    served = sum(stream.status == 200 for stream in streams)
+    check("streams: one viewer", problems, f"{served} live pages of one viewer; another user's: {other.status}")
+    for stream in streams + [other]:
+        stream.close()
+
+
+def exports(gateway, alice, honest, alone):
+    """Begins exports and stops reading."""
+    problems, before, sockets = [], gateway.resident(), []
+    begin = time.monotonic()
+    whole = alice.request("GET", "/calls/export?kind=sends", timeout=60)
+    seconds = time.monotonic() - begin
+    lines = whole.body.splitlines()
+    if whole.status != 200 or not lines or any(not isinstance(json.loads(line), dict) for line in lines):
+        problems.append(f"an export that is read: {whole.status}, {len(lines)} lines")
+    honest.take()
+    for number in range(20):
+        stream = socket.socket()
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        stream.settimeout(60)
+        stream.connect(("127.0.0.1", gateway.console.port))
+        stream.sendall(f"GET /calls/export?kind=sends HTTP/1.1\r\nHost: {gateway.console.host}\r\nCookie: {gateway.console.cookie}={alice.cookie}\r\n\r\n".encode())
+        sockets.append(stream)
+    time.sleep(2)
+    page, during, grown = alice.get("/login").status, honest.take(), gateway.resident() - before
+    problems += [f"a page meanwhile: status {page}"] if page != 303 else []
+    problems += [f"grew by {grown:.0f} MiB"] if grown > GROWTH else []
+    problems += Honest.problems(during, alone)
+    for stream in sockets:
+        stream.close()
+    check("streams: exports", problems, f"{len(lines)} lines, {len(whole.raw) >> 10} KiB in {seconds:.1f} s; 20 clients stop reading: {grown:+.0f} MiB, {Honest.text(during)}")
+
+
+def run(gateway, quick):
+    gateway.register("bob")
+    alice = Browser(gateway.console)
+    alice.log_in("alice")
+    honest = Honest(gateway, pause=0.02)
+    time.sleep(3)
+    alone = honest.take()
+    unread(gateway, alice, honest, alone, 300 if quick else 2_000)
+    crowd(gateway, alice, honest, alone, 150 if quick else 1_000)
+    one_user(gateway)
+    if not quick:
+        send_many(gateway, 8_000)
+    begin = time.monotonic()
+    reply = alice.get("/calls?from=nobody")
+    seconds = time.monotonic() - begin
+    check("streams: filter without a match", [] if reply.status == 200 and seconds < 3 else [f"status {reply.status}"], f"{seconds:.2f} s")
+    exports(gateway, alice, honest, alone)
+    honest.stop()
