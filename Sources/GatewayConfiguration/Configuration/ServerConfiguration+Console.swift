@@ -108,10 +108,15 @@ public struct ConsoleOrigin: Sendable, Hashable, CustomStringConvertible {
         guard let end else { return nil }
         let host = isBracketed ? authority[authority.index(after: authority.startIndex)..<end] : authority[..<end]
         let rest = isBracketed ? authority[authority.index(after: end)...] : authority[end...]
-        guard !host.isEmpty, rest.isEmpty || rest.first == ":" && rest.dropFirst().allSatisfy(\.isWholeNumber) else {
-            return nil
-        }
+        guard !host.isEmpty, isBracketed == host.contains(":"), rest.isEmpty || isPort(rest) else { return nil }
         return String(host)
+    }
+
+    /// Returns whether the text is a colon and the digits of a port.
+    private static func isPort(_ text: Substring) -> Bool {
+        let digits = text.dropFirst()
+        return text.first == ":" && digits.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+            && (0...65_535).contains(Int(digits) ?? -1)
     }
 
     /// The origin as browsers send it.

@@ -15,13 +15,20 @@ struct ConsoleHeaders: RouterMiddleware {
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
         + "form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-    private static let fields: [(HTTPField.Name, String)] = [
-        (HTTPField.Name("Content-Security-Policy")!, contentSecurityPolicy),
-        (HTTPField.Name("X-Frame-Options")!, "DENY"), (HTTPField.Name("X-Content-Type-Options")!, "nosniff"),
-        (HTTPField.Name("Referrer-Policy")!, "same-origin"),
-        (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
-        (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
-    ]
+    /// Returns the fields of every response.
+    ///
+    /// - Parameter usesHTTPS: Whether browsers reach the console by https.
+    static func fields(usesHTTPS: Bool) -> HTTPFields {
+        var fields: HTTPFields = [
+            HTTPField.Name("Content-Security-Policy")!: contentSecurityPolicy,
+            HTTPField.Name("X-Frame-Options")!: "DENY", HTTPField.Name("X-Content-Type-Options")!: "nosniff",
+            HTTPField.Name("Referrer-Policy")!: "same-origin",
+            HTTPField.Name("Cross-Origin-Opener-Policy")!: "same-origin",
+            HTTPField.Name("Cross-Origin-Resource-Policy")!: "same-origin", .cacheControl: "no-store",
+        ]
+        if usesHTTPS { fields[.strictTransportSecurity] = "max-age=31536000" }
+        return fields
+    }
 
     func handle(
         _ request: Request, context: ConsoleContext,
@@ -38,9 +45,9 @@ struct ConsoleHeaders: RouterMiddleware {
         } catch {
             response = page(of: error)
         }
-        for (name, value) in Self.fields { response.headers[name] = value }
-        if response.headers[.cacheControl] == nil { response.headers[.cacheControl] = "no-store" }
-        if origin.usesHTTPS { response.headers[.strictTransportSecurity] = "max-age=31536000" }
+        for field in Self.fields(usesHTTPS: origin.usesHTTPS) where response.headers[field.name] == nil {
+            response.headers[field.name] = field.value
+        }
         return response
     }
 

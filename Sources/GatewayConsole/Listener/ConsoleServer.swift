@@ -62,12 +62,14 @@ package final class ConsoleServer: Sendable {
     }
 
     /// The bounds of connections. A page and its files need four, and each live page holds one.
-    private static var settings: ControlSettings {
+    private static func settings(_ origin: RequestOriginCheck) -> ControlSettings {
         var settings = ControlSettings()
         settings.connections = 160
         settings.rejectedConnections = 32
         settings.connectionsPerAddress = 64
         settings.evictsIncompleteRequests = true
+        settings.closesWithPeer = true
+        settings.rejectionFields = ConsoleHeaders.fields(usesHTTPS: origin.usesHTTPS)
         settings.request = .seconds(10)
         return settings
     }
@@ -85,7 +87,7 @@ package final class ConsoleServer: Sendable {
     ) async throws -> ConsoleServer {
         let origin = RequestOriginCheck(configured: section.origin, isSecure: tls != nil)
         let pages = ConsolePages(parts, origin: origin)
-        let connections = OperatorConnections(settings: settings, logger: parts.logger)
+        let connections = OperatorConnections(settings: settings(origin), logger: parts.logger)
         let bootstrap = ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)

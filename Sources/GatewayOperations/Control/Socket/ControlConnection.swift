@@ -1,6 +1,5 @@
 internal import GatewayHTTP
 internal import GatewaySupport
-internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
@@ -21,16 +20,6 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// The event that tells a connection that the gateway stops.
     struct Stop: Sendable {}
-
-    /// The fields that protect a rejection in a browser.
-    private static let protection: [(HTTPField.Name, String)] = [
-        (.cacheControl, "no-store"), (HTTPField.Name("X-Content-Type-Options")!, "nosniff"),
-        (HTTPField.Name("X-Frame-Options")!, "DENY"),
-        (HTTPField.Name("Content-Security-Policy")!, "default-src 'none'; frame-ancestors 'none'"),
-        (HTTPField.Name("Referrer-Policy")!, "same-origin"),
-        (HTTPField.Name("Cross-Origin-Opener-Policy")!, "same-origin"),
-        (HTTPField.Name("Cross-Origin-Resource-Policy")!, "same-origin"),
-    ]
 
     private enum State {
         case receiving(HTTPRequest?, body: ByteBuffer, deadline: Scheduled<Void>?)
@@ -81,10 +70,17 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
             guard let head else { return }
             deadline?.cancel()
             state = .responding(isHead: head.method == .head)
+            if settings.closesWithPeer { context.read() }
             context.fireChannelRead(wrapInboundOut(.head(head)))
             if body.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(.body(body))) }
             context.fireChannelRead(wrapInboundOut(.end(nil)))
         }
+    }
+
+    func channelReadComplete(context: ChannelHandlerContext) {
+        // What arrives now is discarded. Without reading, the end of the connection would be noticed at the next write.
+        if settings.closesWithPeer, case .responding = state { context.read() }
+        context.fireChannelReadComplete()
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -162,7 +158,7 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
         if case .receiving(_, _, let deadline) = state { deadline?.cancel() }
         state = .closing
         var response = Response(problem)
-        for (name, value) in Self.protection { response.headers[name] = value }
+        for field in settings.rejectionFields { response.headers[field.name] = field.value }
         var body = ByteBuffer()
         body.writeBytes(JSONWriter.bytes(of: problem.document) + [UInt8(ascii: "\n")])
         write(.head(complete(response.head)), context, nil)

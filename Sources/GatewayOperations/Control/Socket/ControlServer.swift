@@ -2,6 +2,7 @@ internal import Foundation
 internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewayHTTP
+package import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 package import Logging
@@ -120,6 +121,10 @@ package struct ControlSettings: Sendable {
     package var connectionsPerAddress: Int?
     /// Whether the oldest connection with an incomplete request is closed for a new one when all are taken.
     package var evictsIncompleteRequests = false
+    /// Whether a connection closes as soon as the peer closes its side. Otherwise the peer still receives the response.
+    package var closesWithPeer = false
+    /// Fields of the responses to requests that do not reach the responder.
+    package var rejectionFields: HTTPFields = [:]
     /// The time limit for the complete request, from the connect.
     package var request: TimeAmount = .seconds(5)
     /// The time limit for a peer to read a part of the response, after which the connection is closed.

@@ -1,6 +1,7 @@
 """A client of `/live` that reads in the background."""
 
 import json
+import socket
 import threading
 import time
 
@@ -47,4 +48,9 @@ class Stream:
         return False
 
     def close(self):
+        try:
+            # The system closes a socket only after the read that is waiting on it.
+            self.socket.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
         self.socket.close()
