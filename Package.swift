@@ -148,8 +148,8 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayConsole", "GatewayCore", "GatewayHTTP",
-                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", "TraceExport", logging, coreMetrics,
-                nioCore, nioPosix, lifecycle, signals,
+                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", "OutboundHTTP", "TraceExport", logging,
+                coreMetrics, nioCore, nioPosix, lifecycle, signals,
                 hummingbird,
                 hummingbirdCore,
             ],

@@ -25,15 +25,15 @@ final class TraceExportFixture: Sendable {
     /// - Parameter waitsForStop: whether waits between attempts last until the export is stopped.
     init(waitsForStop: Bool = false) {
         let (clock, waits, polls, stopping, graceEnds) = (clock, waits, polls, stopping, graceEnds)
-        let timing = TraceExportTiming(
+        let timing = DeliveryTiming(
             clocks: clock.clocks,
             sleep: { duration in
-                if duration == TraceExportTiming.pollInterval {
+                if duration == TraceExport.pollInterval {
                     // Each look is a second later than the one before, so that a batch becomes due.
                     clock.advance(by: .seconds(1))
                     polls.withLock { $0 += 1 }
                     try await Task.sleep(for: .milliseconds(1))
-                } else if duration == TraceExportTiming.stopGrace {
+                } else if duration == TraceExport.stopGrace {
                     stopping.raise()
                     await graceEnds.wait()
                 } else {

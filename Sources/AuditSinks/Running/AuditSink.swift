@@ -14,7 +14,12 @@ final class AuditSink: Sendable {
     private let follower: JournalFollower
     private let cursor: SinkCursor
     private let thread: DeliveryThread
-    private let timing: AuditSinkTiming
+    /// The interval at which a sink without a backlog looks for records.
+    static let pollInterval = Duration.milliseconds(250)
+    /// The time that a delivery in progress has when its sink is stopped.
+    static let stopGrace = Duration.seconds(5)
+
+    private let timing: DeliveryTiming
     private let metrics: AuditSinkMetrics
     private let logger: Logger
     private let status: Mutex<Status>
@@ -40,7 +45,7 @@ final class AuditSink: Sendable {
 
     init(
         _ settings: AuditSinkSettings, journal: AuditSinks.Journal, destination: any SinkDestination,
-        thread: DeliveryThread, timing: AuditSinkTiming, metrics: AuditSinkMetrics, logger: Logger
+        thread: DeliveryThread, timing: DeliveryTiming, metrics: AuditSinkMetrics, logger: Logger
     ) {
         self.settings = settings
         self.journal = journal
@@ -69,7 +74,7 @@ final class AuditSink: Sendable {
             failures: metrics.failures.value, lost: metrics.lost.value)
     }
 
-    /// Delivers records until the task is cancelled. A delivery in progress then has ``AuditSinkTiming/stopGrace``.
+    /// Delivers records until the task is cancelled. A delivery in progress then has ``AuditSink/stopGrace``.
     ///
     /// - Parameter now: The number of the first line for a sink that starts now and has no cursor.
     func run(startingAt now: UInt64) async {
@@ -84,7 +89,7 @@ final class AuditSink: Sendable {
                 delay.reset()
                 if isFailing { logger.notice("Audit sink recovered") }
                 isFailing = false
-                wait = hasMore ? .zero : AuditSinkTiming.pollInterval
+                wait = hasMore ? .zero : AuditSink.pollInterval
             } catch {
                 if Task.isCancelled { break }
                 metrics.failures.add()
@@ -211,7 +216,7 @@ final class AuditSink: Sendable {
         journal.followers.require(from: position.next, by: settings.name)
     }
 
-    /// Runs the body. If the sink is stopped, interrupts it only after ``AuditSinkTiming/stopGrace``.
+    /// Runs the body. If the sink is stopped, interrupts it only after ``AuditSink/stopGrace``.
     private func withGrace(
         _ body: @escaping @Sendable () async throws(DeliveryFailure) -> Void
     ) async throws(DeliveryFailure) {
@@ -222,7 +227,7 @@ final class AuditSink: Sendable {
             await work.value
         } onCancel: {
             Task {
-                try? await Task.sleep(for: AuditSinkTiming.stopGrace)
+                try? await Task.sleep(for: AuditSink.stopGrace)
                 work.cancel()
             }
         }

@@ -1,7 +1,7 @@
 public import GatewayStore
 internal import GatewaySupport
 public import Logging
-internal import OutboundHTTP
+package import OutboundHTTP
 
 /// The sinks of a gateway. A reload adds, changes and removes them.
 public actor AuditSinks {
@@ -28,7 +28,7 @@ public actor AuditSinks {
     }
 
     private let journal: Journal
-    private let timing: AuditSinkTiming
+    private let timing: DeliveryTiming
     private let logger: Logger
     private var running: [Running] = []
     private var metrics: [String: AuditSinkMetrics] = [:]
@@ -37,7 +37,7 @@ public actor AuditSinks {
     private var isStopped = false
 
     /// Creates the object without sinks.
-    public init(_ journal: Journal, timing: AuditSinkTiming, logger: Logger) {
+    package init(_ journal: Journal, timing: DeliveryTiming, logger: Logger) {
         self.journal = journal
         self.timing = timing
         self.logger = logger
@@ -60,7 +60,7 @@ public actor AuditSinks {
         }
     }
 
-    /// Stops all sinks. Deliveries in progress have ``AuditSinkTiming/stopGrace``. What they do not confirm is delivered
+    /// Stops all sinks. Deliveries in progress have ``AuditSink/stopGrace``. What they do not confirm is delivered
     /// by the next run.
     public func stop() async {
         isStopped = true

@@ -3,6 +3,7 @@ internal import GatewayConfiguration
 internal import GatewayOperations
 internal import GatewayStore
 internal import Logging
+internal import OutboundHTTP
 internal import ServiceLifecycle
 
 /// The sinks to which the journal's records are sent.
@@ -16,7 +17,7 @@ struct AuditSinksSubsystem: ReloadParticipant {
         sinks = AuditSinks(
             AuditSinks.Journal(
                 directory: section.directory, followers: stores.followers, firstLine: stores.journal.firstLine),
-            timing: AuditSinkTiming(clocks: context.clocks), logger: context.logger)
+            timing: DeliveryTiming(clocks: context.clocks), logger: context.logger)
         first = section.sinks
     }
 

@@ -1,6 +1,7 @@
 internal import GatewayConfiguration
 internal import GatewayCore
 internal import Logging
+internal import OutboundHTTP
 internal import ServiceLifecycle
 internal import TraceExport
 
@@ -12,7 +13,7 @@ struct TracingSubsystem: ReloadParticipant {
     /// Creates the export of the first configuration, which ``services`` start.
     init(_ context: ServerContext) {
         export = TraceExport(
-            version: ProgramVersion.text, timing: TraceExportTiming(clocks: context.clocks), logger: context.logger)
+            version: ProgramVersion.text, timing: DeliveryTiming(clocks: context.clocks), logger: context.logger)
         first = context.configuration.tracing?.export
     }
 

@@ -1,4 +1,5 @@
 package import Logging
+package import OutboundHTTP
 
 /// The export of a gateway's spans. A reload turns it on and off and changes its settings.
 package actor TraceExport {
@@ -13,7 +14,14 @@ package actor TraceExport {
     package nonisolated let metrics: TraceExportMetrics
 
     private let version: String
-    private let timing: TraceExportTiming
+    /// The interval at which the export looks at the queue.
+    static let pollInterval = Duration.milliseconds(200)
+    /// The longest time for which spans wait although they do not fill a batch.
+    static let batchInterval = Duration.seconds(5)
+    /// The time that the export has for the spans that are left when it is stopped.
+    static let stopGrace = Duration.seconds(5)
+
+    private let timing: DeliveryTiming
     private let logger: Logger
     private var running: Running?
     private var isStopped = false
@@ -21,7 +29,7 @@ package actor TraceExport {
     /// Creates an export that is turned off.
     ///
     /// - Parameter version: The version of the program, an attribute of all spans.
-    package init(version: String, timing: TraceExportTiming, logger: Logger) {
+    package init(version: String, timing: DeliveryTiming, logger: Logger) {
         self.version = version
         self.timing = timing
         self.logger = logger
@@ -41,7 +49,7 @@ package actor TraceExport {
         logger.info("Trace export started")
     }
 
-    /// Exports what is left for at most ``TraceExportTiming/stopGrace``, and accepts no more spans.
+    /// Exports what is left for at most ``TraceExport/stopGrace``, and accepts no more spans.
     package func stop() async {
         isStopped = true
         await end(reopening: false)
@@ -54,7 +62,7 @@ package actor TraceExport {
         ending.task.cancel()
         let limit = Task { [timing] in
             // Throws if the export has ended before.
-            guard (try? await timing.sleep(TraceExportTiming.stopGrace)) != nil else { return }
+            guard (try? await timing.sleep(TraceExport.stopGrace)) != nil else { return }
             ending.run.abort()
         }
         await ending.task.value

@@ -23,7 +23,7 @@ final class TraceExportRun: Sendable {
     private let encoder: OTLPTraceEncoder
     private let collector: TraceCollector
     private let metrics: TraceExportMetrics
-    private let timing: TraceExportTiming
+    private let timing: DeliveryTiming
     private let logger: Logger
     private let abortion = Mutex(Abortion())
 
@@ -39,7 +39,7 @@ final class TraceExportRun: Sendable {
 
     init(
         _ settings: TraceExportSettings, version: String, _ queue: SpanQueue, _ metrics: TraceExportMetrics,
-        timing: TraceExportTiming, logger: Logger
+        timing: DeliveryTiming, logger: Logger
     ) {
         self.settings = settings
         self.queue = queue
@@ -56,12 +56,12 @@ final class TraceExportRun: Sendable {
         var last = timing.clocks.monotonic().nanoseconds
         while !Task.isCancelled {
             let now = timing.clocks.monotonic().nanoseconds
-            let isDue = now - last >= TraceExportTiming.batchInterval.nanoseconds
+            let isDue = now - last >= TraceExport.batchInterval.nanoseconds
             if queue.count >= Self.maximumBatchSpans || isDue {
                 last = now
                 await export(queue.removeAll(), &health)
             } else {
-                try? await timing.sleep(TraceExportTiming.pollInterval)
+                try? await timing.sleep(TraceExport.pollInterval)
             }
         }
         await export(queue.removeAll(), &health)

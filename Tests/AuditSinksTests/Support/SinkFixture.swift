@@ -46,10 +46,10 @@ final class SinkFixture: Sendable {
         }
         journal = try JournalFile(configuration)
         let (clock, waits, polls, pauses) = (clock, waits, polls, pauses)
-        let timing = AuditSinkTiming(
+        let timing = DeliveryTiming(
             clocks: clock.clocks,
             sleep: { duration in
-                let isPoll = duration == AuditSinkTiming.pollInterval
+                let isPoll = duration == AuditSink.pollInterval
                 if isPoll, pollsByClock {
                     pauses.withLock { $0 += 1 }
                     try await Task.sleep(for: duration)
