@@ -140,7 +140,8 @@ let package = Package(
             name: "GatewayConsole",
             dependencies: [
                 "Charts", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
-                "GatewayStore", "GatewaySupport", logging, nioCore, nioPosix, nioSSL, httpTypes, hummingbird, hummingbirdCore, mustache,
+                "GatewayStore", "GatewaySupport", logging, nioCore, nioPosix, nioSSL, httpTypes, hummingbird,
+                hummingbirdCore, mustache,
             ],
             exclude: ["README.md"], resources: [.embedInCode("Resources")],
             swiftSettings: strict),
@@ -148,7 +149,8 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayConsole", "GatewayCore", "GatewayHTTP",
-                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", "OutboundHTTP", "TraceExport", logging,
+                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", "OutboundHTTP", "TraceExport",
+                logging,
                 coreMetrics, nioCore, nioPosix, lifecycle, signals,
                 hummingbird,
                 hummingbirdCore,

@@ -59,7 +59,7 @@ public struct Gateway: RequestResponder {
                 SecureTextAccess(
                     rules: $0, store: dependencies.texts, missLimiter: rules.limiter.adding([.notificationMisses]))
             }, clocks: dependencies.clocks, digester: dependencies.digester
-        ).counting(dependencies.metrics.matches(of: rules.policy.send))
+        ).counting(dependencies.metrics.matches(of: rules.policy.send.map(\.text)))
         idempotency = Idempotency(
             store: rules.sends ?? previous?.idempotency.store ?? IdempotencyStore(clocks: dependencies.clocks),
             digester: dependencies.digester, limiter: rules.limiter,

@@ -102,6 +102,26 @@ import Testing
         #expect(without.rule(for: sender, to: Self.users[1], at: Self.positions[1]) == nil)
     }
 
+    @Test("Each match is counted for the rule at its position, with and without a fence") func counting() {
+        let west = FenceName("west")!
+        let counters = (0..<3).map { _ in Counter() }
+        let rules = SendRules(
+            [
+                .init(from: .user(Self.users[0]), to: .sender),
+                .init(from: .user(Self.users[0]), to: .anyUser, within: west), .init(from: .anyUser, to: .anyUser),
+            ], fences: Self.fences, counting: counters)
+        func match(_ user: Int, _ recipient: Int, _ position: Int) {
+            let sender = Identity(user: Self.users[user], authenticator: FixedAuthenticator.name)
+            _ = rules.rule(for: sender, to: Self.users[recipient], at: Self.positions[position])
+        }
+        match(0, 0, 0)
+        match(0, 1, 1)
+        match(0, 1, 1)
+        match(0, 1, 0)
+        match(1, 0, 1)
+        #expect(counters.map(\.value) == [1, 2, 2])
+    }
+
     @Test("A rule with a fence includes only rules with the same fence") func inclusion() {
         let (west, east) = (FenceName("west")!, FenceName("east")!)
         func rule(_ fence: FenceName?) -> Policy.SendRule { .init(from: .anyUser, to: .anyUser, within: fence) }

@@ -11,8 +11,6 @@ struct SendRules: Sendable {
         var name: String
         /// The fence of the rule.
         var fence: FenceName?
-        /// The position of the rule in the configuration; nil if no rule matched.
-        var position: Int?
     }
 
     /// A rule with a fence.
@@ -20,6 +18,8 @@ struct SendRules: Sendable {
         let rule: Policy.SendRule
         let fence: Fence
         let match: Match
+        /// The position of the rule in the configuration.
+        let position: Int
         /// The number of rules without a fence before this one.
         let openRulesBefore: Int
     }
@@ -61,7 +61,7 @@ struct SendRules: Sendable {
             guard let area = fences[fence] else { continue }
             fencedRules.append(
                 FencedRule(
-                    rule: rule, fence: area, match: Match(name: name, fence: fence, position: index),
+                    rule: rule, fence: area, match: Match(name: name, fence: fence), position: index,
                     openRulesBefore: open.count))
         }
         (self.rules, self.names, self.positions, self.fencedRules) = (open, names, positions, fencedRules)
@@ -95,15 +95,17 @@ struct SendRules: Sendable {
                 candidate.openRulesBefore <= index ?? .max && covers(candidate.rule)
                     && candidate.fence.contains(position)
             }
-            if let fenced { return counted(fenced.match) }
+            if let fenced {
+                count(fenced.position)
+                return fenced.match
+            }
         }
-        return index.map { counted(Match(name: names[$0], fence: nil, position: positions[$0])) }
+        guard let index else { return nil }
+        count(positions[index])
+        return Match(name: names[index], fence: nil)
     }
 
-    private func counted(_ match: Match) -> Match {
-        if let position = match.position, position < matches.count { matches[position].add() }
-        return match
-    }
+    private func count(_ position: Int) { if position < matches.count { matches[position].add() } }
 
     private func index(from sender: Identity, to recipients: [Policy.Recipient]) -> Int? {
         let senders = [.anyUser, .user(sender.user)] + sender.groups.map(Policy.Subject.group)

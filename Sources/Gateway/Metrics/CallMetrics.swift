@@ -16,7 +16,7 @@ public final class CallMetrics: Sendable {
     private struct NamedMetrics {
         var limits: [String: Counter] = [:]
         var authenticators: [PluginName: AuthenticatorMetrics] = [:]
-        var rules: [Policy.SendRule: Counter] = [:]
+        var rules: [String: Counter] = [:]
     }
 
     /// The durations of the calls of some threads. Each call changes some twenty numbers here, which would cost more
@@ -76,9 +76,11 @@ public final class CallMetrics: Sendable {
         }
     }
 
-    /// Returns the number of sends that each rule has matched since the start, in the order of the rules. A rule keeps its
-    /// count if a reload moves it.
-    public func matches(of rules: [Policy.SendRule]) -> [Counter] {
+    /// Returns the number of sends that each rule of the policy has matched since the start, in the order of the rules. A
+    /// rule keeps its count if a reload moves it.
+    ///
+    /// - Parameter rules: The texts of the rules.
+    public func matches(of rules: [String]) -> [Counter] {
         named.withLock { named in
             // The rules of earlier configurations are forgotten, so that reloads do not accumulate them.
             named.rules = Dictionary(rules.map { ($0, named.rules[$0] ?? Counter()) }) { first, _ in first }

@@ -12,7 +12,7 @@ struct ShowPolicyOperation: ControlOperation {
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let policy = policy()
-        let matches = metrics.matches(of: policy.send)
+        let matches = metrics.matches(of: policy.send.map(\.text))
         let rules = zip(policy.send, matches).enumerated().map { position, entry in
             var members: [JSONValue.Member] = [
                 .init("rule", .string("send[\(position)]")), .init("from", .string(entry.0.from.text)),
@@ -30,28 +30,5 @@ struct ShowPolicyOperation: ControlOperation {
             .object([
                 .init("enforced", .bool(policy.isEnforced)), .init("send", .array(rules)), .init("tags", .array(tags)),
             ]))
-    }
-}
-
-extension Policy.Subject {
-    /// The subject as the configuration writes it.
-    fileprivate var text: String {
-        switch self {
-        case .anyUser: "*"
-        case .user(let user): user.text
-        case .group(let group): "group:\(group.text)"
-        }
-    }
-}
-
-extension Policy.Recipient {
-    /// The recipients as the configuration writes them.
-    fileprivate var text: String {
-        switch self {
-        case .anyUser: "*"
-        case .sender: "self"
-        case .user(let user): user.text
-        case .audience(let audience): "audience:\(audience.text)"
-        }
     }
 }
