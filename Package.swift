@@ -298,6 +298,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "GatewayConsoleTests",
+            dependencies: [
+                "GatewayConsole", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewaySupport", "GatewayTesting",
+                logging, nioCore, nioEmbedded, httpTypes, hummingbird,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",

@@ -32,7 +32,8 @@ package final class ConsoleServer: Sendable {
         package init(
             operations: ControlOperations, accounts: ConsoleAccounts, sessions: ConsoleSessions, live: LiveCalls,
             verification: RunningVerification, health: @escaping @Sendable () async -> ConsoleHealth,
-            groups: @escaping @Sendable (UserName) -> Set<GroupName>?, clocks: Clocks, journal: any Journal, logger: Logger
+            groups: @escaping @Sendable (UserName) -> Set<GroupName>?, clocks: Clocks, journal: any Journal,
+            logger: Logger
         ) {
             self.operations = operations
             self.accounts = accounts
@@ -135,6 +136,9 @@ final class ConsolePages: Sendable {
         }
         router.get("/login") { request, _ in try await logins.page(request) }
         router.post("/login") { request, context in try await logins.logIn(request, context) }
+        let provider = ProviderLogins(parts.accounts.provider, logins: logins, clocks: parts.clocks, renderer: renderer)
+        router.get(RouterPath(ProviderLogins.path)) { try await provider.begin($0, $1) }
+        router.get(RouterPath(ProviderLogins.callbackPath)) { try await provider.complete($0, $1) }
 
         let own = router.group().add(middleware: ConsoleAuthentication(logins: logins))
         own.post("/logout") { try await logins.logOut($0, $1) }

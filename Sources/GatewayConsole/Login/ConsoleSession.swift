@@ -44,7 +44,7 @@ struct ConsoleSession: Sendable {
     /// The revocation epoch before the login. A later revocation of the user ends the session.
     let epoch: RevocationEpoch
     /// The login at an identity provider; nil after a login with a password.
-    let provider: ProviderLogin?
+    var provider: ProviderLogin?
     /// The time of the login.
     let began: MonotonicInstant
     /// The time of the latest request.

@@ -44,12 +44,14 @@ struct UserPages: Sendable {
             "allSent": ConsoleLinks.path("/calls", [("from", canonical)]),
             "allReceived": ConsoleLinks.path("/calls", [("to", canonical)]),
         ]
-        if let done = UserChange(rawValue: try request.query()["done"] ?? "")?.done { model["done"] = done }
+        let query = try request.query()
+        if let done = UserChange(rawValue: query["done"] ?? "")?.done { model["done"] = done }
+        if query["proved"] != nil { model["done"] = "You have proved who you are. Make the change again." }
         return renderer.page("user", title: "User \(canonical)", for: user, model)
     }
 
-    /// Makes a change that a form of a user's page requests. Asks for the password first if the user has not proved
-    /// recently who they are.
+    /// Makes a change that a form of a user's page requests. Asks first for the password, or for a login at the identity
+    /// provider, if the user has not proved recently who they are.
     func change(_ request: Request, _ context: ConsoleContext) async throws -> Response {
         let (session, role) = try context.user()
         let form = try await request.form()
@@ -60,7 +62,12 @@ struct UserPages: Sendable {
             throw ConsoleProblem(.badRequest, "Invalid request", "There is no such change.")
         }
         let target = form["target"] ?? ""
-        if let password = form["password"] {
+        if session.provider != nil {
+            guard logins.sessions.isProved(session) else {
+                return ProviderLogins.proofPage(
+                    renderer, back: ConsoleLinks.path(ConsoleLinks.user(name), [("proved", "1")]), context)
+            }
+        } else if let password = form["password"] {
             if let problem = await logins.prove(session, password: password, context.peer) {
                 return confirmation(of: change, target, for: name, context, problem)
             }

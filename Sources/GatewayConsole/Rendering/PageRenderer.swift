@@ -67,7 +67,8 @@ struct Resource: Sendable {
         self.bytes = bytes
     }
 
-    static let style = Resource("console.css", "text/css; charset=utf-8", Charts.styleSheetBytes + PackageResources.console_css)
+    static let style = Resource(
+        "console.css", "text/css; charset=utf-8", Charts.styleSheetBytes + PackageResources.console_css)
     static let script = Resource("console.js", "text/javascript; charset=utf-8", PackageResources.console_js)
     static let icon = Resource("icon.svg", "image/svg+xml", PackageResources.icon_svg)
     /// The resources that browsers request.
@@ -76,7 +77,8 @@ struct Resource: Sendable {
     /// The templates by name.
     static let templates: [(name: String, bytes: [UInt8])] = [
         ("frame", PackageResources.frame_mustache), ("login", PackageResources.login_mustache),
-        ("overview", PackageResources.overview_mustache), ("calls", PackageResources.calls_mustache),
+        ("continue", PackageResources.continue_mustache), ("overview", PackageResources.overview_mustache),
+        ("calls", PackageResources.calls_mustache),
         ("call", PackageResources.call_mustache), ("users", PackageResources.users_mustache),
         ("user", PackageResources.user_mustache), ("confirm", PackageResources.confirm_mustache),
         ("policy", PackageResources.policy_mustache), ("journal", PackageResources.journal_mustache),
