@@ -39,7 +39,7 @@ struct CodeExchangeTests {
         let login = try await TestLogin.start()
         let authenticator = try await login.authenticator()
         login.respond([.write(response), .close])
-        #expect(await authenticator.completeLogin(TestLogin.response()) == outcome)
+        #expect(await authenticator.complete() == outcome)
         // Nothing is tried twice: a code is for one use.
         #expect(login.forms.count == 1)
         await login.provider.server.stop()
@@ -53,19 +53,19 @@ struct CodeExchangeTests {
         login.redeem()
         for _ in 0..<3 {
             #expect(await authenticator.beginLogin(TestLogin.request()) == .unavailable(.failed))
-            #expect(await authenticator.completeLogin(TestLogin.response()) == .unavailable(.failed))
+            #expect(await authenticator.complete() == .unavailable(.failed))
         }
         #expect(login.provider.server.seen.filter { $0.target.hasPrefix("/.well-known") }.count == 2)
         login.provider.state.withLock { $0.discovery = { TestLogin.discovery($0) } }
         login.provider.clock.advance(by: .seconds(5))
-        #expect(await authenticator.completeLogin(TestLogin.response()) == identity("alice"))
+        #expect(await authenticator.complete() == identity("alice"))
         // Endpoints that cannot be read again serve for 24 hours.
         login.provider.state.withLock { $0.discovery = { _ in "{}" } }
         login.provider.clock.advance(by: .seconds(23 * 3600))
         login.redeem()
-        #expect(await authenticator.completeLogin(TestLogin.response()) == identity("alice"))
+        #expect(await authenticator.complete() == identity("alice"))
         login.provider.clock.advance(by: .seconds(3600))
-        #expect(await authenticator.completeLogin(TestLogin.response()) == .unavailable(.failed))
+        #expect(await authenticator.complete() == .unavailable(.failed))
         await login.provider.server.stop()
     }
 
@@ -77,13 +77,13 @@ struct CodeExchangeTests {
         _ = await authenticator.beginLogin(TestLogin.request())
         login.respond("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
         let outcomes = await withTaskGroup(of: AuthenticationOutcome.self) { group in
-            for _ in 0..<80 { group.addTask { await authenticator.completeLogin(TestLogin.response()) } }
+            for _ in 0..<80 { group.addTask { await authenticator.complete() } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(outcomes.filter { $0 == .unavailable(.failed) }.count == CodeFlow.maximumInProgress)
         #expect(outcomes.filter { $0 == .unavailable(.busy) }.count == 80 - CodeFlow.maximumInProgress)
         login.redeem()
-        #expect(await authenticator.completeLogin(TestLogin.response()) == identity("alice"))
+        #expect(await authenticator.complete() == identity("alice"))
         await login.provider.server.stop()
     }
 }

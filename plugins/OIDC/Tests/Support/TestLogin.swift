@@ -64,3 +64,12 @@ struct TestLogin {
         provider.server.seen.filter { $0.target == "/token" }.map { String(decoding: $0.body, as: UTF8.self) }
     }
 }
+
+extension OIDCAuthenticator {
+    /// Completes a login and returns the outcome without the reference of the ID token.
+    func complete(_ response: BrowserLoginResponse = TestLogin.response()) async -> AuthenticationOutcome {
+        let outcome = await completeLogin(response)
+        guard case .accepted(let user) = outcome else { return outcome }
+        return .accepted(Identity(user: user.user, groups: user.groups, authenticator: user.authenticator))
+    }
+}
