@@ -92,7 +92,7 @@ final class PendingLogins: Sendable {
     ///
     /// A login is removed also if the cookie does not match, so that a state is used once.
     func remove(state: String, cookie: String) -> Login? {
-        guard let digest = Self.digest(state), let cookie = Self.digest(cookie) else { return nil }
+        guard let digest = Self.digest(state) else { return nil }
         let now = clocks.monotonic()
         let login = table.withLock { table -> Login? in
             // Any address: it is no part of the comparison.
@@ -102,7 +102,7 @@ final class PendingLogins: Sendable {
             return entry.value
         }
         guard let login, now.nanoseconds - login.began.nanoseconds < Self.lifetime.nanoseconds,
-            ConstantTime.equal(login.cookie.bytes, cookie.bytes)
+            let cookie = Self.digest(cookie), ConstantTime.equal(login.cookie.bytes, cookie.bytes)
         else { return nil }
         return login
     }

@@ -192,8 +192,6 @@ def console(name, gateway, approve, deny):
     again = browser.get("/login/provider?again=1&next=/users/alice").headers["Location"]
     parameters = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(again).query))
     expect(f"{name}: console new proof", (parameters["prompt"], parameters["max_age"]), ("login", "0"))
-    results = [record.get("result") for record in gateway.records("operator-login", 2)]
-    expect(f"{name}: console records", ("accepted" in results, "login-failed" in results), (True, True))
     return browser
 
 
@@ -310,6 +308,9 @@ def canaille(program):
     follow = lambda address: httpx.get(address).headers["Location"]
     # This provider verifies the code challenge and names itself in the response.
     console("Canaille", gateway, follow, None)
+    # The other failures of this minute are counted in the record of the first one.
+    records = [(record["kind"], record["result"]) for record in gateway.records("operator-login", 2)]
+    expect("Canaille: console records", records, [("operator", "accepted"), ("refusal", "login-failed")])
 
     def login():
         approve = lambda address: httpx.get(address).headers["Location"]
