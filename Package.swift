@@ -300,8 +300,8 @@ let package = Package(
         .testTarget(
             name: "GatewayConsoleTests",
             dependencies: [
-                "GatewayConsole", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewaySupport", "GatewayTesting",
-                logging, nioCore, nioEmbedded, httpTypes, hummingbird,
+                "GatewayConsole", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayOperations", "GatewaySupport",
+                "GatewayTesting", logging, nioCore, nioEmbedded, httpTypes, hummingbird,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -1,6 +1,7 @@
 import Gateway
 import GatewayConfiguration
 import GatewayCore
+import GatewayOperations
 import GatewaySupport
 import GatewayTesting
 import HTTPTypes
@@ -106,14 +107,11 @@ final class TestBrowser: Sendable {
             cookies.filter { !isCrossSite || $0.key.hasSuffix("-login") }.map { "\($0.key)=\($0.value)" }
                 .joined(separator: "; ")
         }
+        let fields: HTTPFields = [.cookie: field, .secFetchSite: isCrossSite ? "cross-site" : "same-origin"]
         let request = Request(
-            head: HTTPRequest(
-                method: .get, scheme: "http", authority: host, path: path, headerFields: [.cookie: field]),
+            head: HTTPRequest(method: .get, scheme: "http", authority: host, path: path, headerFields: fields),
             body: RequestBody(buffer: ByteBuffer()))
-        let context = ConsoleContext(
-            source: .init(
-                channel: EmbeddedChannel(), peer: .gateway,
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+        let context = ConsoleContext.test()
         let response: Response =
             if path.hasPrefix(ProviderLogins.callbackPath) {
                 try await provider.complete(request, context)
@@ -141,10 +139,42 @@ final class TestBrowser: Sendable {
         try await get("\(ProviderLogins.callbackPath)?state=\(state)\(rest)", isCrossSite: true)
     }
 
+    /// Submits the form of a change to bob, as the page of the console does.
+    func change(_ form: String) async throws -> TestPage {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let users = UserPages(
+            queries: ConsoleQueries(ControlOperations([], journal: fixture.journal, logger: logger)),
+            renderer: fixture.renderer, logins: logins)
+        let router = Router(context: ConsoleContext.self)
+        router.add(middleware: ConsoleHeaders(origin: fixture.origin, renderer: fixture.renderer, logger: logger))
+        router.group().add(middleware: ConsoleAuthentication(logins: logins)).post("/users/{user}/changes") {
+            try await users.change($0, $1)
+        }
+        let field = cookies.withLock { $0.map { "\($0.key)=\($0.value)" }.joined(separator: "; ") }
+        let body = "token=\(session?.formToken ?? "")&\(form)"
+        let request = Request(
+            head: HTTPRequest(
+                method: .post, scheme: "http", authority: host, path: "/users/bob/changes",
+                headerFields: [
+                    .cookie: field, .secFetchSite: "same-origin", .contentType: "application/x-www-form-urlencoded",
+                ]),
+            body: RequestBody(buffer: ByteBuffer(string: body)))
+        return try await TestPage(try await router.buildResponder().respond(to: request, context: .test()))
+    }
+
     /// The session of the browser; nil without one.
     var session: ConsoleSession? {
         cookies.withLock(\.self).filter { !$0.key.hasSuffix("-login") }.values.lazy
             .compactMap { self.fixture.sessions.find($0) }.first
+    }
+}
+
+extension ConsoleContext {
+    static func test() -> ConsoleContext {
+        ConsoleContext(
+            source: .init(
+                channel: EmbeddedChannel(), peer: .gateway,
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
     }
 }
 

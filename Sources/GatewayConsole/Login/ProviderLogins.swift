@@ -77,6 +77,10 @@ final class ProviderLogins: Sendable {
         }
         let query = try request.query()
         let next = RequestOriginCheck.path(query["next"])
+        // Another site must not replace the login that is in progress in this browser, or begin one unnoticed.
+        if let site = request.headers[.secFetchSite], site != "same-origin", site != "none" {
+            return .seeOther(ConsoleLinks.path("/login", [("next", next)]))
+        }
         var purpose = PendingLogins.Purpose.session
         if let (session, _) = await logins.current(request) {
             guard query["again"] != nil, session.provider != nil else { return .seeOther(next) }
