@@ -54,6 +54,11 @@ public final class MemorySessions: SessionStore {
         state.withLock { $0.table.wasRevoked(user, since: since) }
     }
 
+    /// Whether the login has ended at its identity provider since the epoch.
+    public func wasLoggedOut(_ login: ProviderLogin, since: RevocationEpoch) -> Bool {
+        state.withLock { $0.table.wasLoggedOut(login, since: since) }
+    }
+
     /// Returns the session if it has not ended.
     public func session(_ id: SessionID) -> Session? {
         state.withLock { $0.table.session(id) }.flatMap { $0.ends > clock.clocks.wall() ? $0 : nil }

@@ -53,11 +53,15 @@ final class ConsoleFixture: Sendable {
                     return .failure(Rejection(.credentialsRejected, "wrong"))
                 }
                 return .success(
-                    PasswordLogin(
+                    VerifiedLogin(
                         identity: Identity(user: ConsoleFixture.user(user), authenticator: "fixed"),
                         login: LoginName(user), epoch: sessions.epoch))
             },
-            status: { _ in status.value }, access: { access.value })
+            status: { _ in status.value }, access: { access.value },
+            provider: ProviderAccounts(
+                methods: { LoginMethods(acceptsPasswords: true, offersProvider: false) },
+                begin: { _ in .unavailable(.failed) },
+                complete: { _, _, _, _ in .failure(Rejection(.credentialsRejected, "no provider")) }))
         pages = ConsolePages(
             ConsoleServer.Parts(
                 operations: operations, accounts: accounts,

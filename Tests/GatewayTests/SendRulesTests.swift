@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewaySupport
 import GatewayTesting
 import Testing
 

@@ -45,7 +45,7 @@ struct Authentication: Sendable {
     /// - Parameter facts: The facts for the record of a failed login.
     func authenticate(
         user: String, password: some Collection<UInt8> & Sendable, _ facts: CallFacts
-    ) async throws(Rejection) -> PasswordLogin {
+    ) async throws(Rejection) -> VerifiedLogin {
         var facts = facts
         let epoch = sessions.epoch
         do throws(Rejection) {
@@ -61,8 +61,29 @@ struct Authentication: Sendable {
             let verification = try await credentialVerifier.verify(presented.credential, from: facts.peer)
             if verification.outcome.isRejection { facts.authenticator = verification.authenticator }
             let identity = try checked(verification.outcome, of: presented.name)
-            return PasswordLogin(
+            return VerifiedLogin(
                 identity: identity, login: presented.login(of: identity.user) ?? LoginName(identity.user.text),
+                epoch: epoch)
+        } catch {
+            throw error.with(facts)
+        }
+    }
+
+    /// Verifies a login through a browser at an identity provider.
+    ///
+    /// - Parameters:
+    ///   - epoch: The revocation epoch at the beginning of the login.
+    ///   - facts: The facts for the record of a failed login.
+    func authenticate(
+        _ response: BrowserLoginResponse, since epoch: RevocationEpoch, _ facts: CallFacts
+    ) async throws(Rejection) -> VerifiedLogin {
+        var facts = facts
+        do throws(Rejection) {
+            let verification = try await credentialVerifier.verify(response, from: facts.peer)
+            if verification.outcome.isRejection { facts.authenticator = verification.authenticator }
+            let identity = withCurrentGroups(try checked(verification.outcome, of: nil))
+            return VerifiedLogin(
+                identity: identity, login: LoginName(identity.token?.provider?.subject ?? identity.user.text),
                 epoch: epoch)
         } catch {
             throw error.with(facts)

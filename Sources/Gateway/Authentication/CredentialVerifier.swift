@@ -37,6 +37,14 @@ struct CredentialVerifier: Sendable {
         }
     }
 
+    /// Completes a login through a browser, which is charged as a token is.
+    func verify(_ response: BrowserLoginResponse, from peer: Peer) async throws(Rejection) -> VerificationResult {
+        let loginCharge = try limiter.admitLogin(from: peer)
+        let verification = await chain.completeBrowserLogin(response, logger: logger)
+        if !verification.outcome.isRejection { limiter.refund(loginCharge) }
+        return verification
+    }
+
     /// Verifies a token or a certificate, whose user only an authenticator can tell.
     private func verify(
         nameless credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect?

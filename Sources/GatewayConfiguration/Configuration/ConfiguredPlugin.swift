@@ -20,6 +20,8 @@ public struct ConfiguredPlugin: Sendable {
     public let outcomeDependsOnPeer: Bool
     /// Whether two authenticators of the plug-in must not have users in common by default.
     public let requiresDistinctUsers: Bool
+    /// Whether the authenticator offers logins through a browser.
+    public let offersBrowserLogins: Bool
     /// The fingerprint of the settings, including the bounds. Equal settings have equal fingerprints.
     public let settings: ConfigurationFingerprint
     /// Returns the problems of settings that were decoded without errors.
@@ -59,7 +61,8 @@ public struct PluginCatalog: Sendable {
             name: plugin.name, credentialKinds: plugin.credentialKinds(settings),
             accountStatusSupport: plugin.accountStatusSupport(settings), location: reader.location, path: reader.path,
             scope: scope, outcomeDependsOnPeer: plugin.outcomeDependsOnPeer,
-            requiresDistinctUsers: plugin.requiresDistinctUsers, settings: reader.fingerprint,
+            requiresDistinctUsers: plugin.requiresDistinctUsers,
+            offersBrowserLogins: plugin.offersBrowserLogins(settings), settings: reader.fingerprint,
             problems: { await plugin.problems(in: settings, context: $0) },
             listedUsers: { await plugin.listedUsers(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })

@@ -54,6 +54,30 @@ extension ServerConfiguration {
             isSelfService: isSelfService)
     }
 
+    /// Reports an authenticator whose logins through a browser have no console, or are not used, and a console whose name
+    /// the identity provider needs.
+    static func checkBrowserLogins(
+        _ root: ConfigurationReader, _ console: ConsoleSection?, _ authenticators: [ConfiguredPlugin]
+    ) {
+        let providers = authenticators.filter(\.offersBrowserLogins)
+        guard let first = providers.first else { return }
+        if !root.has("console") {
+            root.report(
+                at: first.location, under: "\(first.path).login", "has no effect: no console is configured",
+                severity: .warning)
+        }
+        for other in providers.dropFirst() {
+            root.report(
+                at: other.location, under: "\(other.path).login",
+                "has no effect: users log in to the console at the provider of \(first.path)", severity: .warning)
+        }
+        if let console, !console.address.isLocal, console.origin == nil, let node = root.node("console") {
+            root.report(
+                at: node.location, under: "console.origin",
+                "is missing; the provider redirects browsers to it after a login, such as https://console.example.com")
+        }
+    }
+
     private static func readOrigin(_ reader: ConfigurationReader) -> ConsoleOrigin? {
         guard let text = reader.string("origin") else { return nil }
         guard let origin = ConsoleOrigin(text) else {

@@ -24,6 +24,7 @@ extension ServerConfiguration {
         let backends = readBackends(root)
         let authenticators = readAuthenticators(root, catalog)
         warnOfUnusedCertificates(root, listeners, authenticators)
+        checkBrowserLogins(root, console, authenticators)
         let authentication = readAuthentication(root.mapping("authentication"))
         // The named groups of recipients of one send.
         let audiences = root.mapping("audiences")

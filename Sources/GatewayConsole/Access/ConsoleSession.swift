@@ -16,9 +16,9 @@ struct ConsoleSession: Sendable {
     /// The revocation epoch before the login. A later revocation of the user ends the session.
     let epoch: RevocationEpoch
     /// The login at an identity provider; nil after a login with a password.
-    let provider: ProviderLogin?
-    /// The change that the next page reports as done; nil if there is none.
-    var done: UserChange?
+    var provider: ProviderLogin?
+    /// The sentence that the next page shows, once; nil if there is none.
+    var notice: String?
     /// The time of the login.
     let began: MonotonicInstant
     /// The time of the latest request.

@@ -26,21 +26,25 @@ package final class ConsoleSessions: Sendable {
 
     /// Creates an empty table.
     ///
-    /// - Parameter revocations: The revocations of users, which end their sessions.
+    /// - Parameter revocations: The revocations of users, and their logouts at identity providers, which end their
+    ///   sessions.
     package init(clocks: Clocks, revocations: any SessionStore) {
         self.clocks = clocks
         self.revocations = revocations
     }
 
-    /// Begins a session. Returns it with the value of its cookie; nil if the user was revoked since the login began.
-    func begin(_ login: PasswordLogin, provider: ProviderLogin? = nil) -> (session: ConsoleSession, cookie: String)? {
-        guard !revocations.wasRevoked(login.identity.user, since: login.epoch) else { return nil }
+    /// The current revocation epoch.
+    var epoch: RevocationEpoch { revocations.epoch }
+
+    /// Begins a session. Returns it with the value of its cookie; nil if the login was revoked since it began.
+    func begin(_ login: VerifiedLogin) -> (session: ConsoleSession, cookie: String)? {
+        guard !wasEnded(login.identity.user, login.provider, since: login.epoch) else { return nil }
         let cookie = RandomText.make()
         guard let id = Self.id(of: cookie) else { return nil }
         let now = clocks.monotonic()
         let session = ConsoleSession(
             id: id, user: login.identity, login: login.login, formToken: RandomText.make(), epoch: login.epoch,
-            provider: provider, began: now, used: now, proved: now, checked: now)
+            provider: login.provider, began: now, used: now, proved: now, checked: now)
         table.withLock { table in
             table = table.filter { !isOver($0.value, at: now) }
             let own = table.values.filter { $0.user.user == session.user.user }
@@ -84,14 +88,30 @@ package final class ConsoleSessions: Sendable {
         table.withLock { $0[id]?.proved = now }
     }
 
-    /// Sets the change that the next page of the session reports as done.
-    func setDone(_ change: UserChange, in id: SHA256.Digest) { table.withLock { $0[id]?.done = change } }
+    /// Sets the sentence that the next page of the session shows.
+    func setNotice(_ text: String, in id: SHA256.Digest) { table.withLock { $0[id]?.notice = text } }
 
-    /// Returns the change that a page is to report as done, once; nil if there is none.
-    func takeDone(of id: SHA256.Digest) -> UserChange? {
+    /// Returns the sentence that a page is to show, once; nil if there is none.
+    func takeNotice(of id: SHA256.Digest) -> String? {
         table.withLock { table in
-            defer { table[id]?.done = nil }
-            return table[id]?.done
+            defer { table[id]?.notice = nil }
+            return table[id]?.notice
+        }
+    }
+
+    /// Records that the user of a session has proved again at the identity provider who they are.
+    ///
+    /// - Returns: Whether there is such a session, and it is that user's.
+    func prove(_ id: SHA256.Digest, by login: VerifiedLogin) -> Bool {
+        let now = clocks.monotonic()
+        return table.withLock { table in
+            guard var session = table[id], session.user.user == login.identity.user, !isOver(session, at: now) else {
+                return false
+            }
+            (session.user, session.provider, session.proved) = (login.identity, login.provider, now)
+            session.notice = "You have proved who you are. Make the change again."
+            table[id] = session
+            return true
         }
     }
 
@@ -134,7 +154,13 @@ package final class ConsoleSessions: Sendable {
     private func isOver(_ session: ConsoleSession, at now: MonotonicInstant) -> Bool {
         now.nanoseconds - session.used.nanoseconds >= Self.idleTime.nanoseconds
             || now.nanoseconds - session.began.nanoseconds >= Self.lifetime.nanoseconds
-            || revocations.wasRevoked(session.user.user, since: session.epoch)
+            || wasEnded(session.user.user, session.provider, since: session.epoch)
+    }
+
+    /// Returns whether the user was revoked, or logged out at the identity provider, after the epoch.
+    private func wasEnded(_ user: UserName, _ provider: ProviderLogin?, since epoch: RevocationEpoch) -> Bool {
+        revocations.wasRevoked(user, since: epoch)
+            || provider.map { revocations.wasLoggedOut($0, since: epoch) } ?? false
     }
 
     private static func removeOldest(

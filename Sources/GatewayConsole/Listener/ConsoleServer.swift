@@ -139,6 +139,9 @@ final class ConsolePages: Sendable {
         }
         router.get("/login") { request, _ in try await logins.page(request) }
         router.post("/login") { request, context in try await logins.logIn(request, context) }
+        let provider = ProviderLogins(parts.accounts.provider, logins: logins, clocks: parts.clocks, renderer: renderer)
+        router.get(RouterPath(ProviderLogins.path)) { try await provider.begin($0, $1) }
+        router.get(RouterPath(ProviderLogins.callbackPath)) { try await provider.complete($0, $1) }
 
         let changes = ChangeForms(logins: logins, renderer: renderer)
         let users = router.group().add(middleware: ConsoleAuthentication(logins: logins, role: .user))

@@ -12,21 +12,24 @@ internal import Synchronization
 package struct ConsoleAccounts: Sendable {
     /// Verifies a password as that of a call, with its throttle, delay and records.
     package let logIn:
-        @Sendable (_ user: String, _ password: [UInt8], Peer, CallID) async -> Result<PasswordLogin, Rejection>
+        @Sendable (_ user: String, _ password: [UInt8], Peer, CallID) async -> Result<VerifiedLogin, Rejection>
     /// Returns the status of an account; nil if it can be determined only at a login.
     package let status: @Sendable (Account) async -> AccountStatus?
     /// Returns the users with access under the current configuration.
     package let access: @Sendable () -> ConsoleAccess
+    /// Logins at an identity provider.
+    package let provider: ProviderAccounts
 
     /// Creates the verification from its parts.
     package init(
-        logIn: @escaping @Sendable (String, [UInt8], Peer, CallID) async -> Result<PasswordLogin, Rejection>,
+        logIn: @escaping @Sendable (String, [UInt8], Peer, CallID) async -> Result<VerifiedLogin, Rejection>,
         status: @escaping @Sendable (Account) async -> AccountStatus?,
-        access: @escaping @Sendable () -> ConsoleAccess
+        access: @escaping @Sendable () -> ConsoleAccess, provider: ProviderAccounts
     ) {
         self.logIn = logIn
         self.status = status
         self.access = access
+        self.provider = provider
     }
 }
 
@@ -89,6 +92,9 @@ final class ConsoleLogins: Sendable {
         return (session, role)
     }
 
+    /// Returns the id of a login, for records and log lines.
+    func nextCall() -> CallID { ids.withLock { $0.next() } }
+
     /// Returns the login page.
     func page(_ request: Request) async throws -> Response {
         let next = RequestOriginCheck.path(try request.query()["next"])
@@ -101,20 +107,26 @@ final class ConsoleLogins: Sendable {
         guard origin.isSameOrigin(request) else { throw ConsoleProblem.foreignForm }
         let form = try await request.form()
         let next = RequestOriginCheck.path(form["next"])
-        let call = ids.withLock { $0.next() }
-        let login: PasswordLogin
+        let call = nextCall()
+        let login: VerifiedLogin
         switch await accounts.logIn(form["user"] ?? "", Array((form["password"] ?? "").utf8), context.peer, call) {
         case .success(let success): login = success
         case .failure(let rejection): return page(next: next, problem: rejection)
         }
-        return try await begin(login, provider: nil, next: next, call, context.peer, replacing: request)
+        let response = await begin(login, next: next, call, context.peer, .seeOther(next))
+        // A session that somebody else may have prepared in this browser is not continued.
+        if response.status == .seeOther, let cookie = request.cookie(cookieName), let old = sessions.find(cookie) {
+            sessions.end(old.id)
+        }
+        return response
     }
 
     /// Begins a session of a user who has proved who they are, and returns the response with its cookie.
+    ///
+    /// - Parameter response: The response that leads to the page `next`.
     func begin(
-        _ login: PasswordLogin, provider: ProviderLogin?, next: String, _ call: CallID, _ peer: Peer,
-        replacing request: Request
-    ) async throws -> Response {
+        _ login: VerifiedLogin, next: String, _ call: CallID, _ peer: Peer, _ response: Response
+    ) async -> Response {
         let user = login.identity.user
         guard accounts.access().role(of: login.identity) != nil else {
             record(.operatorLogin, user, peer, call, .failed)
@@ -127,12 +139,10 @@ final class ConsoleLogins: Sendable {
             return page(
                 next: next, status: .serviceUnavailable, "Logins cannot be recorded now, so nobody can log in.")
         }
-        // A session that somebody else may have prepared in this browser is not continued.
-        if let cookie = request.cookie(cookieName), let old = sessions.find(cookie) { sessions.end(old.id) }
-        guard let (_, cookie) = sessions.begin(login, provider: provider) else {
+        guard let (_, cookie) = sessions.begin(login) else {
             return page(next: next, status: .forbidden, "The account was revoked.")
         }
-        var response = Response.seeOther(next)
+        var response = response
         response.headers[.setCookie] = setCookie(cookie, maximumAge: ConsoleSessions.lifetime.components.seconds)
         return response
     }
@@ -142,7 +152,7 @@ final class ConsoleLogins: Sendable {
         let session = try context.user().session
         try requireOwnForm(request, try await request.form(), session)
         sessions.end(session.id)
-        record(.operatorLogout, session.user.user, context.peer, ids.withLock { $0.next() }, .accepted)
+        record(.operatorLogout, session.user.user, context.peer, nextCall(), .accepted)
         var response = Response.seeOther("/login")
         response.headers[.setCookie] = setCookie("", maximumAge: 0)
         response.headers[.clearSiteData] = "\"cache\", \"storage\""
@@ -153,7 +163,7 @@ final class ConsoleLogins: Sendable {
     ///
     /// - Returns: Nil if the password is the user's, else a sentence for the user.
     func prove(_ session: ConsoleSession, password: String, _ peer: Peer) async -> String? {
-        let call = ids.withLock { $0.next() }
+        let call = nextCall()
         switch await accounts.logIn(session.login.text, Array(password.utf8), peer, call) {
         case .success(let login) where login.identity.user == session.user.user:
             sessions.prove(session.id)
@@ -172,34 +182,42 @@ final class ConsoleLogins: Sendable {
         }
     }
 
-    private func page(next: String, problem rejection: Rejection) -> Response {
+    /// Returns the login page after a rejected login.
+    ///
+    /// - Parameter isAtProvider: Whether the user logged in at the identity provider.
+    func page(next: String, problem rejection: Rejection, isAtProvider: Bool = false) -> Response {
         let status: HTTPResponse.Status =
             switch rejection.code {
             case .rateLimited: .tooManyRequests
             case .credentialsRejected, .identityUnmapped: .unauthorized
             default: .serviceUnavailable
             }
-        var response = page(next: next, status: status, Self.sentence(rejection))
+        var response = page(next: next, status: status, Self.sentence(rejection, isAtProvider: isAtProvider))
         if case .limit(_, let seconds) = rejection.extra { response.headers[.retryAfter] = "\(max(1, seconds))" }
         return response
     }
 
-    private func page(next: String, status: HTTPResponse.Status = .ok, _ problem: String? = nil) -> Response {
-        var model: PageModel = ["next": next]
+    /// Returns the login page with the ways to log in that the configuration offers.
+    func page(next: String, status: HTTPResponse.Status = .ok, _ problem: String? = nil) -> Response {
+        let methods = accounts.provider.methods()
+        var model: PageModel = ["next": next, "passwords": methods.acceptsPasswords]
+        if methods.offersProvider { model["provider"] = ConsoleLinks.path(ProviderLogins.path, [("next", next)]) }
         if let problem { model["problem"] = problem }
         return renderer.page("login", title: "Log in", model, status: status)
     }
 
     /// Returns what a user may know of a rejected login.
-    private static func sentence(_ rejection: Rejection) -> String {
+    static func sentence(_ rejection: Rejection, isAtProvider: Bool = false) -> String {
         switch rejection.code {
         case .rateLimited:
             if case .limit(_, let seconds) = rejection.extra {
                 return "Too many failed logins. Try again in \(max(1, seconds)) s."
             }
             return "Too many failed logins. Try again later."
-        case .credentialsRejected, .identityUnmapped: return "The name or the password is wrong."
-        default: return "Passwords cannot be verified now. Try again in a moment."
+        case .credentialsRejected, .identityUnmapped:
+            return isAtProvider
+                ? "The login at the identity provider was not accepted." : "The name or the password is wrong."
+        default: return "\(isAtProvider ? "Logins" : "Passwords") cannot be verified now. Try again in a moment."
         }
     }
 

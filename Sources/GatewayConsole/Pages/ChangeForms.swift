@@ -30,11 +30,16 @@ struct ChangeForms: Sendable {
         return form
     }
 
-    /// Returns the page that asks for the password; nil if the user has proved recently who they are, or has entered it.
+    /// Returns the page that asks for the password, or that leads to the identity provider; nil if the user has proved
+    /// recently who they are, or has entered the password.
     func confirmation(
         of form: [String: String], _ question: Question, _ context: ConsoleContext
     ) async -> Response? {
         guard let session = context.login?.session else { return nil }
+        if session.provider != nil {
+            return logins.sessions.isProved(session)
+                ? nil : ProviderLogins.proofPage(renderer, back: question.back, context)
+        }
         if let password = form["password"] {
             guard let problem = await logins.prove(session, password: password, context.peer) else { return nil }
             return page(form, question, context, problem)

@@ -28,7 +28,7 @@ struct OwnPages: Sendable {
             "devices": devices, "hasDevices": !devices.isEmpty, "sessions": sessions,
             "hasSessions": !sessions.isEmpty, "received": received, "hasReceived": !received.isEmpty,
         ]
-        if let done = changes.logins.sessions.takeDone(of: user.session.id)?.done { model["done"] = done }
+        if let notice = changes.logins.sessions.takeNotice(of: user.session.id) { model["done"] = notice }
         return renderer.page("me", title: "Your devices", for: user, model)
     }
 
@@ -53,7 +53,7 @@ struct OwnPages: Sendable {
         if let page = await changes.confirmation(of: form, question, context) { return page }
         try await queries.perform(change.operation, change.arguments(user: name, target), by: context.requester())
         // The end of everything ends this session too.
-        changes.logins.sessions.setDone(change, in: try context.user().session.id)
+        changes.logins.sessions.setNotice(change.done, in: try context.user().session.id)
         return .seeOther(change == .revokeUser ? "/login" : "/me")
     }
 

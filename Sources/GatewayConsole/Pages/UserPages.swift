@@ -44,12 +44,12 @@ struct UserPages: Sendable {
             "allSent": ConsoleLinks.path("/calls", [("from", canonical)]),
             "allReceived": ConsoleLinks.path("/calls", [("to", canonical)]),
         ]
-        if let done = changes.logins.sessions.takeDone(of: user.session.id)?.done { model["done"] = done }
+        if let notice = changes.logins.sessions.takeNotice(of: user.session.id) { model["done"] = notice }
         return renderer.page("user", title: "User \(canonical)", for: user, model)
     }
 
-    /// Makes a change that a form of a user's page requests. Asks for the password first if the user has not proved
-    /// recently who they are.
+    /// Makes a change that a form of a user's page requests. Asks first for the password, or for a login at the identity
+    /// provider, if the user has not proved recently who they are.
     func change(_ request: Request, _ context: ConsoleContext) async throws -> Response {
         let form = try await changes.fields(of: request, context, needing: .operator)
         let name = try Self.name(context)
@@ -60,7 +60,7 @@ struct UserPages: Sendable {
             text: change.question(user: name, target), action: "\(path)/changes", back: path)
         if let page = await changes.confirmation(of: form, question, context) { return page }
         try await queries.perform(change.operation, change.arguments(user: name, target), by: context.requester())
-        changes.logins.sessions.setDone(change, in: try context.user().session.id)
+        changes.logins.sessions.setNotice(change.done, in: try context.user().session.id)
         return .seeOther(path)
     }
 

@@ -83,6 +83,7 @@ struct Resource: Sendable {
         ("frame", PackageResources.frame_mustache), ("login", PackageResources.login_mustache),
         ("sends", PackageResources.sends_mustache), ("refusals", PackageResources.refusals_mustache),
         ("overview", PackageResources.overview_mustache), ("calls", PackageResources.calls_mustache),
+        ("continue", PackageResources.continue_mustache),
         ("call", PackageResources.call_mustache), ("users", PackageResources.users_mustache),
         ("user", PackageResources.user_mustache), ("confirm", PackageResources.confirm_mustache),
         ("policy", PackageResources.policy_mustache), ("journal", PackageResources.journal_mustache),

@@ -32,6 +32,16 @@ struct RequestOriginCheck: Sendable {
         return origin == (isSecure ? "https://" : "http://") + host
     }
 
+    /// Returns the origin of this console for URLs that another host redirects to; nil if the configuration does not
+    /// state it and the request was not made on this machine.
+    func ownOrigin(of request: Request) -> String? {
+        if let configured { return configured.description }
+        // The client chooses `Host`, so it counts only where it can name no other machine.
+        guard let host = request.head.authority?.lowercased(), LoopbackHost.matches(ConsoleOrigin.host(of: host))
+        else { return nil }
+        return ConsoleOrigin((isSecure ? "https://" : "http://") + host)?.description
+    }
+
     /// Returns the path to show after a login; the overview if the text is not a plain path of this console.
     static func path(_ text: String?) -> String {
         guard let text, text.utf8.count <= 1024, text.utf8.first == UInt8(ascii: "/"),

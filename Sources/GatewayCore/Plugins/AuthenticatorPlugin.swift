@@ -35,6 +35,10 @@ public protocol AuthenticatorPlugin: Sendable {
     /// of sessions and devices follow from it. The default is `accountStatusSupport`.
     static func accountStatusSupport(_ settings: Settings) -> AccountStatusSupport
 
+    /// Returns whether an authenticator with these settings offers logins through a browser (`BrowserLoginProvider`). The
+    /// default is false.
+    static func offersBrowserLogins(_ settings: Settings) -> Bool
+
     /// Reads the mapping under the plug-in's name and reports every problem to the reader. Returns nil if a problem
     /// leaves no usable settings.
     static func readSettings(_ reader: ConfigurationReader) -> Settings?
@@ -68,6 +72,9 @@ extension AuthenticatorPlugin {
 
     /// Returns nil: the users are not known in advance.
     public static func listedUsers(in settings: Settings, context: PluginContext) async -> Set<UserName>? { nil }
+
+    /// The default: the plug-in offers no logins through a browser.
+    public static func offersBrowserLogins(_ settings: Settings) -> Bool { false }
 
     /// The default: results may depend on the peer's address.
     public static var outcomeDependsOnPeer: Bool { true }

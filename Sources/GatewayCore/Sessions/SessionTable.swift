@@ -94,7 +94,12 @@ public struct SessionTable: Sendable {
     public func wasEnded(_ session: Session, since: RevocationEpoch) -> Bool {
         guard since < epoch else { return false }
         if wasRevoked(session.user, since: since) { return true }
-        guard let login = session.provider else { return false }
+        return session.provider.map { wasLoggedOut($0, since: since) } ?? false
+    }
+
+    /// Returns whether the login has ended at its provider after the given epoch.
+    public func wasLoggedOut(_ login: ProviderLogin, since: RevocationEpoch) -> Bool {
+        guard since < epoch else { return false }
         return ProviderLogout.targets(of: login).contains { target in
             logouts[LogoutKey(issuer: login.issuer, target: target)].map { since < $0.epoch } ?? false
         }

@@ -12,6 +12,9 @@ public protocol SessionStore: RevocationList {
     /// Returns whether the user was revoked after the epoch; the credential of the call is no longer valid then.
     func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool
 
+    /// Returns whether the login has ended at its identity provider after the epoch.
+    func wasLoggedOut(_ login: ProviderLogin, since: RevocationEpoch) -> Bool
+
     /// Returns the session, if it is not closed.
     func session(_ id: SessionID) -> Session?
 

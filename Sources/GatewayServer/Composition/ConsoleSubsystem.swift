@@ -34,7 +34,20 @@ struct ConsoleSubsystem: Sendable {
                 }
                 return await running.logIn(user, password: password, from: peer, as: call)
             },
-            status: { await chain.value.status(of: $0) }, access: { calls.consoleAccess.value })
+            status: { await chain.value.status(of: $0) }, access: { calls.consoleAccess.value },
+            provider: ProviderAccounts(
+                methods: {
+                    LoginMethods(
+                        acceptsPasswords: chain.value.acceptsPasswords,
+                        offersProvider: chain.value.offersBrowserLogins)
+                },
+                begin: { await running.value?.beginBrowserLogin($0) ?? .unavailable(.failed) },
+                complete: { response, epoch, peer, call in
+                    guard let running = running.value else {
+                        return .failure(Rejection(.draining, "the gateway has not started yet"))
+                    }
+                    return await running.completeBrowserLogin(response, since: epoch, from: peer, as: call)
+                }))
         let parts = ConsoleServer.Parts(
             operations: operations.operations, accounts: accounts,
             sessions: ConsoleSessions(clocks: context.clocks, revocations: stores.stores.sessions),

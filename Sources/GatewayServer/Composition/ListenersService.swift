@@ -91,12 +91,9 @@ struct ListenersService: Service {
         let started = StartedGateway(
             listeners: zip(context.configuration.listeners, listeners).map { $0.address.bound(to: $1.port) },
             admin: operators.admin, console: operators.console, embeddedBackendPorts: embeddedPorts)
-        context.logger.notice(
-            "Gateway started",
-            metadata: [
-                "listeners": "\(started.listeners)", "admin": "\(started.admin)",
-                "console": "\(started.console?.description ?? "none")",
-            ])
+        var metadata: Logger.Metadata = ["listeners": "\(started.listeners)", "admin": "\(started.admin)"]
+        if let console = started.console { metadata["console"] = "\(console)" }
+        context.logger.notice("Gateway started", metadata: metadata)
         context.notifier.ready()
         MappedExecutables.release()
         await onStarted(started)

@@ -97,11 +97,28 @@ actor RunningGateway {
     /// Verifies a password that was entered in the console, on one of the event loops.
     nonisolated func logIn(
         _ user: String, password: [UInt8], from peer: Peer, as call: CallID
-    ) async -> Result<PasswordLogin, Rejection> {
+    ) async -> Result<VerifiedLogin, Rejection> {
         await withCheckedContinuation { continuation in
             start { [current] in
                 continuation.resume(
                     returning: await current.value.logIn(user, password: password, from: peer, as: call))
+            }
+        }
+    }
+
+    /// Returns the URL of the identity provider for a login to the console.
+    nonisolated func beginBrowserLogin(_ request: BrowserLoginRequest) async -> BrowserLoginStart {
+        await current.value.beginBrowserLogin(request)
+    }
+
+    /// Completes a login to the console at the identity provider, on one of the event loops.
+    nonisolated func completeBrowserLogin(
+        _ response: BrowserLoginResponse, since epoch: RevocationEpoch, from peer: Peer, as call: CallID
+    ) async -> Result<VerifiedLogin, Rejection> {
+        await withCheckedContinuation { continuation in
+            start { [current] in
+                continuation.resume(
+                    returning: await current.value.completeBrowserLogin(response, since: epoch, from: peer, as: call))
             }
         }
     }

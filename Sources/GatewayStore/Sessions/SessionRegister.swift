@@ -63,6 +63,11 @@ public final class SessionRegister: SessionStore {
         since != epoch && table.withLock { $0.wasRevoked(user, since: since) }
     }
 
+    /// Returns whether the login has ended at its identity provider since the epoch.
+    public func wasLoggedOut(_ login: ProviderLogin, since: RevocationEpoch) -> Bool {
+        since != epoch && table.withLock { $0.wasLoggedOut(login, since: since) }
+    }
+
     /// Returns whether the user was revoked at the time or later. Expired revocations are not considered.
     public func wasRevoked(_ user: UserName, after time: WallTime) -> Bool {
         table.withLock { $0.cutoff(of: user).map { $0 >= time } ?? false }
@@ -220,31 +225,6 @@ public final class SessionRegister: SessionStore {
             try $0.removeSessions(before: end)
         }.get()
         try await writeUnwritten()
-    }
-}
-
-/// Closed sessions and revoked tokens whose rows are not written yet.
-private struct UnwrittenChanges: Sendable {
-    struct Token: Hashable {
-        let user: UserName
-        let id: String
-    }
-
-    /// The closed sessions, each with its user.
-    var sessions: [SessionID: UserName] = [:]
-    /// The revoked tokens, each with the end of its revocation.
-    var tokens: [Token: WallTime] = [:]
-
-    /// The logouts at identity providers.
-    var logouts: Set<ProviderLogout> = []
-
-    var isEmpty: Bool { sessions.isEmpty && tokens.isEmpty && logouts.isEmpty }
-
-    /// Removes changes that are on disk.
-    mutating func remove(_ written: UnwrittenChanges) {
-        for id in written.sessions.keys { sessions[id] = nil }
-        tokens = tokens.filter { written.tokens[$0.key] != $0.value }
-        logouts.subtract(written.logouts)
     }
 }
 

@@ -197,6 +197,7 @@ def changes(demo, screenshots):
     for action in ["operator-login", "operator-revoke", "operator-revoke-registration"]:
         own = [record for record in records if record["action"] == action]
         check(f"{action} is recorded with the operator's name", own and own[-1].get("by") == "alice")
+    check("the journal is complete and unchanged", demo.verify())
     browser.close()
 
 

@@ -74,6 +74,11 @@ class Demo:
         """Begins a session of a user on a device."""
         return self.call("POST", "/auth/token", user, json.dumps({"device": device}))
 
+    def verify(self):
+        """Returns whether the journal is complete and unchanged."""
+        command = [self.program, "audit", "verify", "--config", os.path.join(self.directory, "gateway.yaml")]
+        return subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
     def records(self):
         """Returns the records of the journal, in their order."""
         found = []

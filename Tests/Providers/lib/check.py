@@ -26,6 +26,8 @@ import werkzeug.serving  # noqa: E402
 from joserfc import jwt  # noqa: E402
 from joserfc.jwk import JWKRegistry  # noqa: E402
 
+from console import Browser  # noqa: E402
+
 problems = []
 checks = 0
 LOGOUT = "http://schemas.openid.net/event/backchannel-logout"
@@ -48,6 +50,9 @@ class Gateway:
         keys = self.directory / "token-keys.yaml"
         keys.write_text(f'keys: [{{ id: k, algorithm: HS256, secret: "{secret}" }}]\n')
         keys.chmod(0o600)
+        secret = self.directory / "client-secret"
+        secret.write_text("console's secret\n")
+        secret.chmod(0o600)
         (self.directory / "gateway.yaml").write_text(
             f"""
 listen: [{{ address: "127.0.0.1:0" }}]
@@ -55,7 +60,9 @@ admin: {{ address: "127.0.0.1:0" }}
 backend: {{ url: "http://127.0.0.1:9" }}
 authenticators:
   - hmac-token: {{ keys: token-keys.yaml }}
-  - oidc: {{ issuer: "{issuer}", audience: notify, logout-audience: notify, leeway: 0s, {settings} }}
+  - oidc: {{ issuer: "{issuer}", audience: notify, logout-audience: notify, leeway: 0s,
+            login: {{ client: console, secret: client-secret, scopes: [openid, profile, groups] }}, {settings} }}
+console: {{ address: "127.0.0.1:0", operators: [alice] }}
 policy: {{ send: [{{ from: "*", to: "*" }}] }}
 limits: []
 journal: {{ directory: journal, minimum-free: 0 }}
@@ -73,6 +80,7 @@ log: {{ level: info }}
             self.log.append(line)
             if "Gateway started" in line:
                 port = re.search(r'"listeners":"[^"]*127\.0\.0\.1:(\d+)', line)[1]
+                self.console = "http://" + re.search(r'"console":"([^"]*)"', line)[1]
                 break
         else:
             raise SystemExit("the gateway did not start:\n" + "".join(self.log))
@@ -157,6 +165,36 @@ class MockProvider:
         self.thread.join()
 
 
+def console(name, gateway, approve, deny):
+    """Login to the console, and what must not log in. Returns the browser, which is logged in as alice."""
+    browser, other = Browser(gateway.console), Browser(gateway.console)
+    expect(f"{name}: console without login", browser.get("/").headers["Location"], "/login?next=%2F")
+    callback, response, page = browser.log_in(approve, "/users/alice")
+    expect(f"{name}: console callback", response.status_code, 200)
+    expect(f"{name}: console page", (page.status_code, "alice" in page.text), (200, True))
+    expect(f"{name}: console cookies", list(browser.cookies), ["notify-gateway-console"])
+    expect(f"{name}: console repeated callback", browser.get(callback, cross_site=True).status_code, 400)
+    expect(f"{name}: console session stays", browser.get("/").status_code, 200)
+    callback = approve(other.begin())
+    expect(f"{name}: console callback in another browser", Browser(gateway.console).get(callback).status_code, 400)
+    expect(f"{name}: console callback after that", other.get(callback, cross_site=True).status_code, 400)
+    url = urllib.parse.urlsplit(approve(other.begin()))
+    query = dict(urllib.parse.parse_qsl(url.query)) | {"code": "forged"}
+    forged = url._replace(query=urllib.parse.urlencode(query)).geturl()
+    expect(f"{name}: console forged code", other.get(forged, cross_site=True).status_code, 401)
+    query = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(approve(other.begin())).query)) | {"iss": "https://evil.example"}
+    mixed = url._replace(query=urllib.parse.urlencode(query)).geturl()
+    expect(f"{name}: console foreign iss", other.get(mixed, cross_site=True).status_code, 401)
+    if deny:
+        denied = other.get(deny(other.begin()), cross_site=True)
+        expect(f"{name}: console denied", (denied.status_code, "did not log you in" in denied.text), (401, True))
+    expect(f"{name}: console of others", other.get("/").status_code, 303)
+    again = browser.get("/login/provider?again=1&next=/users/alice").headers["Location"]
+    parameters = dict(urllib.parse.parse_qsl(urllib.parse.urlsplit(again).query))
+    expect(f"{name}: console new proof", (parameters["prompt"], parameters["max_age"]), ("login", "0"))
+    return browser
+
+
 def mock_provider(program):
     """Login, groups, expiry, sessions, logout, and a stopped provider, with oidc-provider-mock."""
     import datetime
@@ -170,6 +208,11 @@ def mock_provider(program):
     expect("mock: exchange", status, 200)
     expect("mock: session", gateway.whoami(session), (200, "alice", ["staff"]))
     expect("mock: changed token", gateway.whoami(token[:-8] + "AAAAAAAA")[0], 401)
+    browser = console(
+        "mock", gateway, lambda url: httpx.post(url, data={"sub": "alice"}).headers["Location"],
+        # The provider omits the state of an error.
+        lambda url: httpx.post(url, data={"action": "deny"}).headers["Location"]
+        + "&state=" + urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["state"][0])
     now = int(time.time())
     claims = {"iss": provider.url, "aud": "notify", "iat": now, "exp": now + 60, "sub": "alice", "events": {LOGOUT: {}}}
     logout = provider.sign(claims | {"jti": "1"})
@@ -181,6 +224,7 @@ def mock_provider(program):
     began = time.monotonic()
     expect("mock: logout", gateway.log_out(logout), 200)
     expect("mock: session after logout", gateway.whoami(session)[0], 401)
+    expect("mock: console after logout", browser.get("/").status_code, 303)
     expect("mock: token after logout", gateway.whoami(token)[0], 401)
     expect("mock: exchange after logout", gateway.exchange(token, "phone")[0], 401)
     expect("mock: within a second", time.monotonic() - began < 1, True)
@@ -204,6 +248,7 @@ def mock_provider(program):
     key = JWKRegistry.generate_key("RSA", 2048)
     now = int(time.time())
     claims = {"iss": provider.url, "aud": "notify", "iat": now, "exp": now + 60, "sub": "alice"}
+    expect("mock: console away", Browser(gateway.console).get("/login/provider").status_code, 503)
     expect("mock: away at start", gateway.whoami(jwt.encode({"alg": "RS256"}, claims, key))[0], 503)
     expect("mock: others go on", gateway.whoami("a.b.c")[0], 401)
     gateway.stop()
@@ -250,6 +295,22 @@ def canaille(program):
         server.consent(user)
     issuer = httpx.get(f"{url}/.well-known/openid-configuration").json()["issuer"]
     gateway = Gateway(program, issuer, "")
+    with app.app_context():
+        client = server.models.Client(
+            client_id="console", client_secret="console's secret", client_name="console", client_uri=gateway.console,
+            redirect_uris=[f"{gateway.console}/login/callback"], grant_types=["authorization_code"],
+            response_types=["code"], token_endpoint_auth_method="client_secret_basic",
+            scope=["openid", "profile", "groups"], id_token_signed_response_alg="RS256")
+        Backend.instance.save(client)
+        client.audience = [client]
+        Backend.instance.save(client)
+        server.consent(user, client)
+    follow = lambda address: httpx.get(address).headers["Location"]
+    # This provider verifies the code challenge and names itself in the response.
+    console("Canaille", gateway, follow, None)
+    # The other failures of this minute are counted in the record of the first one.
+    records = [(record["kind"], record["result"]) for record in gateway.records("operator-login", 2)]
+    expect("Canaille: console records", records, [("operator", "accepted"), ("refusal", "login-failed")])
 
     def login():
         approve = lambda address: httpx.get(address).headers["Location"]

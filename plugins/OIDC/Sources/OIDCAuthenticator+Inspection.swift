@@ -64,7 +64,9 @@ extension TokenFault {
     fileprivate static let unknownKeyDetail = "the provider has no key for its kid and alg"
 
     /// The fault as a clause for an operator.
-    fileprivate func detail(_ settings: OIDCPlugin.Settings) -> String {
+    ///
+    /// - Parameter client: The client of an ID token, which is its audience; nil for another token.
+    func detail(_ settings: OIDCPlugin.Settings, client: String? = nil) -> String {
         switch self {
         case .algorithm:
             "alg is not one of \(settings.algorithms.map(\.rawValue).sorted().joined(separator: ", "))"
@@ -75,7 +77,10 @@ extension TokenFault {
         case .signature: "the provider's key did not sign it"
         case .libcrypto: "the system's libcrypto failed"
         case .claim(let name): "the claim \(name) is missing, or of the wrong type or length"
-        case .audience: "aud does not contain \"\(settings.audience)\""
+        case .audience: "aud does not contain \"\(client ?? settings.audience)\""
+        case .nonce: "nonce is not that of the login"
+        case .authenticationTime: "auth_time is missing, or older than the login"
+        case .authorizedParty where client != nil: "azp is not \"\(client ?? "")\""
         case .authorizedParty:
             "azp, or client_id, is not one of \(settings.clients.sorted().joined(separator: ", "))"
         case .scope: "scope does not contain \(settings.scopes.sorted().joined(separator: " "))"

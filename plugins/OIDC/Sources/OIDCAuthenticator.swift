@@ -11,9 +11,12 @@ final class OIDCAuthenticator: ProviderKeyReader {
     let keys: ProviderKeys
     let context: PluginContext
     let seenLogouts = SeenLogouts()
+    /// The logins through a browser; nil if the configuration offers none.
+    let codeFlow: CodeFlow?
 
-    init(_ keys: ProviderKeys, context: PluginContext) {
+    init(_ keys: ProviderKeys, codeFlow: CodeFlow? = nil, context: PluginContext) {
         self.keys = keys
+        self.codeFlow = codeFlow
         self.context = context
     }
 
@@ -95,7 +98,7 @@ final class OIDCFileAuthenticator: ReloadableAuthenticator {
 
 extension TokenVerifier.Outcome {
     /// Returns the result for the gateway. An unknown key is for the caller to decide, and counts as unavailable here.
-    fileprivate func result(in context: PluginContext) -> AuthenticationOutcome {
+    func result(in context: PluginContext) -> AuthenticationOutcome {
         switch self {
         case .accepted(let identity):
             if let token = identity.token, context.revocations.isRevoked(token, of: identity.user) {

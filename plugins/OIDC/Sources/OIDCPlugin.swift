@@ -40,6 +40,8 @@ public enum OIDCPlugin: AuthenticatorPlugin {
         /// `logout-audience`: the client id that the `aud` of the provider's logout tokens contains. Default: the provider
         /// cannot announce logouts.
         public var logoutAudience: String?
+        /// `login`: the client by which users log in to the console. Default: nobody can.
+        public var login: LoginSettings?
         /// The location of the settings, for problems of the files.
         public var location: SourceLocation
 
@@ -96,6 +98,7 @@ public enum OIDCPlugin: AuthenticatorPlugin {
         let leeway = reader.duration("leeway", in: .zero ... .seconds(60))
         let authorities = reader.path("ca")
         let logoutAudience = text("logout-audience", reader)
+        let login = readLogin(reader, issuer: issuer, keys: location)
         if case .file = location, authorities != nil { reader.report("ca", "has no effect: jwks is a file") }
         guard let issuer, let audience, let location else { return nil }
         var settings = Settings(issuer: issuer, audience: audience, keys: location, location: reader.location)
@@ -107,6 +110,7 @@ public enum OIDCPlugin: AuthenticatorPlugin {
         if let leeway { settings.leeway = leeway }
         settings.authorities = authorities
         settings.logoutAudience = logoutAudience
+        settings.login = login
         return settings
     }
 
@@ -117,9 +121,12 @@ public enum OIDCPlugin: AuthenticatorPlugin {
             do { _ = try await KeySetFile.load(file, context: context) } catch { problems += error.problems }
         }
         if let authorities = settings.authorities {
-            do { _ = try await KeyClient.trustedAuthorities(authorities, context: context) } catch {
+            do { _ = try await TrustedAuthorities.read(authorities, context: context) } catch {
                 problems += error.problems
             }
+        }
+        if let file = settings.login?.secretFile {
+            do { _ = try await ClientSecretFile.read(file, context: context) } catch { problems += error.problems }
         }
         return problems
     }
@@ -137,13 +144,14 @@ public enum OIDCPlugin: AuthenticatorPlugin {
         }
         var authorities: TrustedAuthorities?
         if let file = settings.authorities {
-            authorities = try await KeyClient.trustedAuthorities(file, context: context)
+            authorities = try await TrustedAuthorities.read(file, context: context)
         }
         let keys = ProviderKeys(
             KeyClient(settings, authorities), ClaimRules(settings: settings, names: context.names), context)
         await keys.refresh()
         keys.startTimer()
-        return OIDCAuthenticator(keys, context: context)
+        let codeFlow = settings.login.map { CodeFlow($0, issuer: settings.issuer, authorities, context) }
+        return OIDCAuthenticator(keys, codeFlow: codeFlow, context: context)
     }
 
     private static func keyLocation(_ text: String, _ reader: ConfigurationReader) -> KeyLocation? {

@@ -40,6 +40,15 @@ struct SettingsTests {
         #expect(read.algorithms == [.es256, .edDSA] && read.clients == ["app"] && read.scopes == ["push"])
         #expect(read.userClaim == "email" && read.groupsClaim == "roles" && read.leeway == .seconds(5))
         #expect(read.authorities == "/etc/ng/ca.pem")
+        #expect(read.login == nil && !OIDCPlugin.offersBrowserLogins(read))
+        let login = try self.read(
+            "{ issuer: https://a.example, audience: b, login: { client: c, secret: s, scopes: [openid, groups] } }")
+        #expect(login.1 == [])
+        #expect(login.0?.login == .init(client: "c", secretFile: "/etc/ng/s", scopes: ["openid", "groups"]))
+        #expect(login.0.map(OIDCPlugin.offersBrowserLogins) == true)
+        #expect(
+            try self.read("{ issuer: https://a.example, audience: b, login: { client: c } }").0?.login
+                == .init(client: "c", secretFile: nil, scopes: ["openid", "profile"]))
         #expect(try self.read("{ issuer: a, audience: b, jwks: k.json }").0?.keys == .file("/etc/ng/k.json"))
         #expect(try self.read("{ issuer: \"http://127.0.0.1:9000\", audience: b }").1 == [])
     }
@@ -63,6 +72,14 @@ struct SettingsTests {
             ("{ issuer: https://a.example, audience: b, leeway: 61s }", "leeway"),
             ("{ issuer: https://a.example, audience: b, user-claim: \"\" }", "user-claim"),
             ("{ issuer: https://a.example, audience: b, secret: c }", "secret"),
+            ("{ issuer: https://a.example, audience: b, login: {} }", "login: \"client\""),
+            ("{ issuer: https://a.example, audience: b, login: { client: \"\" } }", "login.client"),
+            ("{ issuer: https://a.example, audience: b, login: { client: c, scopes: [] } }", "login.scopes"),
+            ("{ issuer: https://a.example, audience: b, login: { client: c, scopes: [email] } }", "login.scopes"),
+            ("{ issuer: https://a.example, audience: b, login: { client: c, scopes: [openid, a b] } }", "login.scopes"),
+            ("{ issuer: https://a.example, audience: b, login: { client: c, id: d } }", "login.id"),
+            ("{ issuer: https://a.example, audience: b, jwks: k.json, login: { client: c } }", "login: needs"),
+            ("{ issuer: a, audience: b, jwks: \"https://a.example/k\", login: { client: c } }", "login: reads"),
         ])
     func mistakes(_ text: String, _ key: String) throws {
         let problems = try read(text).1
@@ -101,6 +118,14 @@ struct SettingsTests {
         settings.authorities = try files.write("no certificate", to: "ca.pem")
         #expect(await problems().count == 1)
         settings.authorities = try files.write(TestCertificate.authority, to: "ca.pem")
+        #expect(await problems() == [])
+        for text in ["", "\n", "two\nlines", "ümlaut", String(repeating: "a", count: 1025)] {
+            settings.login = .init(client: "c", secretFile: try files.write(text, to: "secret", mode: 0o600))
+            #expect(await problems().first?.contains("must contain the client's secret alone") == true, "\(text)")
+        }
+        settings.login = .init(client: "c", secretFile: try files.write("secret", to: "secret", mode: 0o644))
+        #expect(await problems().first?.contains("chmod 640") == true)
+        settings.login = .init(client: "c", secretFile: try files.write("secret\n", to: "secret", mode: 0o600))
         #expect(await problems() == [])
     }
 

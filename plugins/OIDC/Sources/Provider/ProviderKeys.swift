@@ -141,8 +141,8 @@ final class ProviderKeys: Sendable {
 
     private func read() async {
         let started = (context.clocks.wall(), context.clocks.monotonic())
-        let result: Result<KeySet, KeyFailure>
-        do throws(KeyFailure) { result = .success(try await client.keys()) } catch { result = .failure(error) }
+        let result: Result<KeySet, ProviderFailure>
+        do throws(ProviderFailure) { result = .success(try await client.keys()) } catch { result = .failure(error) }
         switch result {
         case .success(let keys): replace(with: keys, read: started)
         case .failure(let failure):
@@ -174,7 +174,8 @@ final class ProviderKeys: Sendable {
 }
 
 extension MonotonicInstant {
-    fileprivate func advanced(by duration: Duration) -> MonotonicInstant {
+    /// Returns the instant that is later by the duration.
+    func advanced(by duration: Duration) -> MonotonicInstant {
         let (seconds, attoseconds) = duration.components
         return MonotonicInstant(nanoseconds: nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }

@@ -8,9 +8,18 @@ struct ClaimRules: Sendable {
 
     /// Checks the claims of a token of the configured issuer, and returns its identity.
     func entry(of signed: SignedToken, at now: WallTime) throws(TokenFault) -> VerifiedTokenCache.Entry {
-        let claims = signed.claims
-        let token = try TokenClaims(claims)
+        let token = try TokenClaims(signed.claims)
         guard token.audiences.contains(settings.audience) else { throw .audience }
+        let period = try period(of: token, signed.claims, at: now)
+        if !settings.clients.isEmpty {
+            guard let client = token.client, settings.clients.contains(client) else { throw .authorizedParty }
+        }
+        guard token.scopes.isSuperset(of: settings.scopes) else { throw .scope }
+        return VerifiedTokenCache.Entry(identity: try identity(of: signed, token), period: period)
+    }
+
+    /// Checks that the claims are those of a login that is valid now, and returns the time in which it is valid.
+    func period(of token: TokenClaims, _ claims: JSONValue, at now: WallTime) throws(TokenFault) -> Range<WallTime> {
         // A logout token has the same issuer, audience and keys as a login (OpenID Connect Back-Channel Logout 1.0,
         // section 2.4).
         guard claims["events"] == nil else { throw .type }
@@ -21,18 +30,19 @@ struct ClaimRules: Sendable {
         let period = period(of: token)
         guard now < period.upperBound else { throw .expired }
         guard now >= period.lowerBound else { throw .notYetValid }
-        if !settings.clients.isEmpty {
-            guard let client = token.client, settings.clients.contains(client) else { throw .authorizedParty }
-        }
-        guard token.scopes.isSuperset(of: settings.scopes) else { throw .scope }
+        return period
+    }
+
+    /// Returns the identity of a token whose other claims are in order.
+    func identity(of signed: SignedToken, _ token: TokenClaims) throws(TokenFault) -> Identity {
+        let claims = signed.claims
         let user = try self.user(claims)
         guard let subject = try LogoutRules.text("sub", claims) else { throw .claim("sub") }
         let login = ProviderLogin(
             issuer: settings.issuer, subject: subject, session: try LogoutRules.text("sid", claims))
-        let identity = Identity(
+        return Identity(
             user: user, groups: groups(claims), authenticator: OIDCPlugin.name,
             token: reference(to: signed, token, login))
-        return VerifiedTokenCache.Entry(identity: identity, period: period)
     }
 
     /// Returns the time in which the token is valid, widened by the leeway.

@@ -22,6 +22,10 @@ enum TokenFault: Error, Sendable, Hashable {
     case audience
     /// `azp` or `client_id` is not a configured client.
     case authorizedParty
+    /// `nonce` is not that of the login.
+    case nonce
+    /// `auth_time` is missing or older than the login requires.
+    case authenticationTime
     /// `scope` does not contain a configured one.
     case scope
     /// The token is bound to a key of its client, which a bearer token does not prove.
@@ -40,7 +44,8 @@ enum TokenFault: Error, Sendable, Hashable {
         switch self {
         case .claim: .malformed
         case .algorithm, .forbiddenParameter, .type, .keyID, .ambiguousKey, .signature, .libcrypto, .audience,
-            .authorizedParty, .scope, .boundToClient, .unverifiedEmail, .lifetime:
+            .authorizedParty, .scope, .boundToClient, .unverifiedEmail, .lifetime, .nonce,
+            .authenticationTime:
             .untrusted
         case .expired: .expired
         case .notYetValid: .notYetValid

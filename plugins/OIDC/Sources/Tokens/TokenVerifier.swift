@@ -53,6 +53,27 @@ final class TokenVerifier: Sendable {
         }
     }
 
+    /// Verifies the ID token of a login for the given time. It is not cached, because it is presented once.
+    func verify(_ token: Secret, of login: LoginRules, at now: WallTime) -> Outcome {
+        guard let token = token.withBytes({ SignedToken($0) }) else { return .foreign(.malformed) }
+        guard token.claims["iss"]?.string == rules.settings.issuer else { return .foreign(.untrusted) }
+        do throws(TokenFault) {
+            let header = try TokenHeader(
+                token.header, algorithms: rules.settings.algorithms, types: LoginRules.types)
+            switch keys.select(header.keyID, for: header.algorithm) {
+            case .key(let key):
+                try verifySignature(of: token, by: key, header.algorithm)
+                return .accepted(try login.identity(of: token, rules, at: now))
+            case .ambiguous: return .rejected(.ambiguousKey)
+            case .unknown:
+                _ = try login.identity(of: token, rules, at: now)
+                return .unknownKey(issued: WallTime(seconds: try TokenClaims(token.claims).issuedAt))
+            }
+        } catch {
+            return .rejected(error)
+        }
+    }
+
     /// The result of verifying a logout token.
     enum LogoutResult: Sendable {
         case accepted(LogoutRules.Logout)

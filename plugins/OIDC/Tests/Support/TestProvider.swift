@@ -14,6 +14,8 @@ final class TestProvider: Sendable {
         var steps: [ScriptedServer.Step]?
         /// Returns the discovery document for the provider's URL.
         var discovery: @Sendable (String) -> String = { #"{"issuer":"\#($0)","jwks_uri":"\#($0)/keys"}"# }
+        /// Returns the response to a code.
+        var redemption: @Sendable (ScriptedServer.Request) -> [ScriptedServer.Step] = { _ in [] }
     }
 
     let state = Mutex(State())
@@ -48,6 +50,7 @@ final class TestProvider: Sendable {
         case "GET /.well-known/openid-configuration HTTP/1.1":
             return [.write(ScriptedServer.ok(state.discovery(issuer)))]
         case "GET /keys HTTP/1.1": return [.write(ScriptedServer.ok(state.keys))]
+        case "POST /token HTTP/1.1": return state.redemption(request)
         default: return [.write(ScriptedServer.response("404 Not Found"))]
         }
     }
@@ -66,14 +69,15 @@ final class TestProvider: Sendable {
         let context = PluginContext.test(clocks: clock.clocks, isLastOfItsKind: isLast)
         let authorities: TrustedAuthorities?
         if let file = settings.authorities {
-            authorities = try await KeyClient.trustedAuthorities(file, context: context)
+            authorities = try await TrustedAuthorities.read(file, context: context)
         } else {
             authorities = nil
         }
         let keys = ProviderKeys(
             KeyClient(settings, authorities), ClaimRules(settings: settings, names: context.names), context)
         await keys.refresh()
-        return OIDCAuthenticator(keys, context: context)
+        let codeFlow = settings.login.map { CodeFlow($0, issuer: issuer, authorities, context) }
+        return OIDCAuthenticator(keys, codeFlow: codeFlow, context: context)
     }
 
     /// Returns a token of the provider, issued now and valid for seven days.
