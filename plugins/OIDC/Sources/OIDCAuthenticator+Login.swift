@@ -27,7 +27,7 @@ extension OIDCAuthenticator: BrowserLoginProvider {
         switch redemption {
         case .token(let token): return await outcome(of: token, response, codeFlow)
         case .rejected(let reason, let detail):
-            codeFlow.report("Login at the provider rejected", detail)
+            codeFlow.report("Login at the provider rejected", detail, at: .notice)
             return .rejected(reason)
         case .busy: return .unavailable(.busy)
         }
@@ -50,11 +50,11 @@ extension OIDCAuthenticator: BrowserLoginProvider {
         case .unknownKey(let issued): return current.outcome(ofTokenIssued: issued)
         case .foreign(let reason):
             // The provider's own response has no token of another authenticator.
-            codeFlow.report("Login at the provider rejected", "the ID token is not one of the issuer")
+            codeFlow.report("Login at the provider rejected", "the ID token is not one of the issuer", at: .notice)
             return .rejected(reason)
         case .rejected(let fault):
             let detail = fault.detail(keys.rules.settings, client: rules.client)
-            codeFlow.report("Login at the provider rejected", "of the ID token, \(detail)")
+            codeFlow.report("Login at the provider rejected", "of the ID token, \(detail)", at: .notice)
             return outcome.result(in: context)
         case .accepted: return outcome.result(in: context)
         }

@@ -128,7 +128,7 @@ final class CodeFlow: Sendable {
     ]
 
     /// Logs why a login was not completed, at most once in five seconds.
-    func report(_ message: Logger.Message, _ reason: String) {
+    func report(_ message: Logger.Message, _ reason: String, at level: Logger.Level = .warning) {
         let now = context.clocks.monotonic()
         let isDue = logged.withLock { logged in
             if let logged, now < logged.advanced(by: Self.logPeriod) { return false }
@@ -136,7 +136,7 @@ final class CodeFlow: Sendable {
             return true
         }
         guard isDue else { return }
-        context.logger.warning(message, metadata: ["issuer": "\(issuer)", "reason": "\(reason)"])
+        context.logger.log(level: level, message, metadata: ["issuer": "\(issuer)", "reason": "\(reason)"])
     }
 }
 
