@@ -144,10 +144,12 @@ final class TestBrowser: Sendable {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let users = UserPages(
             queries: ConsoleQueries(ControlOperations([], journal: fixture.journal, logger: logger)),
-            renderer: fixture.renderer, logins: logins)
+            renderer: fixture.renderer, changes: ChangeForms(logins: logins, renderer: fixture.renderer))
         let router = Router(context: ConsoleContext.self)
         router.add(middleware: ConsoleHeaders(origin: fixture.origin, renderer: fixture.renderer, logger: logger))
-        router.group().add(middleware: ConsoleAuthentication(logins: logins)).post("/users/{user}/changes") {
+        router.group().add(middleware: ConsoleAuthentication(logins: logins, role: .viewer)).post(
+            "/users/{user}/changes"
+        ) {
             try await users.change($0, $1)
         }
         let field = cookies.withLock { $0.map { "\($0.key)=\($0.value)" }.joined(separator: "; ") }
@@ -205,4 +207,12 @@ struct TestPage: Sendable {
         }
         consuming func finish(_ trailingHeaders: HTTPFields?) async throws {}
     }
+}
+
+extension ProviderAccounts {
+    /// A console without an identity provider.
+    static let none = ProviderAccounts(
+        methods: { LoginMethods(acceptsPasswords: true, offersProvider: false) },
+        begin: { _ in .unavailable(.failed) },
+        complete: { _, _, _, _ in .failure(Rejection(.authenticatorUnavailable, "no provider")) })
 }

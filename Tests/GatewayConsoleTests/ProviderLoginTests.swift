@@ -85,7 +85,9 @@ struct ProviderLoginTests {
         fixture.state.withLock { $0.rejection = Rejection(.authenticatorUnavailable, "failed") }
         page = try await browser.call(back: try await browser.begin())
         #expect(page.status == 503 && page.text.contains("Logins cannot be verified now."))
-        fixture.state.withLock { ($0.rejection, $0.access) = (nil, ConsoleAccess(viewers: [], operators: [], isForEveryUser: false)) }
+        fixture.state.withLock {
+            ($0.rejection, $0.access) = (nil, ConsoleAccess(viewers: [], operators: [], isForEveryUser: false))
+        }
         page = try await browser.call(back: try await browser.begin())
         #expect(page.status == 403 && browser.session == nil)
         #expect(fixture.journal.records.last?.result == "failed")
@@ -135,7 +137,7 @@ struct ProviderLoginTests {
         _ = try await browser.call(back: try await browser.begin())
         fixture.clock.advance(by: ConsoleSessions.proofTime)
         #expect(!fixture.sessions.isProved(try #require(browser.session)))
-        let path = "/login/provider?again=1&next=/users/bob?proved=1"
+        let path = "/login/provider?again=1&next=/users/bob"
         func state() async throws -> String { try await browser.begin(path) }
         // Another user, and an error, prove nothing.
         fixture.state.withLock { $0.user = "bob" }
@@ -148,11 +150,12 @@ struct ProviderLoginTests {
         }
         let before = fixture.clock.clocks.wall()
         let page = try await browser.call(back: try await state())
-        #expect(page.text.contains(#"content="0;url=/users/bob?proved=1""#))
+        #expect(page.text.contains(#"content="0;url=/users/bob""#))
         #expect(fixture.current.requests.last?.requiresNewProof == true)
         #expect(fixture.current.responses.last?.provedSince == before)
         let session = try #require(browser.session)
         #expect(fixture.sessions.isProved(session) && session.provider?.session == "s2")
+        #expect(fixture.sessions.takeNotice(of: session.id) != nil && fixture.sessions.takeNotice(of: session.id) == nil)
         #expect(fixture.sessions.count == 1)
         // Without a session it is a login.
         _ = try await TestBrowser(fixture, fixture.make()).get(path)
@@ -172,13 +175,13 @@ struct ProviderLoginTests {
             // The redirection of a form to another host is blocked by the content security policy.
             #expect(page.status == 200 && page.location == nil)
             #expect(
-                page.text.contains("content=\"0;url=/login/provider?again=1&amp;next=%2Fusers%2Fbob%3Fproved%3D1\""))
+                page.text.contains("content=\"0;url=/login/provider?again=1&amp;next=%2Fusers%2Fbob\""))
             #expect(page.text.contains("Nothing was changed"))
         }
-        let path = "/login/provider?again=1&next=%2Fusers%2Fbob%3Fproved%3D1"
+        let path = "/login/provider?again=1&next=%2Fusers%2Fbob"
         #expect(
             try await browser.call(back: try await browser.begin(path)).text
-                .contains("content=\"0;url=/users/bob?proved=1\""))
+                .contains("content=\"0;url=/users/bob\""))
         #expect(try await browser.change("change=lift-bans").status == 400)
     }
 

@@ -37,7 +37,8 @@ struct RequestOriginCheck: Sendable {
     func ownOrigin(of request: Request) -> String? {
         if let configured { return configured.description }
         // The client chooses `Host`, so it counts only where it can name no other machine.
-        guard let host = request.head.authority?.lowercased(), LoopbackHost.matches(ConsoleOrigin.host(of: host))
+        guard let host = request.head.authority?.lowercased(),
+            ConsoleOrigin.host(of: host).map(LoopbackHost.matches) == true
         else { return nil }
         return ConsoleOrigin((isSecure ? "https://" : "http://") + host)?.description
     }
