@@ -23,7 +23,7 @@ struct DemoTests {
         try process.run()
         defer { process.terminate() }
         let guide = try await Self.guide(from: output.fileHandleForReading)
-        let lines = guide.split(separator: "\n").filter { $0.contains("curl") && !$0.hasPrefix("Who notified whom") }
+        let lines = guide.split(separator: "\n").filter { $0.contains("curl") && !$0.hasPrefix("Journal:") }
         let isHub = options.contains("hub")
         #expect(lines.count == (isHub ? 4 : 3))
         var outcomes = try await lines.asyncMap { try await Program.execute("/bin/bash", ["-c", String($0)]) }
@@ -34,6 +34,7 @@ struct DemoTests {
         #expect(outcomes.map(\.output).dropLast() == ["registered: 200\n", "sent: 200\n"])
         #expect(outcomes.last?.output.contains(#"From alice: He said \\\"hi\\\" & left"#) == true)
 
+        #expect(guide.contains(/in a browser: http:\/\/127.0.0.1:[0-9]+ \(log in as alice/))
         #expect(guide.contains("notify-gateway audit who-notified bob --config "))
         let directory = try #require(guide.firstMatch(of: /Everything is in (\S+) until/)?.1)
         #expect(FileManager.default.fileExists(atPath: String(directory)))
@@ -48,7 +49,7 @@ struct DemoTests {
         try await withCheckedThrowingContinuation { continuation in
             let thread = Thread {
                 var text = ""
-                while !text.contains("Who notified whom") {
+                while !text.contains("/health/ready") {
                     let data = handle.availableData
                     if data.isEmpty { break }
                     text += String(decoding: data, as: UTF8.self)

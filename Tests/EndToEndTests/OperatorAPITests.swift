@@ -228,7 +228,7 @@ struct OperatorAPITests {
                 found = try await request("GET", "/v1/bans")
             }
             #expect(found.status == 503)
-            #expect(found.document["detail"] as? String == "Too many commands are in progress.")
+            #expect(found.document["detail"] as? String == "Too many requests are in progress.")
             for _ in 0..<20 { silent.append(try await api().connect()) }
             let command = try await gateway.command("bans", "list")
             #expect(command.status == 69, "\(command.errors)")

@@ -23,7 +23,7 @@ extension ControlSocketTests {
             try await connection.send(Self.request("POST /v1/ledger/backup", body: #"{"file":"/copy"}"#))
             await held.begun.wait()
             try await connection.channel.close()
-            let busy = ControlError.unavailable("Too many commands are in progress.")
+            let busy = ControlError.unavailable("Too many requests are in progress.")
             #expect(try await OperatorClient(path: path).perform(Echo.request()) { _ in } == busy)
             held.release.raise()
             await held.ended.wait()
@@ -45,7 +45,7 @@ extension ControlSocketTests {
             try await connection.send(
                 Self.request("POST /v1/registrations/import", body: #"{"file":"\#(text)","purge":true}"#))
             await echo.ended.wait()
-            var error: ControlError? = .unavailable("Too many commands are in progress.")
+            var error: ControlError? = .unavailable("Too many requests are in progress.")
             while error != nil { error = try await OperatorClient(path: path).perform(Echo.request()) { _ in } }
             try? await connection.channel.close()
         }

@@ -145,7 +145,7 @@ struct ControlSocketTests {
         try await serving([held, Echo()], settings: settings) { () async throws in
             async let first = OperatorClient(path: path).perform(Held.request) { _ in }
             await held.begun.wait()
-            let busy = ControlError.unavailable("Too many commands are in progress.")
+            let busy = ControlError.unavailable("Too many requests are in progress.")
             for _ in 0..<20 {
                 #expect(try await OperatorClient(path: path).perform(Echo.request()) { _ in } == busy)
             }
