@@ -32,6 +32,13 @@ struct ConsoleChangeTests {
         #expect(try await !fixture.get("/users/bob", cookie: cookie).body.contains("has ended"))
     }
 
+    @Test("A session of another user than that of the page is not ended")
+    func foreignTarget() async throws {
+        let (cookie, token) = try await fixture.logIn("alice")
+        let answer = try await fixture.post("/users/dave/changes", cookie: cookie, form: form(token))
+        #expect(answer.status == 404 && changes.isEmpty)
+    }
+
     @Test("Without a record nothing changes")
     func recordFails() async throws {
         let (cookie, token) = try await fixture.logIn("alice")

@@ -70,7 +70,7 @@ final class ConsoleFixture: Sendable {
                 verification: RunningVerification(
                     operations, JournalVerifier(configuration), clocks: clock.clocks),
                 health: { ConsoleHealth(obstacle: nil, warning: nil, backends: [], records: 0, checkpoint: nil) },
-                groups: { _ in nil }, clocks: clock.clocks, journal: journal, logger: logger),
+                groups: { _ in nil }, names: NameRules(), clocks: clock.clocks, journal: journal, logger: logger),
             origin: RequestOriginCheck(configured: origin, isSecure: isSecure))
     }
 

@@ -70,6 +70,19 @@ struct ConsoleProtectionTests {
         #expect(try await fixture.get(paths[0], cookie: cookie).body.contains("{{formToken}}"))
     }
 
+    @Test(
+        "Markup is escaped also where it is one character together with a mark",
+        arguments: ["\u{600}<b>", "\u{D4E}<b>", "\"\u{301} x=1", "<\u{338}b>", "'\u{20DD}", "&\u{301}lt;"])
+    func combinedCharacters(_ hostile: String) async throws {
+        let escaped = EscapedHTML().escapeText(hostile)
+        #expect(!escaped.utf8.contains { "<>\"'".utf8.contains($0) })
+        let cookie = try await fixture.logIn("alice").cookie
+        for path in ["/users/\(ConsoleLinks.encode(hostile))", "/calls?from=\(ConsoleLinks.encode(hostile))"] {
+            let body = try await fixture.get(path, cookie: cookie).body
+            #expect(body.utf8.count > 500 && !body.utf8.contains(hostile.utf8) && body.contains(escaped))
+        }
+    }
+
     @Test("A page for people without a session leads to the login, a live page is refused")
     func withoutSession() async throws {
         let answer = try await fixture.get("/calls?from=bob")
@@ -77,5 +90,13 @@ struct ConsoleProtectionTests {
         let live = try await fixture.get("/live", fields: [("Accept", "text/event-stream")])
         #expect(live.status == 401)
         #expect(try await fixture.post("/users/bob/changes", form: [("change", "revoke-user")]).status == 401)
+    }
+}
+
+extension String.UTF8View {
+    /// Returns whether the bytes contain other ones in a row.
+    fileprivate func contains(_ other: String.UTF8View) -> Bool {
+        let (all, wanted) = (Array(self), Array(other))
+        return all.indices.contains { all[$0...].starts(with: wanted) }
     }
 }

@@ -1,3 +1,4 @@
+import GatewayCore
 import GatewaySupport
 import Testing
 
@@ -32,9 +33,9 @@ struct LiveCallTests {
     @Test("A page receives only the calls that match its filters")
     func filters() {
         let calls = LiveCalls.calls(lines([outcome, refusal]))
-        func matching(_ query: [String: String]) -> Int { calls.count(where: LiveFilter(query).matches) }
+        func matching(_ query: [String: String]) -> Int { calls.count(where: LiveFilter(query, NameRules()).matches) }
         #expect(matching([:]) == 1 && matching(["kind": "refusals"]) == 1)
-        #expect(matching(["from": "alice", "to": "bob"]) == 1 && matching(["from": "bob"]) == 0)
+        #expect(matching(["from": "Alice", "to": "bob"]) == 1 && matching(["from": "bob"]) == 0)
         #expect(matching(["result": "accepted"]) == 1 && matching(["result": "pending"]) == 0)
     }
 

@@ -155,7 +155,8 @@ struct ProviderLoginTests {
         #expect(fixture.current.responses.last?.provedSince == before)
         let session = try #require(browser.session)
         #expect(fixture.sessions.isProved(session) && session.provider?.session == "s2")
-        #expect(fixture.sessions.takeNotice(of: session.id) != nil && fixture.sessions.takeNotice(of: session.id) == nil)
+        #expect(
+            fixture.sessions.takeNotice(of: session.id) != nil && fixture.sessions.takeNotice(of: session.id) == nil)
         #expect(fixture.sessions.count == 1)
         // Without a session it is a login.
         _ = try await TestBrowser(fixture, fixture.make()).get(path)

@@ -26,7 +26,8 @@ final class CallTracer: Sendable {
         _ facts: inout CallFacts, of request: ReceivedRequest, _ routes: RouteTable, at start: Int64
     ) -> CallTrace? {
         let trace = facts.trace ?? TraceContext(of: facts.call)
-        guard sampling.selects(trace) else { return nil }
+        // A client may have chosen the id of a parent that is not followed.
+        guard sampling.selects(sampling.followsParent ? trace : TraceContext(of: facts.call)) else { return nil }
         facts.trace = trace.sampled
         let wall = clocks.wall().microseconds * 1000
         return CallTrace(

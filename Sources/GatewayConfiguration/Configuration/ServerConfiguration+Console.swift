@@ -28,6 +28,9 @@ extension ServerConfiguration {
         // The certificate for TLS 1.2 and 1.3; default: plaintext, which only this machine may reach.
         let tls = readCertificate(reader)
         let origin = readOrigin(reader)
+        if tls != nil, let origin, !origin.isSecure {
+            reader.report("origin", "must begin with https://, because the console has tls")
+        }
         // The users and groups who may read.
         let viewers = readSubjects(reader, "viewers", names)
         // The users and groups who may read and make changes.

@@ -22,17 +22,19 @@ package final class ConsoleServer: Sendable {
         let verification: RunningVerification
         let health: @Sendable () async -> ConsoleHealth
         let groups: @Sendable (UserName) -> Set<GroupName>?
+        let names: NameRules
         let clocks: Clocks
         let journal: any Journal
         let logger: Logger
 
         /// Creates the parts.
         ///
-        /// - Parameter groups: Returns the groups that a user's accounts have now; nil if they are unknviewers.
+        /// - Parameter groups: Returns the groups that a user's accounts have now; nil if they are unknown.
         package init(
             operations: ControlOperations, accounts: ConsoleAccounts, sessions: ConsoleSessions, live: LiveCalls,
             verification: RunningVerification, health: @escaping @Sendable () async -> ConsoleHealth,
-            groups: @escaping @Sendable (UserName) -> Set<GroupName>?, clocks: Clocks, journal: any Journal,
+            groups: @escaping @Sendable (UserName) -> Set<GroupName>?, names: NameRules, clocks: Clocks,
+            journal: any Journal,
             logger: Logger
         ) {
             self.operations = operations
@@ -42,6 +44,7 @@ package final class ConsoleServer: Sendable {
             self.verification = verification
             self.health = health
             self.groups = groups
+            self.names = names
             self.clocks = clocks
             self.journal = journal
             self.logger = logger
@@ -171,7 +174,8 @@ final class ConsolePages: Sendable {
             queries: queries, renderer: renderer, logins: logins, verification: parts.verification)
         viewers.get("/journal") { try await journal.journal($0, $1) }
         viewers.post("/journal/verification") { try await journal.verify($0, $1) }
-        let live = LivePages(calls: parts.live, logins: logins, isStopping: isStopping)
+        let live = LivePages(
+            calls: parts.live, logins: logins, isStopping: isStopping, names: parts.names)
         viewers.get("/live") { try await live.stream($0, $1) }
         responder = router.buildResponder()
         logger = parts.logger
@@ -189,7 +193,7 @@ final class ConsolePages: Sendable {
     @concurrent func response(to request: Request, from peer: Peer, on channel: any Channel) async throws -> Response {
         var request = request
         // The connection leaves out the body of the response to HEAD (RFC 9110, section 9.3.2). A live page has no end.
-        if request.method == .head, request.uri.path != "/live" {
+        if request.method == .head, request.uri.path.split(separator: "/") != ["live"] {
             var head = request.head
             head.method = .get
             request = Request(head: head, body: request.body)

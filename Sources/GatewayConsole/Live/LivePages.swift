@@ -1,3 +1,5 @@
+internal import Gateway
+internal import GatewayCore
 internal import GatewaySupport
 internal import HTTPTypes
 internal import Hummingbird
@@ -9,6 +11,7 @@ struct LivePages: Sendable {
     let calls: LiveCalls
     let logins: ConsoleLogins
     let isStopping: StopFlag
+    let names: NameRules
 
     /// The time after which a stream ends, so that a browser that does not read is disconnected. Others connect again.
     private static let lifetime = TimeAmount.minutes(10)
@@ -19,7 +22,7 @@ struct LivePages: Sendable {
     func stream(_ request: Request, _ context: ConsoleContext) async throws -> Response {
         let session = try context.user().session
         let query = try request.query()
-        let filter = LiveFilter(query)
+        let filter = LiveFilter(query, names)
         // A page of another site must not use up the streams of this user.
         guard ["same-origin", nil].contains(request.headers[.secFetchSite]) else { throw ConsoleProblem.foreignForm }
         guard let first = calls.beginStream(of: session.id) else {
@@ -70,11 +73,13 @@ struct LiveFilter: Sendable {
     private let isOfRefusals: Bool
     private let members: [(name: String, value: String)]
 
-    init(_ query: [String: String]) {
+    init(_ query: [String: String], _ names: NameRules) {
+        // As the list does.
+        func canonical(_ name: String) -> String? { query[name].map { names.canonical($0)?.text ?? $0 } }
         isOfRefusals = query["kind"] == "refusals"
         members = [
-            ("user", query["from"]), ("recipient", query["to"]), ("user", query["user"]), ("pns", query["platform"]),
-            ("result", query["result"]),
+            ("user", canonical("from")), ("recipient", canonical("to")), ("user", canonical("user")),
+            ("pns", query["platform"].map { Platform(word: $0)?.service.rawValue ?? $0 }), ("result", query["result"]),
         ].compactMap { name, value in value.flatMap { $0.isEmpty ? nil : (name, $0) } }
     }
 

@@ -140,6 +140,7 @@ final class ConsoleLogins: Sendable {
                 next: next, status: .serviceUnavailable, "Logins cannot be recorded now, so nobody can log in.")
         }
         guard let (_, cookie) = sessions.begin(login) else {
+            record(.operatorLogin, user, peer, call, .failed)
             return page(next: next, status: .forbidden, "The account was revoked.")
         }
         var response = response

@@ -48,7 +48,8 @@ struct CallPages: Sendable {
         if let next = page.next { model["older"] = ConsoleLinks.path("/calls", given + [("after", next)]) }
         if query["after"] != nil { model["newest"] = ConsoleLinks.path("/calls", given) }
         // New rows belong at the top of the first page only.
-        if query["after"] == nil, query["until"] ?? "" == "" {
+        let isOfShadow = ["would-refuse", "would-limit"].contains(query["result"])
+        if query["after"] == nil, query["until"] ?? "" == "", !isOfShadow {
             model["live"] = ConsoleLinks.path("/live", given.filter { $0.0 != "since" })
         }
         return renderer.page("calls", title: kind.label, for: user, model)
@@ -86,10 +87,9 @@ struct CallPages: Sendable {
         let kind = Kind(query["kind"])
         let filters = try Self.filters(query)
         let requester = try context.requester()
-        guard exports.begin() else {
+        guard let slot = exports.begin() else {
             throw ConsoleProblem(.serviceUnavailable, "Too many", "Too many exports are running already.")
         }
-        context.channel.closeFuture.whenComplete { [exports] _ in exports.end() }
         // A first page, so that a wrong filter is a problem and not an interrupted file.
         let first = try await queries.list(kind.operation, filters, limit: 1000, by: requester)
         let queries = queries
@@ -99,7 +99,8 @@ struct CallPages: Sendable {
                 .contentType: "application/x-ndjson",
                 .contentDisposition: "attachment; filename=\"\(kind.rawValue).ndjson\"",
             ],
-            body: ResponseBody { writer in
+            body: ResponseBody { [slot] writer in
+                defer { withExtendedLifetime(slot) {} }
                 var (page, count) = (first, 0)
                 while true {
                     var buffer = ByteBuffer()
@@ -179,16 +180,21 @@ struct CallPages: Sendable {
 
 /// The number of exports in progress, which is bounded because each reads a part of the journal.
 private final class RunningExports: Sendable {
+    /// The place of one export, which is free again when nothing refers to it.
+    final class Slot: Sendable {
+        private let exports: RunningExports
+
+        fileprivate init(_ exports: RunningExports) { self.exports = exports }
+
+        deinit { exports.count.subtract(1, ordering: .relaxed) }
+    }
+
     private static let maximum = 4
     private let count = Atomic(0)
 
-    /// Counts an export, which `end` must follow. Returns false if there are too many.
-    func begin() -> Bool {
-        if count.add(1, ordering: .relaxed).newValue <= Self.maximum { return true }
-        end()
-        return false
+    /// Returns a place for an export; nil if there are too many.
+    func begin() -> Slot? {
+        let slot = Slot(self)
+        return count.add(1, ordering: .relaxed).newValue <= Self.maximum ? slot : nil
     }
-
-    /// Counts the end of an export.
-    func end() { count.subtract(1, ordering: .relaxed) }
 }

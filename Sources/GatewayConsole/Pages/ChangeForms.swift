@@ -34,8 +34,8 @@ struct ChangeForms: Sendable {
     /// recently who they are, or has entered the password.
     func confirmation(
         of form: [String: String], _ question: Question, _ context: ConsoleContext
-    ) async -> Response? {
-        guard let session = context.login?.session else { return nil }
+    ) async throws -> Response? {
+        let session = try context.user().session
         if session.provider != nil {
             return logins.sessions.isProved(session)
                 ? nil : ProviderLogins.proofPage(renderer, back: question.back, context)

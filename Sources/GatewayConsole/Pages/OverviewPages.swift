@@ -9,7 +9,7 @@ package struct ConsoleHealth: Sendable {
     package var obstacle: String?
     /// A condition that needs attention but does not prevent service; nil if there is none.
     package var warning: String?
-    /// The backends by name, each with a word for its state and whether that is good.
+    /// The backends by address, each with a word for its state and whether that is good.
     package var backends: [(name: String, state: String, isGood: Bool)]
     /// The number of the next journal record.
     package var records: UInt64

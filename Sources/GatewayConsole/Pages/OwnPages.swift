@@ -41,19 +41,14 @@ struct OwnPages: Sendable {
             throw ChangeForms.unknownChange
         }
         let target = form["target"] ?? ""
-        if let (list, member) = change.ownedObject {
-            // Users may end only what is their own, whatever their form says.
-            let found = try await own(context)
-            guard (found[list]?.items ?? []).contains(where: { $0[member]?.string == target }) else {
-                throw ConsoleProblem(.notFound, "Not found", "You have no such device or session any more.")
-            }
-        }
+        // Users may end only what is their own, whatever their form says.
+        try change.requireOwned(target, in: try await own(context))
         let question = ChangeForms.Question(
             text: change.question(user: name, target), action: "/me/changes", back: "/me")
-        if let page = await changes.confirmation(of: form, question, context) { return page }
+        if let page = try await changes.confirmation(of: form, question, context) { return page }
         try await queries.perform(change.operation, change.arguments(user: name, target), by: context.requester())
         // The end of everything ends this session too.
-        changes.logins.sessions.setNotice(change.done, in: try context.user().session.id)
+        if change != .revokeUser { changes.logins.sessions.setNotice(change.done, in: try context.user().session.id) }
         return .seeOther(change == .revokeUser ? "/login" : "/me")
     }
 
@@ -63,19 +58,5 @@ struct OwnPages: Sendable {
             throw ConsoleProblem.notFound
         }
         return found
-    }
-}
-
-extension UserChange {
-    /// Whether users may make the change to themselves.
-    fileprivate var isForOwners: Bool { self == .endSession || self == .revokeDevice || self == .revokeUser }
-
-    /// The list of a user's objects that contains the target, and the member with its id; nil without a target.
-    fileprivate var ownedObject: (list: String, member: String)? {
-        switch self {
-        case .endSession: ("sessions", "session")
-        case .revokeDevice: ("registrations", "registration")
-        case .revokeUser, .liftBans, .resetLimits: nil
-        }
     }
 }

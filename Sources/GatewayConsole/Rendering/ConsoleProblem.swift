@@ -24,6 +24,8 @@ struct ConsoleProblem: Error, Sendable, Hashable {
     }
 
     static let notFound = ConsoleProblem(.notFound, "Not found", "There is no such page.")
+    static let noSuchObject = ConsoleProblem(
+        .notFound, "Not found", "The user has no such device or session any more.")
     static let foreignForm = ConsoleProblem(
         .forbidden, "Not accepted", "The form did not come from this console, or it is too old. Load the page again.")
     static let needsOperator = ConsoleProblem(

@@ -13,9 +13,12 @@ struct PageRenderer: Sendable {
     /// Parses the templates. A template that cannot be parsed is a fault of the program, which the tests find.
     init(isSelfService: @escaping @Sendable () -> Bool) {
         self.isSelfService = isSelfService
+        MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
         var library = MustacheLibrary()
         for (name, bytes) in Resource.templates {
-            guard let template = try? MustacheTemplate(string: String(decoding: bytes, as: UTF8.self)) else {
+            // Each template names its escaping, also where it is a part of another.
+            let text = "{{% CONTENT_TYPE:\(EscapedHTML.name)}}" + String(decoding: bytes, as: UTF8.self)
+            guard let template = try? MustacheTemplate(string: text) else {
                 preconditionFailure("the template \(name) cannot be parsed")
             }
             library.register(template, named: name)

@@ -7,7 +7,13 @@ const maximumRows = 50;
 function followCalls(body) {
   const state = document.querySelector("[data-live-state]");
   const source = new EventSource(body.dataset.live);
-  source.addEventListener("open", () => { if (state) state.hidden = false; });
+  let hasOpened = false;
+  source.addEventListener("open", () => {
+    // Calls between two streams would be missing.
+    if (hasOpened) return location.reload();
+    hasOpened = true;
+    if (state) state.hidden = false;
+  });
   source.addEventListener("error", () => { if (state) state.hidden = true; });
   source.addEventListener("calls", (event) => {
     const rows = JSON.parse(event.data).rows;

@@ -1,6 +1,6 @@
 /// The rule that selects the calls whose spans are recorded.
 ///
-/// The decision depends on the trace id alone, so it is the same whenever it is made.
+/// The decision depends on the trace alone, so it is the same whenever it is made.
 public struct TraceSampling: Sendable, Hashable {
     /// The ratio of the selected calls among those that the ratio applies to, from 0 to 1.
     public let ratio: Double

@@ -54,7 +54,8 @@ struct ConsoleSubsystem: Sendable {
             live: LiveCalls(operations.journal, logger: context.logger),
             verification: RunningVerification(operations.operations, operations.verifier, clocks: context.clocks),
             health: { await health(stores, running.value, operations.journal) },
-            groups: { stores.stores.sessions.groups(of: $0) }, clocks: context.clocks, journal: stores.stores.journal,
+            groups: { stores.stores.sessions.groups(of: $0) }, names: context.configuration.names,
+            clocks: context.clocks, journal: stores.stores.journal,
             logger: context.logger)
         do {
             return ConsoleSubsystem(
@@ -90,9 +91,9 @@ struct ConsoleSubsystem: Sendable {
             records: journal.followers.durableEnd,
             checkpoint: record.flatMap { record in
                 guard let time = record["at"]?.string.flatMap(WallTime.init(rfc3339:)),
-                    let through = record["through"]?.integer
+                    let through = record["through"]?.integer.flatMap(UInt64.init(exactly:))
                 else { return nil }
-                return (time, UInt64(through))
+                return (time, through)
             })
     }
 }

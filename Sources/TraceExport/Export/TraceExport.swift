@@ -15,7 +15,7 @@ package actor TraceExport {
 
     private let version: String
     /// The interval at which the export looks at the queue.
-    static let pollInterval = Duration.milliseconds(200)
+    static let pollInterval = Duration.milliseconds(50)
     /// The longest time for which spans wait although they do not fill a batch.
     static let batchInterval = Duration.seconds(5)
     /// The time that the export has for the spans that are left when it is stopped.

@@ -35,6 +35,8 @@ final class TraceExportRun: Sendable {
     /// Whether the last batch failed, so that the log has one line for each change.
     private struct Health {
         var isFailing = false
+        /// Whether the log says already that the collector rejects spans.
+        var hasReportedRejection = false
     }
 
     init(
@@ -99,8 +101,13 @@ final class TraceExportRun: Sendable {
             case .accepted(let rejected, let message):
                 metrics.exported.add(UInt64(spans - rejected))
                 metrics.drop(rejected, .rejected)
-                let detail = message.isEmpty ? "no reason given" : message
-                report(rejected > 0 ? "the collector rejected \(rejected) spans: \(detail)" : nil, &health)
+                report(nil, &health)
+                if rejected > 0, !health.hasReportedRejection {
+                    health.hasReportedRejection = true
+                    let detail = message.isEmpty ? "no reason given" : message
+                    logger.warning(
+                        "Trace collector rejected spans", metadata: ["spans": "\(rejected)", "detail": "\(detail)"])
+                }
                 return
             case .rejected(let reason):
                 metrics.drop(spans, .rejected)

@@ -10,7 +10,7 @@ package final class SpanQueue: SpanRecorder {
     }
 
     /// The maximum number of spans that wait. As many again may be in the hands of the export.
-    package static let maximumSpans = 4096
+    package static let maximumSpans = 16_384
 
     private let state = Mutex(State())
     private let metrics: TraceExportMetrics

@@ -25,11 +25,15 @@ extension PairTable {
             next[sender] += 1
         }
         var isRemoved = [Bool](repeating: false, count: rows.count)
+        // The level is a whole number, so that all senders above it may have more rows than must go.
+        var excess = rows.count - target
         orders.withUnsafeMutableBufferPointer { orders in
-            for sender in held.indices where held[sender] > level {
+            for sender in held.indices where held[sender] > level && excess > 0 {
                 var ofSender = orders[starts[sender]..<(starts[sender] + held[sender])]
                 ofSender.sort()
-                for order in ofSender.prefix(held[sender] - level) {
+                let removed = min(held[sender] - level, excess)
+                excess -= removed
+                for order in ofSender.prefix(removed) {
                     isRemoved[Int(UInt32(truncatingIfNeeded: order))] = true
                 }
             }

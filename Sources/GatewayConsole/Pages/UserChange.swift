@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// A change to one user.
 enum UserChange: String {
     /// Ends a session of the user.
@@ -49,6 +51,24 @@ enum UserChange: String {
         case .revokeUser: "All sessions have ended, and the devices are revoked."
         case .liftBans: "The failed logins are cleared."
         case .resetLimits: "The limits are reset."
+        }
+    }
+
+    /// Whether users may make the change to themselves.
+    var isForOwners: Bool { self == .endSession || self == .revokeDevice || self == .revokeUser }
+
+    /// Throws unless the target of the change is one of a user's objects.
+    ///
+    /// - Parameter user: The user, as `users show` returns it.
+    func requireOwned(_ target: String, in user: JSONValue) throws(ConsoleProblem) {
+        let (list, member) =
+            switch self {
+            case .endSession: ("sessions", "session")
+            case .revokeDevice: ("registrations", "registration")
+            case .revokeUser, .liftBans, .resetLimits: ("", "")
+            }
+        guard list.isEmpty || (user[list]?.items ?? []).contains(where: { $0[member]?.string == target }) else {
+            throw .noSuchObject
         }
     }
 }
