@@ -116,7 +116,7 @@ struct CollectorFailureTests {
             fixture.record(SpanQueue.maximumSpans / 10 + 5, spans: 10)
             #expect(fixture.export.queue.count == SpanQueue.maximumSpans / 10 * 10)
             #expect(fixture.drops(.queueFull) == 50)
-            fixture.record(1, spans: 6)
+            fixture.record(1, spans: SpanQueue.maximumSpans % 10)
             #expect(fixture.export.queue.count == SpanQueue.maximumSpans)
         }
     }

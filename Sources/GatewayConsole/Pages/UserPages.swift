@@ -55,14 +55,14 @@ struct UserPages: Sendable {
         let name = try Self.name(context)
         guard let change = UserChange(rawValue: form["change"] ?? "") else { throw ChangeForms.unknownChange }
         let target = form["target"] ?? ""
-        guard let user = try await queries.perform("users show", [("user", name)], by: context.requester()) else {
-            throw ConsoleProblem.notFound
-        }
-        try change.requireOwned(target, in: user)
         let path = ConsoleLinks.user(name)
         let question = ChangeForms.Question(
             text: change.question(user: name, target), action: "\(path)/changes", back: path)
         if let page = try await changes.confirmation(of: form, question, context) { return page }
+        guard let user = try await queries.perform("users show", [("user", name)], by: context.requester()) else {
+            throw ConsoleProblem.notFound
+        }
+        try change.requireOwned(target, in: user)
         try await queries.perform(change.operation, change.arguments(user: name, target), by: context.requester())
         changes.logins.sessions.setNotice(change.done, in: try context.user().session.id)
         return .seeOther(path)
