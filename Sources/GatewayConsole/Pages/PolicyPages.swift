@@ -80,6 +80,8 @@ struct PolicyPages: Sendable {
         case .array(let values):
             return [["name": prefix, "value": values.compactMap(\.string).joined(separator: ", ")]]
         case .null: return []
+        // The requests to the backend have several lines.
+        case .string(let text) where text.utf8.contains(UInt8(ascii: "\n")): return [["name": prefix, "text": text]]
         case .string(let text), .number(let text): return [["name": prefix, "value": text]]
         case .bool(let flag): return [["name": prefix, "value": flag ? "yes" : "no"]]
         }
