@@ -138,15 +138,11 @@ def live(demo, screenshots):
     for path in ["/", "/calls", "/calls?from=alice"]:
         browser.open(path)
         wait(lambda: browser.find("[data-live-state]").is_displayed())
-        # Other work of the machine may delay one attempt.
-        for _ in range(3):
-            before = len(browser.all("tr.new"))
-            start = time.monotonic()
-            check("a send is accepted", demo.send("alice", "bob") == 200)
-            wait(lambda: len(browser.all("tr.new")) > before, 5)
-            seconds = time.monotonic() - start
-            if seconds < 1:
-                break
+        before = len(browser.all("tr.new"))
+        start = time.monotonic()
+        check("a send is accepted", demo.send("alice", "bob") == 200)
+        wait(lambda: len(browser.all("tr.new")) > before, 5)
+        seconds = time.monotonic() - start
         check(f"a send appears on {path} within 1 s", seconds < 1, f"{seconds:.2f} s")
     browser.open("/calls?from=bob")
     wait(lambda: browser.find("[data-live-state]").is_displayed())
