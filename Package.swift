@@ -29,6 +29,7 @@ let hummingbird = product("Hummingbird", "hummingbird")
 let hummingbirdCore = product("HummingbirdCore", "hummingbird")
 let httpTypes = product("HTTPTypes", "swift-http-types")
 let nioHTTPTypes = product("NIOHTTPTypes", "swift-nio-extras")
+let nioHTTPTypesHTTP1 = product("NIOHTTPTypesHTTP1", "swift-nio-extras")
 let mustache = product("Mustache", "swift-mustache")
 let yams = product("Yams", "Yams")
 let grdb = product("GRDB", "GRDB.swift")
@@ -132,7 +133,9 @@ let package = Package(
             name: "GatewayOperations",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayStore",
-                "GatewaySupport", "NotifyBackend", logging, nioCore, nioPosix, nioHTTP1, nioHTTPTypes, httpTypes,
+                "GatewaySupport", "NotifyBackend", logging, nioCore, nioPosix, nioHTTP1, nioHTTPTypes,
+                nioHTTPTypesHTTP1,
+                httpTypes,
                 httpClient, hummingbird, hummingbirdCore, lifecycle,
             ],
             exclude: ["README.md"], swiftSettings: strict),

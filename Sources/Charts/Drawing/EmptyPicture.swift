@@ -2,7 +2,7 @@
 struct EmptyPicture {
     let kind: String
     let height: Double
-    /// What is missing, as a reader sees it.
+    /// The sentence that tells a reader which data is missing.
     let text: String
 
     func svg(_ frame: ChartFrame) -> String {

@@ -1,4 +1,4 @@
-/// Who notified whom as a graph: senders on the left, recipients on the right, an arrow for each pair.
+/// A graph of who notified whom: senders on the left, recipients on the right, an arrow for each pair.
 ///
 /// An arrow is the wider, the more sends there were, on a logarithmic scale. It is dashed if at least half of them were
 /// refused. A user who sends and receives is on both sides.

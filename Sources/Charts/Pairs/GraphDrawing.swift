@@ -6,7 +6,7 @@ struct GraphDrawing {
 
     let width: Double
     let height: Double
-    /// What is not drawn, in words; nil if everything is.
+    /// The sentence about arrows that are not drawn; nil if all are drawn.
     let note: String?
 
     private let grid: PairGrid

@@ -1,4 +1,4 @@
-/// Who notified whom as a matrix: senders are rows, recipients are columns.
+/// A matrix of who notified whom: senders are rows, recipients are columns.
 ///
 /// A cell's square is the larger and darker, the more sends there were, in five levels on a logarithmic scale. The
 /// corner of a cell is cut by a triangle whose area is the share of refused sends. The picture has its natural size:

@@ -17,7 +17,7 @@ package struct HistogramChart: Chart {
     /// The number of bars. Of more buckets, each few neighbours become one.
     package static let maximumBars = 48
 
-    /// What is counted.
+    /// The plural noun for the counted objects, such as `sends`.
     let noun: String
     /// Ascending by their bounds.
     let buckets: [HistogramBucket]

@@ -2,7 +2,7 @@ package import GatewaySupport
 
 /// Values at equal intervals, of one kind.
 package struct TimeSeries: Sendable, Hashable {
-    /// What the values count, in a word: it stands beside the line.
+    /// The name of the series, one word, which stands beside the line.
     package let name: String
     /// The values from the beginning of the chart; nil where there is none. Negative values and values that are not
     /// finite count as missing.
@@ -28,7 +28,7 @@ package struct TimeChart: Chart {
     let start: WallTime
     /// Seconds between two points.
     let interval: Int
-    /// What the values are: `sends per minute`.
+    /// The unit of the values, such as `sends per minute`.
     let unit: String
     let series: [TimeSeries]
 

@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-// What the steps of registrations need beside their requests.
+// The values that the steps of registrations need beside their requests.
 
 extension Forwarding {
     /// Performs what a reservation with a handle needs beside its request.

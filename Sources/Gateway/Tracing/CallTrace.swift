@@ -7,7 +7,7 @@ internal import Synchronization
 /// event loop; the lock is for the requests of a send to an audience, which are tasks of their own, and is never
 /// contended.
 final class CallTrace: Sendable {
-    /// What the span of the call says about the request.
+    /// The facts about the request in the span of the call.
     struct Request {
         let method: HTTPMethod?
         /// The path of the route; nil if no route matches.

@@ -2,7 +2,7 @@ package import Gateway
 internal import GatewayCore
 internal import GatewaySupport
 
-/// What a user may do in the console. Each role includes those before it.
+/// The role of a user in the console. Each role includes those before it.
 enum ConsoleRole: Int, Sendable, Hashable, Comparable {
     /// May see and change what is their own, if the console offers that.
     case user

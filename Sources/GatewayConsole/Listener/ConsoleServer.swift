@@ -13,7 +13,7 @@ internal import NIOSSL
 
 /// The console: its pages, and the listener that serves them.
 package final class ConsoleServer: Sendable {
-    /// What the pages need of the gateway.
+    /// The dependencies of the pages.
     package struct Parts: Sendable {
         let operations: ControlOperations
         let accounts: ConsoleAccounts
@@ -106,6 +106,7 @@ package final class ConsoleServer: Sendable {
                     try await pages.respond(to: request, from: peer, on: channel, writer)
                 }
             }
+        // The configuration with a Unix socket is invalid, because browsers cannot open one.
         guard case .tcp(let host, let port) = section.address else {
             preconditionFailure("the configuration has no console on a Unix socket")
         }

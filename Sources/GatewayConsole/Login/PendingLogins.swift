@@ -14,7 +14,7 @@ final class PendingLogins: Sendable {
     /// replace the logins of all others.
     static let maximumOfAddress = 100
 
-    /// What a login is for.
+    /// The purpose of a login.
     enum Purpose: Sendable, Hashable {
         /// A session begins.
         case session

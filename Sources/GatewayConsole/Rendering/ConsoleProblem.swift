@@ -24,6 +24,7 @@ struct ConsoleProblem: Error, Sendable, Hashable {
     }
 
     static let notFound = ConsoleProblem(.notFound, "Not found", "There is no such page.")
+    static let notAllowed = ConsoleProblem(.methodNotAllowed, "Not allowed", "Pages have no such method.")
     static let noSuchObject = ConsoleProblem(
         .notFound, "Not found", "The user has no such device or session any more.")
     static let foreignForm = ConsoleProblem(

@@ -43,7 +43,7 @@ struct ConsoleHeaders: RouterMiddleware {
             }
             response = try await next(request, context)
         } catch {
-            response = page(of: error)
+            response = page(of: error, request.method)
         }
         for field in Self.fields(usesHTTPS: origin.usesHTTPS) where response.headers[field.name] == nil {
             response.headers[field.name] = field.value
@@ -51,20 +51,34 @@ struct ConsoleHeaders: RouterMiddleware {
         return response
     }
 
-    private func page(of error: any Error) -> Response {
-        let problem: ConsoleProblem
+    /// The methods that resources of the console have.
+    private static let methods: [HTTPRequest.Method] = [.get, .head, .post]
+
+    private func page(of error: any Error, _ method: HTTPRequest.Method) -> Response {
+        if (error as? HTTPError)?.status == .notFound, !Self.methods.contains(method) {
+            var response = page(of: .notAllowed)
+            response.headers[.allow] = Self.methods.map(\.rawValue).joined(separator: ", ")
+            return response
+        }
+        return page(of: Self.problem(error, logger))
+    }
+
+    private static func problem(_ error: any Error, _ logger: Logger) -> ConsoleProblem {
         switch error {
-        case let error as ConsoleProblem: problem = error
-        case let error as ControlError: problem = ConsoleProblem(error)
-        case let error as HTTPError where error.status == .notFound: problem = .notFound
+        case let error as ConsoleProblem: return error
+        case let error as ControlError: return ConsoleProblem(error)
+        case let error as HTTPError where error.status == .notFound: return .notFound
         case let error as HTTPError where error.status == .contentTooLarge:
-            problem = ConsoleProblem(.contentTooLarge, "Too large", "The form is too large.")
+            return ConsoleProblem(.contentTooLarge, "Too large", "The form is too large.")
         default:
             logger.error("Console request failed", metadata: ["detail": "\(error)"])
-            problem = ConsoleProblem(
+            return ConsoleProblem(
                 .internalServerError, "Failed", "The request failed for a reason that the log states.")
         }
-        return renderer.page(
+    }
+
+    private func page(of problem: ConsoleProblem) -> Response {
+        renderer.page(
             "problem", title: problem.title, ["heading": problem.title, "detail": problem.detail],
             status: problem.status)
     }

@@ -136,6 +136,10 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
             reject(OperatorProblem(.headersTooLarge, "The head of the request is too large."), context)
         case is IOError:
             context.close(promise: nil)
+        case let error as RequestLineCheck.AmbiguousTarget:
+            let problem = OperatorProblem(
+                .malformedRequest, "The request must have one Host field, and a path as its target.")
+            reject(problem, context, isHead: error.isHead)
         default:
             reject(OperatorProblem(.malformedRequest, "The request is not valid HTTP/1.1."), context)
         }
@@ -154,15 +158,20 @@ final class ControlConnection: ChannelDuplexHandler, RemovableChannelHandler {
 
     /// Responds with a problem. Then discards what arrives until the peer closes its side or a second has passed: the
     /// kernel resets a socket that is closed with unread bytes, and the peer could lose the response.
-    private func reject(_ problem: OperatorProblem, _ context: ChannelHandlerContext) {
-        if case .receiving(_, _, let deadline) = state { deadline?.cancel() }
+    private func reject(_ problem: OperatorProblem, _ context: ChannelHandlerContext, isHead: Bool = false) {
+        var isHead = isHead
+        if case .receiving(let head, _, let deadline) = state {
+            deadline?.cancel()
+            // The response to HEAD has no body (RFC 9110, section 9.3.2).
+            isHead = isHead || head?.method == .head
+        }
         state = .closing
         var response = Response(problem)
         for field in settings.rejectionFields { response.headers[field.name] = field.value }
         var body = ByteBuffer()
         body.writeBytes(JSONWriter.bytes(of: problem.document) + [UInt8(ascii: "\n")])
         write(.head(complete(response.head)), context, nil)
-        write(.body(body), context, nil)
+        if !isHead { write(.body(body), context, nil) }
         let channel = context.channel
         let written = context.eventLoop.makePromise(of: Void.self)
         let linger = settings.linger

@@ -4,6 +4,7 @@ package import Hummingbird
 package import HummingbirdCore
 package import Logging
 package import NIOCore
+internal import NIOHTTPTypesHTTP1
 internal import Synchronization
 
 /// The connections of an HTTP/1.1 server for operators. Each carries one request and one response.
@@ -62,7 +63,12 @@ package final class OperatorConnections: Sendable {
             configuration: .init(
                 additionalChannelHandlers: [ControlConnection(rejection: rejection, settings: settings)],
                 httpDecoderConfiguration: Self.heads))
-        let setup = http.setup(channel: channel, logger: logger)
+        let setup = http.setup(channel: channel, logger: logger).flatMapThrowing { connection in
+            let pipeline = channel.pipeline.syncOperations
+            let codec = try pipeline.context(handlerType: HTTP1ToHTTPServerCodec.self)
+            try pipeline.addHandler(RequestLineCheck(), position: .before(codec.handler))
+            return connection
+        }
         setup.whenSuccess { [slots, logger] connection in
             // Held before the connection can close, so a peer that disconnects at once cannot accumulate operations.
             slots.hold(channel)

@@ -39,7 +39,9 @@ def run(gateway, quick):
     shapes = {
         "no Host": "GET /login HTTP/1.1\r\n\r\n", "HTTP/1.0 without Host": "GET /login HTTP/1.0\r\n\r\n",
         "two, the first wrong": f"GET /login HTTP/1.1\r\nHost: evil.example\r\n{own}\r\n",
-        # Of two fields the first counts, and a field before the target. No browser sends either.
+        "two, the second wrong": f"GET /login HTTP/1.1\r\n{own}Host: evil.example\r\n\r\n",
+        "two equal": f"GET /login HTTP/1.1\r\n{own}{own}\r\n",
+        "a target of another site": f"GET http://evil.example/login HTTP/1.1\r\n{own}\r\n",
         "a target of another site and Host": f"GET http://evil.example/login HTTP/1.1\r\nHost: evil.example\r\n\r\n",
         "own target, Host wrong": f"GET http://127.0.0.1:{port}/login HTTP/1.1\r\nHost: evil.example\r\n\r\n",
         "a space before the colon": f"GET /login HTTP/1.1\r\nHost : {console.host}\r\n\r\n",

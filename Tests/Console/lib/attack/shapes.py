@@ -124,7 +124,10 @@ def run(gateway, quick):
         head, get = alice.request("HEAD", path), alice.get(path)
         if head.status != get.status:
             problems.append(f"HEAD {path}: {head.status}, GET: {get.status} (RFC 9110, section 9.1)")
-    check("shapes: HEAD", problems, "3 pages")
+    reply = alice.request("PUT", "/login")
+    if reply.status != 405 or not reply.get("allow"):
+        problems.append(f"PUT /login: {reply.status} without Allow, not 405 (RFC 9110, section 15.5.6)")
+    check("shapes: HEAD and 405", problems, "3 pages")
     large(gateway, alice)
     count = lines(gateway) - before
     check("shapes: log", [f"{count} lines of errors"] if count else [], f"{count} lines of errors by all requests of strangers")
