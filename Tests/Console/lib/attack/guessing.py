@@ -10,8 +10,9 @@ from client import Browser, same_origin
 from honest import Honest
 from report import check
 
-# The logins of the attack that may wait for a response at once.
-CONCURRENCY = 64
+# The logins of the attack that may wait for a response at once. An address may have 64 connections, and one may end later
+# at the console than at its client; half of them is within the bound, so that each login gets a response.
+CONCURRENCY = 32
 # The resident memory that the tables of the throttle and the records may take.
 GROWTH = 64
 
@@ -40,8 +41,7 @@ def run(gateway, quick):
     statuses, seconds = attack(console, count, lambda _: next(names) or secrets.token_hex(8), lambda _: "127.7.0.1")
     if statuses[429] < count * 0.5:
         problems.append(f"only {statuses[429]} of {count} were throttled")
-    # Beyond the connections of an address, some of which end later than their client sees, there is no response.
-    if set(statuses) - {401, 429, 503, 0} or statuses[0] > count * 0.2:
+    if set(statuses) - {401, 429, 503}:
         problems.append(f"statuses {dict(statuses)}")
     check("guessing: one address", problems, f"{count} in {seconds:.0f} s: {dict(statuses)}")
     # The right password from the address of the attack: the response is that of a wrong one.
