@@ -36,10 +36,10 @@ public enum ConfigurationCheck {
 
     /// Returns a warning of stored texts that the present key cannot open. A running gateway may have the file open.
     private static func secureTexts(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
-        let file = SQLiteSecureTexts.path(ofLedger: configuration.ledger.file)
+        let file = StoredSecureTexts.path(ofLedger: configuration.ledger.file)
         let problem: String?
         do throws(LedgerUnavailable) {
-            problem = try SQLiteSecureTexts.keyProblem(inFile: file)
+            problem = try StoredSecureTexts.keyProblem(inFile: file)
         } catch {
             problem = "\(file) cannot be read: \(error.detail)"
         }
@@ -52,7 +52,7 @@ public enum ConfigurationCheck {
     private static func damage(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
         let file = configuration.ledger.file
         let damage: String?
-        do throws(LedgerUnavailable) { damage = try SQLiteLedger.damage(inFile: file) } catch { damage = nil }
+        do throws(LedgerUnavailable) { damage = try StoredLedger.damage(inFile: file) } catch { damage = nil }
         return damage.map {
             [
                 ConfigurationProblem(

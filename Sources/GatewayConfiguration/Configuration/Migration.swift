@@ -13,7 +13,7 @@ package enum Migration {
         let isEmbedded = configuration.backends.allSatisfy { $0.address == .embedded }
         if configuration.ledger.isMigrated || isEmbedded { return nil }
         do throws(LedgerUnavailable) {
-            return warning(try SQLiteLedger.migration(inFile: configuration.ledger.file))
+            return warning(try StoredLedger.migration(inFile: configuration.ledger.file))
         } catch {
             return "the state of imported registrations cannot be read: \(error.detail)"
         }

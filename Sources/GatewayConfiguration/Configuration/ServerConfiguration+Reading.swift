@@ -124,7 +124,7 @@ extension ServerConfiguration {
 
     private static func readLedger(_ reader: ConfigurationReader?) -> LedgerSection {
         defer { reader?.finish() }
-        let limits = SQLiteLedger.Limits()
+        let limits = StoredLedger.Limits()
         return LedgerSection(
             // The database of registrations and sessions.
             file: reader?.path("file") ?? "/var/lib/notify-gateway/ledger.sqlite",

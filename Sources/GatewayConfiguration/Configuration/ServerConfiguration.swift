@@ -152,7 +152,7 @@ public struct ServerConfiguration: Sendable {
         /// The rules; nil if there are no secure sends.
         public var secure: SecureSendRules?
         /// The bounds of the stored texts.
-        public var bounds = SQLiteSecureTexts.Bounds()
+        public var bounds = StoredSecureTexts.Bounds()
     }
 
     /// The time limits of a graceful shutdown.

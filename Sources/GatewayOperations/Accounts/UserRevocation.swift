@@ -14,7 +14,7 @@ package struct UserRevocation: Sendable {
     let throttle: LoginThrottle
     let sends: IdempotencyStore
     /// The texts of secure sends; nil if there are none.
-    let texts: SQLiteSecureTexts?
+    let texts: StoredSecureTexts?
     let journal: any Journal
     let sweeper: RegistrationSweeper
     let logger: Logger

@@ -69,7 +69,7 @@ struct HubDifferences: Sendable {
 
     /// Compares the hub's registrations with the ledger. Those of platforms that another upstream serves are skipped.
     init(
-        of lines: [RegistrationImport.Line], at hub: HubRegistrations, from ledger: SQLiteLedger
+        of lines: [RegistrationImport.Line], at hub: HubRegistrations, from ledger: StoredLedger
     ) async throws(LedgerUnavailable) {
         var unrecorded: [RegistrationImport.Line] = []
         var rest = lines[...]
@@ -110,7 +110,7 @@ struct HubDifferences: Sendable {
     /// Adds the live registrations of the ledger that the hub should have and does not, and that no device has renewed
     /// since.
     mutating func addMissing(
-        in ledger: SQLiteLedger, at hub: HubRegistrations, notSeenSince start: WallTime
+        in ledger: StoredLedger, at hub: HubRegistrations, notSeenSince start: WallTime
     ) async throws(LedgerUnavailable) {
         var last: RegistrationID?
         var isLastPage = false

@@ -6,14 +6,14 @@ internal import ServiceLifecycle
 
 /// The service that deletes imported registrations that no device has confirmed in time. Runs every ten minutes.
 package struct UnconfirmedRegistrationExpiry: Service {
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let sweeper: RegistrationSweeper
     let clocks: Clocks
     let logger: Logger
     var period = Duration.seconds(600)
 
     /// Creates the service of an open ledger.
-    package init(ledger: SQLiteLedger, sweeper: RegistrationSweeper, clocks: Clocks, logger: Logger) {
+    package init(ledger: StoredLedger, sweeper: RegistrationSweeper, clocks: Clocks, logger: Logger) {
         self.ledger = ledger
         self.sweeper = sweeper
         self.clocks = clocks

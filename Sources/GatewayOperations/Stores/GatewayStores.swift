@@ -17,10 +17,10 @@ package enum RestoredSessions: Sendable, Hashable {
 
 /// The open stores of a gateway: registrations, sessions, journal, and the key of the journal's digests.
 package struct GatewayStores: Sendable {
-    package let ledger: SQLiteLedger
+    package let ledger: StoredLedger
     package let sessions: SessionRegister
     /// The texts of secure sends; nil without secure sends, unless a former configuration had some.
-    package let texts: SQLiteSecureTexts?
+    package let texts: StoredSecureTexts?
     package let journal: JournalFile
     package let journalMetrics: JournalMetrics
     /// The durable end of the journal, and what the audit sinks need of it.
@@ -39,7 +39,7 @@ package struct GatewayStores: Sendable {
         restore: RestoredSessions = .untouched, clocks: Clocks, logger: Logger
     ) throws {
         let section = configuration.journal
-        ledger = try SQLiteLedger(
+        ledger = try StoredLedger(
             file: configuration.ledger.file, limits: Self.ledgerLimits(configuration), now: clocks.wall())
         do {
             try Self.reconcileIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
@@ -77,10 +77,10 @@ package struct GatewayStores: Sendable {
 
     /// Opens the texts of secure sends. Those of a former configuration are opened too, so that they still expire and end
     /// with the account of their recipient.
-    private static func openTexts(_ configuration: ServerConfiguration, logger: Logger) throws -> SQLiteSecureTexts? {
-        let file = SQLiteSecureTexts.path(ofLedger: configuration.ledger.file)
-        guard configuration.sends.secure != nil || SQLiteSecureTexts.exists(file) else { return nil }
-        let texts = try SQLiteSecureTexts(file: file, bounds: configuration.sends.bounds)
+    private static func openTexts(_ configuration: ServerConfiguration, logger: Logger) throws -> StoredSecureTexts? {
+        let file = StoredSecureTexts.path(ofLedger: configuration.ledger.file)
+        guard configuration.sends.secure != nil || StoredSecureTexts.exists(file) else { return nil }
+        let texts = try StoredSecureTexts(file: file, bounds: configuration.sends.bounds)
         if let problem = texts.keyProblem {
             logger.warning("Texts of secure notifications cannot be read", metadata: ["detail": "\(problem)"])
         }
@@ -90,7 +90,7 @@ package struct GatewayStores: Sendable {
     /// Checks that the ledger's user names follow the configured rules, before anything else reads names. With other
     /// rules, accounts would look deleted and their registrations would be deleted.
     private static func reconcileIdentity(
-        _ ledger: SQLiteLedger, _ configuration: ServerConfiguration, isAccepted: Bool, logger: Logger
+        _ ledger: StoredLedger, _ configuration: ServerConfiguration, isAccepted: Bool, logger: Logger
     ) throws {
         let change = NameRulesChange(from: try ledger.nameRules(), to: configuration.names)
         if let change {
@@ -107,7 +107,7 @@ package struct GatewayStores: Sendable {
 
     /// Updates a ledger that was restored from a backup, before anything else reads it.
     private static func completeRestore(
-        _ ledger: SQLiteLedger, _ restore: RestoredSessions, journal directory: String, logger: Logger
+        _ ledger: StoredLedger, _ restore: RestoredSessions, journal directory: String, logger: Logger
     ) throws {
         guard restore != .untouched, try ledger.isRestored() else { return }
         let latest = try ledger.latestTime() ?? WallTime(seconds: 0)
@@ -129,8 +129,8 @@ package struct GatewayStores: Sendable {
     }
 
     /// Returns the ledger's limits from the configuration.
-    static func ledgerLimits(_ configuration: ServerConfiguration) -> SQLiteLedger.Limits {
-        var limits = SQLiteLedger.Limits()
+    static func ledgerLimits(_ configuration: ServerConfiguration) -> StoredLedger.Limits {
+        var limits = StoredLedger.Limits()
         limits.registrations = configuration.ledger.registrationsPerUser
         limits.ownershipTransfers = configuration.ledger.ownershipTransfersPerDay
         limits.confirmation = configuration.ledger.confirmation

@@ -7,22 +7,22 @@ internal import Synchronization
 /// The service that monitors the ledger: checks the integrity of its file once, tests a write every five seconds, and
 /// counts the registrations for the metrics.
 final class LedgerMonitor: Service {
-    private let ledger: SQLiteLedger
+    private let ledger: StoredLedger
     private let logger: Logger
-    private let counted = Mutex<[SQLiteLedger.RegistrationCount]>([])
+    private let counted = Mutex<[StoredLedger.RegistrationCount]>([])
 
     /// The period of test writes. If the disk hangs, the test write does not return, and that is detected.
     private static let testPeriod = Duration.seconds(5)
     /// The period at which registrations are counted if the ledger has changed.
     private static let countPeriod = Duration.seconds(30)
 
-    init(ledger: SQLiteLedger, logger: Logger) {
+    init(ledger: StoredLedger, logger: Logger) {
         self.ledger = ledger
         self.logger = logger
     }
 
     /// The number of registrations by state, at the last count.
-    var registrations: [SQLiteLedger.RegistrationCount] { counted.withLock(\.self) }
+    var registrations: [StoredLedger.RegistrationCount] { counted.withLock(\.self) }
 
     /// Whether registrations can be changed, as far as is known.
     var isUp: Bool { ledger.fault == nil }

@@ -6,14 +6,14 @@ internal import ServiceLifecycle
 /// The service that removes the texts of secure sends that have expired, every minute. Readers do not find them before
 /// that either.
 struct SecureTextExpiry: Service {
-    private let texts: SQLiteSecureTexts
+    private let texts: StoredSecureTexts
     /// The source of the time. A wall clock that jumps ahead removes nothing.
     private let sessions: SessionRegister
     private let logger: Logger
 
     private static let period = Duration.seconds(60)
 
-    init(_ texts: SQLiteSecureTexts, sessions: SessionRegister, logger: Logger) {
+    init(_ texts: StoredSecureTexts, sessions: SessionRegister, logger: Logger) {
         self.texts = texts
         self.sessions = sessions
         self.logger = logger

@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -8,10 +6,10 @@ extension LedgerTables {
     /// Returns the stored fingerprints of the authenticator's accounts.
     func accounts(of authenticator: PluginName) throws -> [UserName: AccountFingerprint] {
         var accounts: [UserName: AccountFingerprint] = [:]
-        let rows = try Row.fetchCursor(
-            database, sql: "SELECT user, mark FROM account WHERE authenticator = ?", arguments: [authenticator.text])
-        while let row = try rows.next() {
-            accounts[try Self.user(row)] = AccountFingerprint(Array(try row.required("mark", as: Data.self)))
+        try forEachRow(
+            sql: #"SELECT "user", mark FROM account WHERE authenticator = ?"#, arguments: [authenticator.text]
+        ) { row in
+            accounts[try Self.user(row)] = AccountFingerprint(try row.required("mark", as: [UInt8].self))
         }
         return accounts
     }
@@ -23,26 +21,25 @@ extension LedgerTables {
     ) throws {
         try execute(
             sql: """
-                INSERT INTO account (authenticator, user, mark, since) VALUES (?, ?, ?, ?)
-                ON CONFLICT (authenticator, user) DO UPDATE SET mark = excluded.mark
+                INSERT INTO account (authenticator, "user", mark, since) VALUES (?, ?, ?, ?)
+                ON CONFLICT (authenticator, "user") DO UPDATE SET mark = excluded.mark
                 """,
-            arguments: [authenticator.text, user.text, Data(fingerprint.bytes), now.microseconds])
+            arguments: [authenticator.text, user.text, fingerprint.bytes, now.microseconds])
     }
 
     /// Returns the time since which the user's account exists: the latest of the user's rows; nil without a row.
     func accountStart(of user: UserName) throws -> WallTime? {
-        try Int64.fetchOne(database, sql: Self.accountStart, arguments: [user.text]).map(WallTime.init(microseconds:))
+        try integer(sql: Self.accountStart, arguments: [user.text]).map(WallTime.init(microseconds:))
     }
 
     /// Runs on requests of users, so its cost must not grow with the number of accounts.
-    static let accountStart = "SELECT MAX(since) FROM account WHERE user = ?"
+    static let accountStart = #"SELECT max(since) FROM account WHERE "user" = ?"#
 
     /// Returns the accounts that made a live registration, or that have an update attempt of unknown outcome.
     func registeringAccounts() throws -> [Account] {
         var accounts: Set<Account> = []
         for question in [Self.registeringAccounts, Self.attemptingAccounts] {
-            let rows = try Row.fetchCursor(database, sql: question)
-            while let row = try rows.next() {
+            try forEachRow(sql: question) { row in
                 accounts.insert(
                     Account(
                         user: try Self.user(row), login: LoginName(try row.required("login", as: String.self)),
@@ -53,46 +50,46 @@ extension LedgerTables {
     }
 
     private static let attemptingAccounts = """
-        SELECT DISTINCT authenticator, user, login FROM update_attempt WHERE login IS NOT NULL
+        SELECT DISTINCT authenticator, "user", login FROM update_attempt WHERE login IS NOT NULL
         """
 
     static let registeringAccounts = """
-        SELECT DISTINCT authenticator, owner AS user, login FROM registration
+        SELECT DISTINCT authenticator, owner AS "user", login FROM registration
         WHERE state = 'live' AND login IS NOT NULL
         """
 
     /// Marks for deletion the live registrations that accounts of the authenticator made and that were last seen at
     /// `time` or earlier.
     func markRegistrationsForDeletion(of authenticator: PluginName, notSeenSince time: WallTime) throws -> Int {
-        try execute(
+        let renewedLast = try execute(
             sql: """
                 UPDATE registration SET state = 'deleting', reason = ?
                 WHERE authenticator = ? AND login IS NOT NULL AND state = 'live' AND last_seen <= ?
                 """,
             arguments: [SweepReason.loginTooOld.rawValue, authenticator.text, time.microseconds])
-        let renewedLast = database.changesCount
         // Includes registrations of other accounts with an update attempt by such a login whose outcome is unknown.
-        try execute(
+        let attempted = try execute(
             sql: """
                 UPDATE registration SET state = 'deleting', reason = ?
                 WHERE id IN (SELECT registration FROM update_attempt WHERE authenticator = ? AND at <= ?)
                     AND state = 'live'
                 """,
             arguments: [SweepReason.loginTooOld.rawValue, authenticator.text, time.microseconds])
-        return renewedLast + database.changesCount
+        return renewedLast + attempted
     }
 
     /// Removes one account of the authenticator.
     func removeAccount(_ user: UserName, of authenticator: PluginName) throws {
         try execute(
-            sql: "DELETE FROM account WHERE authenticator = ? AND user = ?",
+            sql: #"DELETE FROM account WHERE authenticator = ? AND "user" = ?"#,
             arguments: [authenticator.text, user.text])
     }
 
     /// Removes the accounts of all other authenticators.
     func keepAccounts(of authenticators: Set<PluginName>) throws {
-        for name in try String.fetchAll(database, sql: "SELECT DISTINCT authenticator FROM account")
-        where !authenticators.contains(PluginName(name)) {
+        for row in try rows(sql: "SELECT DISTINCT authenticator FROM account") {
+            let name = try row.required("authenticator", as: String.self)
+            if authenticators.contains(PluginName(name)) { continue }
             try execute(sql: "DELETE FROM account WHERE authenticator = ?", arguments: [name])
         }
     }

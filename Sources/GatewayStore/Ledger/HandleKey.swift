@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -79,7 +77,7 @@ extension LedgerTables {
         for table in ["registration", "hand_over"] {
             try execute(
                 sql: "UPDATE \(table) SET handle = ? WHERE service = ? AND handle = ?",
-                arguments: [Data(key.digest.bytes), found.service.rawValue, Data(found.digest.bytes)])
+                arguments: [key.digest.bytes, found.service.rawValue, found.digest.bytes])
         }
     }
 }

@@ -1,4 +1,3 @@
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -82,7 +81,7 @@ extension LedgerTables {
                     && bound.importUnconfirmed == nil && !hasLabel(label, of: user)
                 return lookup
             }
-            let day = now.adding(-SQLiteLedger.ownershipTransferPeriod)
+            let day = now.adding(-StoredLedger.ownershipTransferPeriod)
             guard try mayTakeOver(handle, by: user, limit: handOverLimit, since: day) else {
                 return LedgerLookup(decision: .tooManyOwnershipTransfers)
             }

@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -67,7 +65,7 @@ extension LedgerTables {
             return
         }
         try execute(
-            sql: "DELETE FROM update_attempt WHERE registration = ? AND user = ?",
+            sql: #"DELETE FROM update_attempt WHERE registration = ? AND "user" = ?"#,
             arguments: [attempt.id.text, user.text])
         guard attempt.undo == .reserve, var row = try registration(attempt.id), row.isLive, row.owner == user else {
             return
@@ -82,28 +80,28 @@ extension LedgerTables {
     /// out.
     func removeAttempts(on id: RegistrationID, by user: UserName, now: WallTime) throws {
         try execute(
-            sql: "DELETE FROM update_attempt WHERE registration = ? AND (user = ? OR at <= ?)",
+            sql: #"DELETE FROM update_attempt WHERE registration = ? AND ("user" = ? OR at <= ?)"#,
             arguments: [id.text, user.text, now.adding(-Self.lateUpdatePeriod).microseconds])
     }
 
     /// Returns whether the backend may still carry out an update of the registration that it has not responded to.
     func hasPendingUpdate(_ id: RegistrationID, now: WallTime) throws -> Bool {
         try firstRow(
-            sql: "SELECT 1 FROM update_attempt WHERE registration = ? AND at > ?",
+            sql: "SELECT 1 FROM update_attempt WHERE registration = ? AND at > ? LIMIT 1",
             arguments: [id.text, now.adding(-Self.lateUpdatePeriod).microseconds]) != nil
     }
 
     private func hasAttempt(_ id: RegistrationID, of user: UserName) throws -> Bool {
         try firstRow(
-            sql: "SELECT 1 FROM update_attempt WHERE registration = ? AND user = ?", arguments: [id.text, user.text])
-            != nil
+            sql: #"SELECT 1 FROM update_attempt WHERE registration = ? AND "user" = ?"#,
+            arguments: [id.text, user.text]) != nil
     }
 
     private func storeAttempt(on id: RegistrationID, by user: UserName, _ account: Account?, now: WallTime) throws {
         try execute(
             sql: """
-                INSERT INTO update_attempt (registration, user, login, authenticator, at) VALUES (?, ?, ?, ?, ?)
-                ON CONFLICT (registration, user) DO UPDATE SET login = excluded.login,
+                INSERT INTO update_attempt (registration, "user", login, authenticator, at) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (registration, "user") DO UPDATE SET login = excluded.login,
                     authenticator = excluded.authenticator, at = excluded.at
                 """,
             arguments: [

@@ -1,4 +1,3 @@
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -11,7 +10,7 @@ struct LedgerTask: Sendable {
     /// The key of the handle that the change names.
     let changeHandle: HandleKey?
     let now: WallTime
-    let limits: SQLiteLedger.Limits
+    let limits: StoredLedger.Limits
     /// Returns whether the caller's credential was revoked.
     var isRevoked: @Sendable () -> Bool = { false }
     /// The upstream at which the request's registration is made.
@@ -157,7 +156,7 @@ extension LedgerTables {
         if case .ownershipTransfer(_, let former) = task.decision {
             try recordOwnershipTransfer(
                 of: handle, from: former, to: user, now: task.now,
-                forgetting: task.now.adding(-SQLiteLedger.ownershipTransferPeriod))
+                forgetting: task.now.adding(-StoredLedger.ownershipTransferPeriod))
         }
     }
 

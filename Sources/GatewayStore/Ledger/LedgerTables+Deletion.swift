@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -12,8 +10,7 @@ extension LedgerTables {
     func markForDeletion(_ id: RegistrationID, because reason: SweepReason) throws -> Bool {
         try execute(
             sql: "UPDATE registration SET state = 'deleting', reason = ? WHERE id = ? AND state = 'live'",
-            arguments: [reason.rawValue, id.text])
-        return database.changesCount > 0
+            arguments: [reason.rawValue, id.text]) > 0
     }
 
     /// Marks the user's live registrations for deletion, except the `count` most recently seen ones.
@@ -24,9 +21,9 @@ extension LedgerTables {
         guard live > count else { return }
         try execute(
             sql: """
-                UPDATE registration SET state = 'deleting', reason = 'surplus' WHERE rowid IN (
-                    SELECT rowid FROM registration WHERE owner = ? AND state = 'live'
-                    ORDER BY last_seen DESC, rowid DESC LIMIT -1 OFFSET ?)
+                UPDATE registration SET state = 'deleting', reason = 'surplus' WHERE id IN (
+                    SELECT id FROM registration WHERE owner = ? AND state = 'live'
+                    ORDER BY last_seen DESC, created DESC, id DESC LIMIT \(Self.unlimited) OFFSET ?)
                 """,
             arguments: [user.text, count])
     }
@@ -43,17 +40,16 @@ extension LedgerTables {
             let row = try firstRow(sql: "SELECT undeleted FROM \(table) WHERE id = ?", arguments: [id.text])
             if let row { since = min(since, try row.time("undeleted")) }
         }
-        return since.adding(SQLiteLedger.confirmationPeriod) <= now
+        return since.adding(StoredLedger.confirmationPeriod) <= now
     }
 
     /// Returns at most `limit` registrations that are marked for deletion or have no owner, in the order of their ids.
     func pendingDeletion(limit: Int) throws -> [RegistrationID] {
-        try String.fetchAll(
-            database,
+        try rows(
             sql: """
                 SELECT id FROM registration WHERE state = 'deleting' UNION SELECT id FROM stray ORDER BY id LIMIT ?
                 """,
             arguments: [limit]
-        ).compactMap(RegistrationID.init)
+        ).compactMap { RegistrationID(try $0.required("id", as: String.self)) }
     }
 }

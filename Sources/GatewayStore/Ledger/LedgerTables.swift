@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -37,31 +35,48 @@ struct LedgerTables: DatabaseTables {
         var place: RegistrationPlace { RegistrationPlace(service: handle?.service, upstream: upstream) }
     }
 
-    let database: Database
+    private let transaction: any SQLTransaction
 
-    init(_ database: Database) { self.database = database }
+    init(_ transaction: any SQLTransaction) { self.transaction = transaction }
 
     /// The start of a query for rows that `Registration` can decode.
     static let selectRegistration = """
-        SELECT registration.*, EXISTS (
-            SELECT 1 FROM update_attempt WHERE update_attempt.registration = registration.id) AS in_doubt
+        SELECT registration.*, CASE WHEN EXISTS (
+            SELECT 1 FROM update_attempt WHERE update_attempt.registration = registration.id) THEN 1 ELSE 0 END AS in_doubt
         FROM registration
         """
 
-    /// Executes a statement. Statements are cached for each connection, because compiling one costs more than executing
-    /// it.
-    func execute(sql: String, arguments: StatementArguments = StatementArguments()) throws {
-        try database.cachedStatement(sql: sql).execute(arguments: arguments)
+    /// Executes a statement that returns no rows.
+    ///
+    /// - Returns: The number of rows that it inserted, updated or deleted.
+    @discardableResult
+    func execute(sql: String, arguments: SQLArguments = []) throws -> Int {
+        try transaction.execute(sql: sql, arguments: arguments)
+    }
+
+    /// Calls the body with each row of the result, in order. The body must not execute statements.
+    func forEachRow(sql: String, arguments: SQLArguments = [], _ body: (SQLRow) throws -> Void) throws {
+        try transaction.forEachRow(sql: sql, arguments: arguments, body)
+    }
+
+    /// Returns all rows of the result.
+    func rows(sql: String, arguments: SQLArguments = []) throws -> [SQLRow] {
+        try transaction.rows(sql: sql, arguments: arguments)
     }
 
     /// Returns the first row of the result, if any.
-    func firstRow(sql: String, arguments: StatementArguments = StatementArguments()) throws -> Row? {
-        try Row.fetchOne(database.cachedStatement(sql: sql), arguments: arguments)
+    func firstRow(sql: String, arguments: SQLArguments = []) throws -> SQLRow? {
+        try transaction.firstRow(sql: sql, arguments: arguments)
+    }
+
+    /// Returns the integer in the first column of the first row; nil without a row, and for NULL.
+    func integer(sql: String, arguments: SQLArguments = []) throws -> Int64? {
+        try transaction.integer(sql: sql, arguments: arguments)
     }
 
     /// Returns the integer result of a statement with one row and one column.
-    func count(sql: String, arguments: StatementArguments = StatementArguments()) throws -> Int {
-        try Int.fetchOne(database.cachedStatement(sql: sql), arguments: arguments) ?? 0
+    func count(sql: String, arguments: SQLArguments = []) throws -> Int {
+        try Int(integer(sql: sql, arguments: arguments) ?? 0)
     }
 
     /// Returns the registration with the id, if any.
@@ -74,7 +89,7 @@ struct LedgerTables: DatabaseTables {
     func registration(boundTo handle: HandleKey) throws -> Registration? {
         try firstRow(
             sql: "\(Self.selectRegistration) WHERE service = ? AND handle = ? AND state <> 'reserved'",
-            arguments: [handle.service.rawValue, Data(handle.digest.bytes)]
+            arguments: [handle.service.rawValue, handle.digest.bytes]
         ).map(Registration.init(row:))
     }
 
@@ -84,7 +99,7 @@ struct LedgerTables: DatabaseTables {
         let remembered = try firstRow(
             sql: """
                 \(Self.selectRegistration)
-                WHERE id = (SELECT registration FROM label WHERE label.user = ? AND label.label = ?)
+                WHERE id = (SELECT label.registration FROM label WHERE label."user" = ? AND label.label = ?)
                 """,
             arguments: [user.text, label.text])
         return try remembered.map(Registration.init(row:)) ?? registration(label)
@@ -106,7 +121,7 @@ struct LedgerTables: DatabaseTables {
                 """,
             arguments: [
                 row.id.text, row.owner.text, row.account?.login.text, row.account?.authenticator.text,
-                row.handle?.service.rawValue, row.handle.map { Data($0.digest.bytes) }, row.state.rawValue,
+                row.handle?.service.rawValue, row.handle.map { $0.digest.bytes }, row.state.rawValue,
                 row.created.microseconds, row.lastSeen.microseconds, row.reason?.rawValue,
                 row.undeleted?.microseconds, row.importUnconfirmed?.microseconds, row.upstream?.text,
             ])
@@ -126,15 +141,16 @@ struct LedgerTables: DatabaseTables {
     /// Returns whether the label is stored for the user. It then stands for the stored registration even if a
     /// registration has it as its id.
     func hasLabel(_ label: RegistrationID, of user: UserName) throws -> Bool {
-        try count(
-            sql: "SELECT EXISTS (SELECT 1 FROM label WHERE user = ? AND label = ?)",
-            arguments: [user.text, label.text]) > 0
+        try firstRow(
+            sql: #"SELECT 1 FROM label WHERE label."user" = ? AND label.label = ?"#,
+            arguments: [user.text, label.text]) != nil
     }
 
     /// Removes the owner's label that equals the id of the registration, because the id now stands for the
     /// registration.
     func removeLabel(_ id: RegistrationID, of owner: UserName) throws {
-        try execute(sql: "DELETE FROM label WHERE user = ? AND label = ?", arguments: [owner.text, id.text])
+        try execute(
+            sql: #"DELETE FROM label WHERE label."user" = ? AND label.label = ?"#, arguments: [owner.text, id.text])
     }
 
     /// Removes the row and the labels that refer to it.
@@ -154,14 +170,14 @@ struct LedgerTables: DatabaseTables {
     func storeLabel(_ label: RegistrationID, of user: UserName, as registration: RegistrationID, now: WallTime) throws {
         try execute(
             sql: """
-                INSERT INTO label (user, label, registration, used) VALUES (?, ?, ?, ?)
-                ON CONFLICT (user, label) DO UPDATE SET registration = excluded.registration, used = excluded.used
+                INSERT INTO label ("user", label, registration, used) VALUES (?, ?, ?, ?)
+                ON CONFLICT ("user", label) DO UPDATE SET registration = excluded.registration, used = excluded.used
                 """,
             arguments: [user.text, label.text, registration.text, now.microseconds])
     }
 
     /// Converts rows to the public type, with the number of transfers after the time.
-    func publicRegistrations(_ rows: [Row], transfersAfter time: WallTime) throws -> [OwnedRegistration] {
+    func publicRegistrations(_ rows: [SQLRow], transfersAfter time: WallTime) throws -> [OwnedRegistration] {
         try rows.map { row in
             let row = try Registration(row: row)
             return OwnedRegistration(
@@ -177,9 +193,9 @@ struct LedgerTables: DatabaseTables {
     func limitReservations(_ count: Int, of user: UserName) throws {
         try execute(
             sql: """
-                DELETE FROM registration WHERE rowid IN (
-                    SELECT rowid FROM registration WHERE owner = ? AND state = 'reserved'
-                    ORDER BY last_seen DESC, rowid DESC LIMIT -1 OFFSET ?)
+                DELETE FROM registration WHERE id IN (
+                    SELECT id FROM registration WHERE owner = ? AND state = 'reserved'
+                    ORDER BY last_seen DESC, created DESC, id DESC LIMIT \(Self.unlimited) OFFSET ?)
                 """,
             arguments: [user.text, count])
     }
@@ -188,16 +204,20 @@ struct LedgerTables: DatabaseTables {
     func limitLabels(_ count: Int, of user: UserName) throws {
         try execute(
             sql: """
-                DELETE FROM label WHERE rowid IN (
-                    SELECT rowid FROM label WHERE user = ? ORDER BY used DESC, rowid DESC LIMIT -1 OFFSET ?)
+                DELETE FROM label WHERE label."user" = ? AND label.label IN (
+                    SELECT kept.label FROM label AS kept WHERE kept."user" = ?
+                    ORDER BY kept.used DESC, kept.label DESC LIMIT \(Self.unlimited) OFFSET ?)
                 """,
-            arguments: [user.text, count])
+            arguments: [user.text, user.text, count])
     }
+
+    /// A limit of rows that none reaches, because SQLite has no OFFSET without LIMIT.
+    static let unlimited = Int64.max
 }
 
 extension LedgerTables.Registration {
     /// Decodes a row. Throws on values that the ledger never writes.
-    init(row: Row) throws {
+    init(row: SQLRow) throws {
         guard let id = RegistrationID(try row.required("id", as: String.self)),
             let owner = UserName(canonical: try row.required("owner", as: String.self)),
             let state = OwnedRegistration.State(rawValue: try row.required("state", as: String.self)), state != .unknown
@@ -223,11 +243,11 @@ extension LedgerTables.Registration {
 
 extension HandleKey {
     /// Decodes the columns `service` and `handle`; nil if either is NULL.
-    init?(row: Row) throws(LedgerUnavailable) {
+    init?(row: SQLRow) throws(LedgerUnavailable) {
         guard let service = try row.optional("service", as: String.self),
-            let digest = try row.optional("handle", as: Data.self)
+            let digest = try row.optional("handle", as: [UInt8].self)
         else { return nil }
-        guard let service = PushService(rawValue: service), let digest = KeyedDigest(Array(digest)) else {
+        guard let service = PushService(rawValue: service), let digest = KeyedDigest(digest) else {
             throw LedgerUnavailable("the ledger contains an invalid handle")
         }
         self.init(service: service, digest: digest)

@@ -1,6 +1,5 @@
 internal import Dispatch
 internal import Foundation
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 internal import Synchronization
@@ -92,18 +91,19 @@ extension LedgerTables {
         _ id: RegistrationID, of owner: UserName, by account: Account?, _ handle: HandleKey,
         at upstream: UpstreamName?, _ now: WallTime
     ) throws -> Bool {
-        try execute(
+        let changed = try execute(
             sql: """
                 UPDATE registration SET last_seen = ?
-                WHERE id = ? AND owner = ? AND login IS ? AND authenticator IS ? AND service = ? AND handle = ?
-                    AND state = 'live' AND import_unconfirmed IS NULL AND upstream IS ?
+                WHERE id = ? AND owner = ? AND login IS NOT DISTINCT FROM ?
+                    AND authenticator IS NOT DISTINCT FROM ? AND service = ? AND handle = ?
+                    AND state = 'live' AND import_unconfirmed IS NULL AND upstream IS NOT DISTINCT FROM ?
                     AND NOT EXISTS (SELECT 1 FROM update_attempt WHERE update_attempt.registration = registration.id)
                 """,
             arguments: [
                 now.microseconds, id.text, owner.text, account?.login.text, account?.authenticator.text,
-                handle.service.rawValue, Data(handle.digest.bytes), upstream?.text,
+                handle.service.rawValue, handle.digest.bytes, upstream?.text,
             ])
-        guard database.changesCount > 0 else { return false }
+        guard changed > 0 else { return false }
         try removeLabel(id, of: owner)
         return true
     }

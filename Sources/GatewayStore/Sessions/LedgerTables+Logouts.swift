@@ -1,4 +1,3 @@
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -16,7 +15,8 @@ extension LedgerTables {
             try execute(
                 sql: """
                     INSERT INTO provider_logout (issuer, kind, value, at) VALUES (?, ?, ?, ?)
-                    ON CONFLICT (issuer, kind, value) DO UPDATE SET at = max(at, excluded.at)
+                    ON CONFLICT (issuer, kind, value) DO UPDATE SET at = CASE
+                        WHEN provider_logout.at < excluded.at THEN excluded.at ELSE provider_logout.at END
                     """,
                 arguments: [logout.issuer, kind, value, max(0, logout.issued.microseconds)])
         }
@@ -25,8 +25,7 @@ extension LedgerTables {
     /// Returns the logouts, the oldest first, so that a full table forgets these.
     func providerLogouts() throws -> [ProviderLogout] {
         var logouts: [ProviderLogout] = []
-        let rows = try Row.fetchCursor(database, sql: "SELECT * FROM provider_logout ORDER BY at")
-        while let row = try rows.next() {
+        try forEachRow(sql: "SELECT * FROM provider_logout ORDER BY at") { row in
             let value = try row.required("value", as: String.self)
             let target: ProviderLogout.Target =
                 switch try row.required("kind", as: String.self) {

@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -8,22 +6,21 @@ extension LedgerTables {
     /// Returns all sessions and revocations that are valid at the time.
     func sessionTable(at now: WallTime) throws -> SessionTable {
         var table = SessionTable()
-        let users = try Row.fetchCursor(database, sql: "SELECT user, at FROM revoked_user")
-        while let row = try users.next() { table.revoke(try Self.user(row), at: try row.time("at")) }
-        let tokens = try Row.fetchCursor(database, sql: "SELECT user, token, until FROM revoked_token")
-        while let row = try tokens.next() {
+        try forEachRow(sql: #"SELECT "user", at FROM revoked_user"#) { row in
+            table.revoke(try Self.user(row), at: try row.time("at"))
+        }
+        try forEachRow(sql: #"SELECT "user", token, until FROM revoked_token"#) { row in
             // A revocation whose end cannot be read never expires, because an error would keep the gateway from
             // starting.
             let until = (try? row.time("until")) ?? WallTime(microseconds: .max)
             table.revoke(token: try row.required("token", as: String.self), of: try Self.user(row), until: until)
         }
         for logout in try providerLogouts() { table.restore(logout) }
-        let sessions = try Row.fetchCursor(database, sql: "SELECT * FROM session")
-        while let row = try sessions.next() {
+        try forEachRow(sql: "SELECT * FROM session") { row in
             let session = try Session(row: row)
             // After a crash a session may remain whose user was revoked while it was written.
-            if let cutoff = table.cutoff(of: session.user), session.began <= cutoff { continue }
-            if table.hasLoggedOut(session) { continue }
+            if let cutoff = table.cutoff(of: session.user), session.began <= cutoff { return }
+            if table.hasLoggedOut(session) { return }
             _ = table.add(session)
         }
         table.removeExpired(at: now)
@@ -35,7 +32,7 @@ extension LedgerTables {
         try execute(
             sql: """
                 INSERT INTO session
-                    (id, user, login, authenticator, device, began, ends, renewed, issuer, provider_session)
+                    (id, "user", login, authenticator, device, began, ends, renewed, issuer, provider_session)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
@@ -60,10 +57,11 @@ extension LedgerTables {
     func revoke(token id: String, of user: UserName, until: WallTime) throws {
         try execute(
             sql: """
-                INSERT INTO revoked_token (user, token, until) VALUES (?, ?, ?)
-                ON CONFLICT (user, token) DO UPDATE SET until = max(until, excluded.until)
+                INSERT INTO revoked_token ("user", token, until) VALUES (?, ?, ?)
+                ON CONFLICT ("user", token) DO UPDATE SET until = CASE
+                    WHEN revoked_token.until < excluded.until THEN excluded.until ELSE revoked_token.until END
                 """,
-            arguments: [user.text, id, min(max(0, until.microseconds), Row.maximumTime)])
+            arguments: [user.text, id, min(max(0, until.microseconds), SQLRow.maximumTime)])
     }
 
     /// Revokes all access of the user: removes sessions, invalidates tokens, and marks registrations for deletion at
@@ -72,22 +70,24 @@ extension LedgerTables {
     func revoke(_ user: UserName, at now: WallTime) throws {
         try execute(
             sql: """
-                INSERT INTO revoked_user (user, at) VALUES (?, ?)
-                ON CONFLICT (user) DO UPDATE SET at = max(at, excluded.at)
+                INSERT INTO revoked_user ("user", at) VALUES (?, ?)
+                ON CONFLICT ("user") DO UPDATE SET at = CASE
+                    WHEN revoked_user.at < excluded.at THEN excluded.at ELSE revoked_user.at END
                 """,
             arguments: [user.text, now.microseconds])
         for statement in [
-            "DELETE FROM session WHERE user = ?",
-            "DELETE FROM label WHERE user = ?",
+            #"DELETE FROM session WHERE "user" = ?"#,
+            #"DELETE FROM label WHERE "user" = ?"#,
             """
-            INSERT OR IGNORE INTO stray (id, service, handle, reason, owner)
+            INSERT INTO stray (id, service, handle, reason, owner)
                 SELECT id, service, handle, 'revoked', owner FROM registration WHERE owner = ? AND state = 'reserved'
+                ON CONFLICT (id) DO NOTHING
             """,
             "DELETE FROM registration WHERE owner = ? AND state = 'reserved'",
             "UPDATE registration SET state = 'deleting', reason = 'revoked' WHERE owner = ? AND state = 'live'",
             """
             UPDATE registration SET state = 'deleting', reason = 'revoked'
-                WHERE id IN (SELECT registration FROM update_attempt WHERE user = ?) AND state = 'live'
+                WHERE id IN (SELECT registration FROM update_attempt WHERE "user" = ?) AND state = 'live'
             """,
             "UPDATE hand_over SET former = NULL WHERE former = ?",
         ] {
@@ -111,22 +111,16 @@ extension LedgerTables {
     /// Returns the last stored confirmed time (see ``ConfirmedTime``): the latest time that the wall clock was known to
     /// have reached; nil if none is stored.
     func confirmedTime() throws -> WallTime? {
-        try Data.fetchOne(database, sql: "SELECT value FROM property WHERE name = 'agreed-time'")
-            .flatMap { Int64(String(decoding: $0, as: UTF8.self)) }.map(WallTime.init(microseconds:))
+        try property("agreed-time").flatMap { Int64($0) }.map(WallTime.init(microseconds:))
     }
 
     /// Stores the confirmed time for the next start.
     func storeConfirmedTime(_ time: WallTime) throws {
-        try execute(
-            sql: """
-                INSERT INTO property (name, value) VALUES ('agreed-time', ?)
-                ON CONFLICT (name) DO UPDATE SET value = excluded.value
-                """,
-            arguments: [Data(String(time.microseconds).utf8)])
+        try store(property: "agreed-time", String(time.microseconds))
     }
 
     /// Decodes the column `user`. Throws if it is not a user name.
-    static func user(_ row: Row) throws -> UserName {
+    static func user(_ row: SQLRow) throws -> UserName {
         guard let user = UserName(canonical: try row.required("user", as: String.self)) else {
             throw LedgerUnavailable("the ledger contains an invalid user name")
         }
@@ -136,7 +130,7 @@ extension LedgerTables {
 
 extension Session {
     /// Decodes a row. Throws on values that the ledger never writes.
-    init(row: Row) throws {
+    init(row: SQLRow) throws {
         let device = try row.optional("device", as: String.self)
         guard let id = SessionID(try row.required("id", as: String.self)),
             device == nil || device.flatMap(DeviceLabel.init) != nil
@@ -153,7 +147,7 @@ extension Session {
 
     /// Decodes the login at an identity provider, whose subject is the login name; nil if the session began with a
     /// password.
-    private static func provider(of row: Row) throws -> ProviderLogin? {
+    private static func provider(of row: SQLRow) throws -> ProviderLogin? {
         guard let issuer = try row.optional("issuer", as: String.self) else { return nil }
         return ProviderLogin(
             issuer: issuer, subject: try row.required("login", as: String.self),

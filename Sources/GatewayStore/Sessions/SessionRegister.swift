@@ -1,4 +1,3 @@
-internal import GRDB
 public import GatewayCore
 public import GatewaySupport
 internal import Synchronization
@@ -7,7 +6,7 @@ internal import Synchronization
 ///
 /// Safe to use from any thread. Each critical section is short: a few lookups.
 public final class SessionRegister: SessionStore {
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let clocks: Clocks
     let table: Mutex<SessionTable>
     /// A copy of the table's revocation count, readable without the lock.
@@ -26,20 +25,17 @@ public final class SessionRegister: SessionStore {
     private static let maximumRevocation = (SessionTable.revocationLifetime + 60) * 1_000_000
 
     /// Reads sessions and revocations from the ledger. Blocks; called at startup.
-    public init(_ ledger: SQLiteLedger, clocks: Clocks) throws(LedgerUnavailable) {
+    public init(_ ledger: StoredLedger, clocks: Clocks) throws(LedgerUnavailable) {
         self.ledger = ledger
         self.clocks = clocks
-        do {
-            let last = try ledger.database.read { try LedgerTables($0).confirmedTime() }
-            let time = ConfirmedTime(stored: last, clocks: clocks)
-            confirmed = Mutex(time)
-            let end = time.time.adding(-Self.margin)
-            let found = try ledger.database.read { try LedgerTables($0).sessionTable(at: end) }
-            table = Mutex(found)
-            revocations = Atomic(found.epoch.count)
-        } catch {
-            throw LedgerUnavailable(describing: error)
-        }
+        let database = ledger.database
+        let last = try database.readTables { (tables: LedgerTables) in try tables.confirmedTime() }
+        let time = ConfirmedTime(stored: last, clocks: clocks)
+        confirmed = Mutex(time)
+        let end = time.time.adding(-Self.margin)
+        let found = try database.readTables { (tables: LedgerTables) in try tables.sessionTable(at: end) }
+        table = Mutex(found)
+        revocations = Atomic(found.epoch.count)
     }
 
     /// The number of user revocations so far.

@@ -29,8 +29,8 @@ final class EmbeddedHubSetup: Sendable {
     let clock = ManualClock()
     let hub: NotificationHub
     let journal: MemoryJournal
-    let ledger: SQLiteLedger
-    let texts: SQLiteSecureTexts
+    let ledger: StoredLedger
+    let texts: StoredSecureTexts
     private let directory: TestFiles
     /// The requests to the hub, and the fault of one of them.
     let requests = Mutex<[String]>([])
@@ -43,8 +43,8 @@ final class EmbeddedHubSetup: Sendable {
         let timeline = Timeline()
         hub = NotificationHub(now: { [clock] in Self.date(of: clock) })
         journal = MemoryJournal(timeline: timeline)
-        ledger = try SQLiteLedger(file: directory.path + "/ledger.sqlite")
-        texts = try SQLiteSecureTexts(file: directory.path + "/ledger.sqlite.texts")
+        ledger = try StoredLedger(file: directory.path + "/ledger.sqlite")
+        texts = try StoredSecureTexts(file: directory.path + "/ledger.sqlite.texts")
         var rules = TestGateway.rules(clock: clock)
         rules.secureSends = secure
         rules.upstreams[0].hub = HubSettings(

@@ -17,21 +17,21 @@ final class AccountFixture: Sendable {
 
     let files: TestFiles
     let clock = ManualClock()
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let sessions: SessionRegister
     let journal = MemoryJournal()
     let accounts = ScriptedAccountList()
     let watch: AccountMonitor
-    let texts: SQLiteSecureTexts
+    let texts: StoredSecureTexts
     let revocation: UserRevocation
 
     /// - Parameter lists: The watched lists; nil for `accounts` alone.
     init(_ files: TestFiles, lists: [ScopedAccountList]? = nil) throws {
         self.files = files
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        ledger = try SQLiteLedger(file: files.path + "/ledger.sqlite")
+        ledger = try StoredLedger(file: files.path + "/ledger.sqlite")
         sessions = try SessionRegister(ledger, clocks: clock.clocks)
-        texts = try SQLiteSecureTexts(file: files.path + "/ledger.sqlite.texts")
+        texts = try StoredSecureTexts(file: files.path + "/ledger.sqlite.texts")
         revocation = UserRevocation(
             sessions: sessions, passwordCache: PasswordCache(clocks: clock.clocks),
             throttle: LoginThrottle(clocks: clock.clocks), sends: IdempotencyStore(clocks: clock.clocks),

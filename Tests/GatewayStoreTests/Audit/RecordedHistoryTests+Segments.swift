@@ -8,7 +8,7 @@ extension RecordedHistoryTests {
     @Test("Segments are listed newest first, in pages, and a call with all of its lines")
     func segments() async throws {
         let fixture = JournalFixture(segmentBytes: 3000, isSigned: true)
-        let ledger = try SQLiteLedger(file: TemporaryDirectory()("ledger.sqlite"))
+        let ledger = try StoredLedger(file: TemporaryDirectory()("ledger.sqlite"))
         let sessions = try SessionRegister(ledger, clocks: fixture.configuration.clocks)
         let journal = try fixture.open()
         for number in 0..<20 {

@@ -23,7 +23,7 @@ struct RecordedHistoryTests {
     func lives() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)
         let place = TemporaryDirectory()
-        let ledger = try SQLiteLedger(file: place("ledger.sqlite"))
+        let ledger = try StoredLedger(file: place("ledger.sqlite"))
         let clocks = fixture.configuration.clocks
         let sessions = try SessionRegister(ledger, clocks: clocks)
         let journal = try fixture.open()
@@ -87,7 +87,7 @@ struct RecordedHistoryTests {
     func withoutIndex() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)
         let place = TemporaryDirectory()
-        let ledger = try SQLiteLedger(file: place("ledger.sqlite"))
+        let ledger = try StoredLedger(file: place("ledger.sqlite"))
         let sessions = try SessionRegister(ledger, clocks: fixture.configuration.clocks)
         let journal = try fixture.open()
         for number in 0..<30 {
@@ -198,7 +198,7 @@ struct RecordedHistoryTests {
     func damagedWhileRunning() async throws {
         let fixture = JournalFixture(segmentBytes: 2000)
         let place = TemporaryDirectory()
-        let ledger = try SQLiteLedger(file: place("ledger.sqlite"))
+        let ledger = try StoredLedger(file: place("ledger.sqlite"))
         let sessions = try SessionRegister(ledger, clocks: fixture.configuration.clocks)
         let journal = try fixture.open()
         for number in 0..<30 { try await journal.record(Self.send(number, to: "bob")) }

@@ -13,7 +13,7 @@ private typealias Fixture = JournalFixture
 struct JournalLedgerTests {
     private let place = TemporaryDirectory()
 
-    private func ledger() throws -> SQLiteLedger { try SQLiteLedger(file: place("ledger.sqlite")) }
+    private func ledger() throws -> StoredLedger { try StoredLedger(file: place("ledger.sqlite")) }
 
     /// Runs a journal for some calls, and closes it with its ledger.
     private func run(_ fixture: JournalFixture, calls: Range<Int>) async throws -> String? {

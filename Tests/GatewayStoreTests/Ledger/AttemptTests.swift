@@ -157,16 +157,16 @@ struct AttemptTests {
         try await register.revoke(alice)
         let change = LedgerChange.unconfirmed(Fixture.id(1))
         #expect(try await !sweep(1, change, at: Fixture.noon))
-        #expect(try await !sweep(1, change, at: Fixture.noon.adding(SQLiteLedger.confirmationPeriod - 1)))
+        #expect(try await !sweep(1, change, at: Fixture.noon.adding(StoredLedger.confirmationPeriod - 1)))
         #expect(try await fixture.content() == ["1-1-1 alice deleting"])
-        #expect(try await sweep(1, change, at: Fixture.noon.adding(SQLiteLedger.confirmationPeriod)))
+        #expect(try await sweep(1, change, at: Fixture.noon.adding(StoredLedger.confirmationPeriod)))
         #expect(try await fixture.content().isEmpty)
         // The same for a reserved registration.
         _ = try await fixture.create(bob, nil, given: Fixture.id(2))
         try await register.revoke(bob)
         let orphan = LedgerChange.unconfirmed(Fixture.id(2))
         #expect(try await !sweep(2, orphan, at: Fixture.noon))
-        #expect(try await sweep(2, orphan, at: Fixture.noon.adding(SQLiteLedger.confirmationPeriod)))
+        #expect(try await sweep(2, orphan, at: Fixture.noon.adding(StoredLedger.confirmationPeriod)))
         #expect(try await fixture.ledger.pendingDeletion(limit: 9).isEmpty)
     }
 

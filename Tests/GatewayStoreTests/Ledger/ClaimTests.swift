@@ -139,7 +139,7 @@ struct ClaimTests {
 
     @Test("Many concurrent calls on few handles all finish, and each handle has one registration")
     func contention() async throws {
-        var limits = SQLiteLedger.Limits()
+        var limits = StoredLedger.Limits()
         limits.ownershipTransfers = .max
         let fixture = try LedgerFixture(limits: limits)
         let users = [Fixture.alice, Fixture.bob, Fixture.eve]

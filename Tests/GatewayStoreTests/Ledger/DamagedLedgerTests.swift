@@ -54,7 +54,7 @@ struct DamagedLedgerTests {
     }
 
     /// Reads everything from a ledger. Throws where it cannot be read.
-    private static func content(_ ledger: SQLiteLedger) async throws -> [String] {
+    private static func content(_ ledger: StoredLedger) async throws -> [String] {
         var lines = try await ledger.allRegistrations(limit: 10_000).map { "\($0)" }
         for number in 0..<50 {
             let user = UserName(canonical: "user\(number)")!
@@ -125,7 +125,7 @@ struct DamagedLedgerTests {
         for (name, content) in [("", sound), (".key", key), (".state", state)] {
             try PrivateFiles.write(content, toNew: whole(Self.file + name))
         }
-        let undamaged = try SQLiteLedger(file: whole(Self.file), now: Fixture.noon)
+        let undamaged = try StoredLedger(file: whole(Self.file), now: Fixture.noon)
         #expect(try await Self.content(undamaged) == content)
         try undamaged.close()
         var random = SplitMix(seed: 20_261_123)
@@ -139,9 +139,9 @@ struct DamagedLedgerTests {
             for (name, content) in [("", bytes), (".key", key), (".state", text)] {
                 try PrivateFiles.write(content, toNew: place(Self.file + name))
             }
-            let ledger: SQLiteLedger
+            let ledger: StoredLedger
             do {
-                ledger = try SQLiteLedger(file: place(Self.file), now: Fixture.noon)
+                ledger = try StoredLedger(file: place(Self.file), now: Fixture.noon)
             } catch {
                 #expect(!error.description.isEmpty)
                 #expect(!error.description.contains("SELECT") && !error.description.contains("fatal"), "\(error)")

@@ -204,7 +204,7 @@ extension LedgerFixture {
 
     /// Requests writes one after the other before the first one runs, and returns their outcomes.
     fileprivate func whileBusy(
-        closing: Bool = false, _ writes: (SQLiteLedger) -> [@Sendable () async -> Outcome]
+        closing: Bool = false, _ writes: (StoredLedger) -> [@Sendable () async -> Outcome]
     ) async -> [Outcome] {
         let busy = DispatchSemaphore(value: 0)
         ledger.database.asyncWriteWithoutTransaction { _ in busy.wait() }

@@ -111,7 +111,7 @@ struct LedgerChangeTests {
 
     @Test("A user may take over a device a limited number of times within a day, and again the next day")
     func handOverLimit() async throws {
-        var limits = SQLiteLedger.Limits()
+        var limits = StoredLedger.Limits()
         limits.ownershipTransfers = 3
         let fixture = try LedgerFixture(limits: limits)
         let handle = try Fixture.handle(1)
@@ -124,9 +124,9 @@ struct LedgerChangeTests {
         }
         #expect(try await fixture.update(bob, Fixture.id(1), handle) == .tooManyOwnershipTransfers)
         #expect(try await fixture.update(alice, Fixture.id(1), handle) == .own(Fixture.id(1)))
-        let almost = Fixture.noon.adding(SQLiteLedger.ownershipTransferPeriod - 1)
+        let almost = Fixture.noon.adding(StoredLedger.ownershipTransferPeriod - 1)
         #expect(try await fixture.update(bob, Fixture.id(1), handle, at: almost) == .tooManyOwnershipTransfers)
-        let nextDay = Fixture.noon.adding(SQLiteLedger.ownershipTransferPeriod)
+        let nextDay = Fixture.noon.adding(StoredLedger.ownershipTransferPeriod)
         #expect(
             try await fixture.update(bob, Fixture.id(1), handle, at: nextDay)
                 == .ownershipTransfer(Fixture.id(1), from: alice))
@@ -134,7 +134,7 @@ struct LedgerChangeTests {
 
     @Test("Two accounts that know a handle cannot lock out its owner, however long they try")
     func quarrel() async throws {
-        var limits = SQLiteLedger.Limits()
+        var limits = StoredLedger.Limits()
         limits.ownershipTransfers = 3
         let fixture = try LedgerFixture(limits: limits)
         let handle = try Fixture.handle(1)
@@ -160,7 +160,7 @@ struct LedgerChangeTests {
 
     @Test("A revoked user is no longer the original owner")
     func quarrelOfRevoked() async throws {
-        var limits = SQLiteLedger.Limits()
+        var limits = StoredLedger.Limits()
         limits.ownershipTransfers = 1
         let fixture = try LedgerFixture(limits: limits)
         let register = try SessionRegister(fixture.ledger, clocks: ManualClock(wall: Fixture.noon).clocks)
@@ -176,7 +176,7 @@ struct LedgerChangeTests {
 
     @Test("A user's reservations and labels are limited, and the oldest are removed")
     func bounds() async throws {
-        var limits = SQLiteLedger.Limits()
+        var limits = StoredLedger.Limits()
         limits.reservations = 3
         limits.labels = 4
         let fixture = try LedgerFixture(limits: limits)
@@ -198,7 +198,7 @@ struct LedgerChangeTests {
 
     @Test("Any sequence of calls leaves one registration for each handle and one row for each id")
     func invariants() async throws {
-        var limits = SQLiteLedger.Limits()
+        var limits = StoredLedger.Limits()
         limits.ownershipTransfers = .max
         let fixture = try LedgerFixture(limits: limits)
         var random = SplitMix(seed: 42)

@@ -62,7 +62,7 @@ struct LedgerFileTests {
     func durability() throws {
         let fixture = try LedgerFixture()
         let (synchronous, mode) = try fixture.ledger.database.writeWithoutTransaction { database in
-            (try SQLiteLedger.synchronous(database), try String.fetchOne(database, sql: "PRAGMA journal_mode"))
+            (try StoredLedger.synchronous(database), try String.fetchOne(database, sql: "PRAGMA journal_mode"))
         }
         #expect(synchronous == 2)
         #expect(mode == "wal")
@@ -149,7 +149,7 @@ struct LedgerFileTests {
         let handle = try Fixture.handle(1)
         try await fixture.update(Fixture.alice, Fixture.id(1), handle, fresh: Fixture.id(1))
         try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
-        let copy = try SQLiteLedger(file: fixture.directory("copy.sqlite"))
+        let copy = try StoredLedger(file: fixture.directory("copy.sqlite"))
         #expect(try await copy.registrations(of: Fixture.alice).map(\.id) == [Fixture.id(1)])
         #expect(try await !copy.isHeld(Fixture.id(1), forAnotherThan: handle))
         await #expect(throws: LedgerUnavailable.self) {

@@ -9,15 +9,15 @@ import Testing
 /// A ledger in a separate directory, with helpers for the tests.
 struct LedgerFixture {
     let directory: TemporaryDirectory
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
 
     init(
-        _ directory: TemporaryDirectory = TemporaryDirectory(), limits: SQLiteLedger.Limits = .init(),
+        _ directory: TemporaryDirectory = TemporaryDirectory(), limits: StoredLedger.Limits = .init(),
         proofLifetime: Duration = .seconds(86_400)
     ) throws {
         self.directory = directory
         // A commit counts as a proof for the whole test, so that no test depends on its speed.
-        ledger = try SQLiteLedger(
+        ledger = try StoredLedger(
             file: directory("ledger.sqlite"), limits: limits, now: Self.noon, proofLifetime: proofLifetime)
     }
 

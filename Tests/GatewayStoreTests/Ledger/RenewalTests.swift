@@ -56,7 +56,7 @@ struct RenewalTests {
     func surplus() async throws {
         let fixture = try LedgerFixture(
             limits: {
-                var limits = SQLiteLedger.Limits()
+                var limits = StoredLedger.Limits()
                 limits.registrations = 2
                 return limits
             }())

@@ -20,7 +20,7 @@ struct UnconfirmedTests {
 
     /// A ledger that keeps unconfirmed registrations for a day.
     private func fixture(_ directory: TemporaryDirectory = TemporaryDirectory()) throws -> Fixture {
-        var limits = SQLiteLedger.Limits()
+        var limits = StoredLedger.Limits()
         limits.confirmation = .seconds(86_400)
         return try Fixture(directory, limits: limits)
     }

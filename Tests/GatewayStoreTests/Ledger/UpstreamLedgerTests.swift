@@ -18,7 +18,7 @@ struct UpstreamLedgerTests {
     @discardableResult
     private func register(
         _ user: UserName, _ handle: DeviceHandle, at upstream: UpstreamName, label: RegistrationID = Fixture.id(1),
-        fresh: RegistrationID, in ledger: SQLiteLedger
+        fresh: RegistrationID, in ledger: StoredLedger
     ) async throws -> Bool {
         let claim = try await ledger.begin(
             .update(user: user, label: label, handle: handle), at: upstream, now: Fixture.noon, isRevoked: { false })
@@ -30,11 +30,11 @@ struct UpstreamLedgerTests {
         return isElsewhere
     }
 
-    private func upstreams(_ ledger: SQLiteLedger) async throws -> [String: UpstreamName?] {
+    private func upstreams(_ ledger: StoredLedger) async throws -> [String: UpstreamName?] {
         try await ledger.allRegistrations().reduce(into: [:]) { $0[$1.id.text] = .some($1.upstream) }
     }
 
-    private func sweepPlace(_ id: RegistrationID, _ ledger: SQLiteLedger) async throws -> RegistrationPlace? {
+    private func sweepPlace(_ id: RegistrationID, _ ledger: StoredLedger) async throws -> RegistrationPlace? {
         let claim = try await ledger.begin(.sweep(id), now: Fixture.noon)
         guard case .pendingDeletion = claim.decision else { return nil }
         return claim.place

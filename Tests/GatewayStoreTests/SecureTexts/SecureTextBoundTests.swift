@@ -9,8 +9,8 @@ private typealias Fixture = SecureTextFixture
 
 @Suite("Bounds and removal of the texts of secure sends", .timeLimit(.minutes(5)))
 struct SecureTextBoundTests {
-    private static func bounds(_ set: (inout SQLiteSecureTexts.Bounds) -> Void) -> SQLiteSecureTexts.Bounds {
-        var bounds = SQLiteSecureTexts.Bounds()
+    private static func bounds(_ set: (inout StoredSecureTexts.Bounds) -> Void) -> StoredSecureTexts.Bounds {
+        var bounds = StoredSecureTexts.Bounds()
         set(&bounds)
         return bounds
     }
@@ -43,7 +43,7 @@ struct SecureTextBoundTests {
             #expect(fixture.texts.amount.texts == 1)
             try await fixture.store(for: Fixture.alice)
             #expect(throws: SecureTextsFull.self) { try fixture.reserve() }
-            fixture.texts.bounds = SQLiteSecureTexts.Bounds()
+            fixture.texts.bounds = StoredSecureTexts.Bounds()
             try await fixture.store()
         }
     }

@@ -13,15 +13,15 @@ struct SecureTextFixture {
     static let file = "ledger.sqlite.texts"
 
     let directory: TemporaryDirectory
-    let texts: SQLiteSecureTexts
+    let texts: StoredSecureTexts
 
     init(
         _ directory: TemporaryDirectory = TemporaryDirectory(),
-        bounds: SQLiteSecureTexts.Bounds = SQLiteSecureTexts.Bounds(),
+        bounds: StoredSecureTexts.Bounds = StoredSecureTexts.Bounds(),
         randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
     ) throws {
         self.directory = directory
-        texts = try SQLiteSecureTexts(file: directory(Self.file), bounds: bounds, randomness: randomness)
+        texts = try StoredSecureTexts(file: directory(Self.file), bounds: bounds, randomness: randomness)
     }
 
     /// Reserves a place for a text.

@@ -21,9 +21,9 @@ struct SecureTextKeyTests {
     func anotherKey() async throws {
         let (directory, id) = try await closedStore()
         let key = try directory.bytes(Fixture.file + ".key")
-        #expect(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)) == nil)
+        #expect(try StoredSecureTexts.keyProblem(inFile: directory(Fixture.file)) == nil)
         try directory.write(Array(repeating: 9, count: 32), to: Fixture.file + ".key")
-        let said = try #require(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)))
+        let said = try #require(try StoredSecureTexts.keyProblem(inFile: directory(Fixture.file)))
         #expect(said.hasPrefix("1 texts of secure notifications in ") && said.contains("another key"))
         let fixture = try SecureTextFixture(directory)
         #expect(fixture.texts.keyProblem == said && fixture.texts.unreadable == 1)
@@ -32,7 +32,7 @@ struct SecureTextKeyTests {
         let new = try await fixture.store("new")
         #expect(try await fixture.read(new)?.text == "new")
         // Also while the store is open.
-        #expect(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)) == said)
+        #expect(try StoredSecureTexts.keyProblem(inFile: directory(Fixture.file)) == said)
         try fixture.texts.close()
         try directory.write(key, to: Fixture.file + ".key")
         let again = try SecureTextFixture(directory)
@@ -44,7 +44,7 @@ struct SecureTextKeyTests {
     func missingKey() async throws {
         let (directory, id) = try await closedStore()
         try FileManager.default.removeItem(atPath: directory(Fixture.file + ".key"))
-        #expect(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)) != nil)
+        #expect(try StoredSecureTexts.keyProblem(inFile: directory(Fixture.file)) != nil)
         #expect(try directory.names().contains(Fixture.file + ".key") == false)
         let fixture = try SecureTextFixture(directory)
         #expect(try await fixture.read(id) == nil && fixture.texts.unreadable == 1)
@@ -53,12 +53,12 @@ struct SecureTextKeyTests {
     @Test("No file is no problem, and one that is no database says so")
     func otherFiles() throws {
         let directory = TemporaryDirectory()
-        #expect(try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file)) == nil)
+        #expect(try StoredSecureTexts.keyProblem(inFile: directory(Fixture.file)) == nil)
         try PrivateFiles.makeDirectory(directory.path)
         try PrivateFiles.write(Array(repeating: 65, count: 8192), toNew: directory(Fixture.file))
         #expect(throws: LedgerUnavailable.self) { try SecureTextFixture(directory) }
         #expect(throws: LedgerUnavailable.self) {
-            try SQLiteSecureTexts.keyProblem(inFile: directory(Fixture.file))
+            try StoredSecureTexts.keyProblem(inFile: directory(Fixture.file))
         }
     }
 
@@ -74,7 +74,7 @@ struct SecureTextKeyTests {
     func backup() async throws {
         let fixture = try SecureTextFixture()
         let id = try await fixture.store("copied")
-        let ledger = try SQLiteLedger(file: fixture.directory("ledger.sqlite"))
+        let ledger = try StoredLedger(file: fixture.directory("ledger.sqlite"))
         let copy = TemporaryDirectory()
         try PrivateFiles.makeDirectory(copy.path)
         try await ledger.backup(to: copy("ledger.sqlite"), fixture.texts)

@@ -14,7 +14,7 @@ struct SecureTextSpeedTests {
 
     /// Stores texts of 200 bytes, the same number for each owner.
     private func filled(_ perOwner: Int) async throws -> (SecureTextFixture, [SecureTextReservation.Place]) {
-        var bounds = SQLiteSecureTexts.Bounds()
+        var bounds = StoredSecureTexts.Bounds()
         bounds.textsPerUser = perOwner
         let fixture = try SecureTextFixture(bounds: bounds)
         let text = String(repeating: "x", count: 200)

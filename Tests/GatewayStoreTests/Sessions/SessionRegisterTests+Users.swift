@@ -83,7 +83,7 @@ extension SessionRegisterTests {
 
     @Test("Beyond the limit, the registration not seen for the longest time is marked with its reason")
     func surplus() async throws {
-        var limits = SQLiteLedger.Limits()
+        var limits = StoredLedger.Limits()
         limits.registrations = 3
         let fixture = try Fixture(limits: limits)
         for number in 1...4 {

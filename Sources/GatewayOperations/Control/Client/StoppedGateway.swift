@@ -104,7 +104,7 @@ extension StoppedGateway {
     ) async throws -> ControlError? {
         let isDryRun = request.operation == ExplainOperation.name
         let copy: LedgerCopy?
-        let ledger: SQLiteLedger
+        let ledger: StoredLedger
         let sessions: SessionRegister
         let temporary = FileManager.default.temporaryDirectory.appending(path: "notify-gateway-\(UUID())")
         defer { try? FileManager.default.removeItem(at: temporary) }
@@ -121,7 +121,7 @@ extension StoppedGateway {
                     + "nothing to list.")
         }
         do {
-            ledger = try SQLiteLedger(
+            ledger = try StoredLedger(
                 file: copy?.file ?? temporary.appending(path: "ledger.sqlite").path(percentEncoded: false),
                 limits: GatewayStores.ledgerLimits(configuration))
             if isDryRun, copy != nil,

@@ -7,8 +7,8 @@ struct BackupLedgerOperation: ControlOperation {
     static let name = "ledger backup"
     static let arguments: Set<String> = ["file"]
 
-    let ledger: SQLiteLedger
-    let texts: SQLiteSecureTexts?
+    let ledger: StoredLedger
+    let texts: StoredSecureTexts?
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         guard let file = try arguments.text("file"), file.hasPrefix("/"), !file.utf8.contains(0) else {

@@ -9,7 +9,7 @@ struct ImportRegistrationsOperation: ControlOperation {
     static let name = "registrations import"
     static let arguments: Set<String> = ["file", "purge", "confirm_all"]
 
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let sweeper: RegistrationSweeper
     let names: NameRules
     let handles: HotSwappable<HandleRules>

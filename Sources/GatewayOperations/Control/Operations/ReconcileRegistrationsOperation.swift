@@ -8,7 +8,7 @@ struct ReconcileRegistrationsOperation: ControlOperation {
     static let name = "registrations reconcile"
     static let arguments: Set<String> = ["connection_string", "apply"]
 
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let sweeper: RegistrationSweeper
     /// The hub; nil if the configuration has none outside the gateway's process.
     let hub: HubRegistrations?

@@ -7,7 +7,7 @@ struct ListRegistrationsOperation: ControlOperation {
     static let name = "registrations list"
     static let arguments: Set<String> = ["user"]
 
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let names: NameRules
 
     private static let page = 1000
@@ -44,7 +44,7 @@ struct ListRegistrationsOperation: ControlOperation {
     }
 }
 
-extension SQLiteLedger {
+extension StoredLedger {
     /// Returns the registration as one result.
     func item(_ registration: OwnedRegistration) -> JSONValue {
         let isUnconfirmed = registration.unconfirmedSince != nil && registration.state == .live
@@ -71,7 +71,7 @@ struct RevokeRegistrationOperation: ControlOperation {
     static let name = "registrations revoke"
     static let arguments: Set<String> = ["registration"]
 
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let sweeper: RegistrationSweeper
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {

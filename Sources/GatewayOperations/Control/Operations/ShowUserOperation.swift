@@ -8,7 +8,7 @@ struct ShowUserOperation: ControlOperation {
     static let name = "users show"
     static let arguments: Set<String> = ["user"]
 
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let sessions: SessionRegister
     let history: RecordedHistory
     let throttle: LoginThrottle

@@ -4,7 +4,7 @@ package import GatewaySupport
 
 /// The dependencies of the operations that need only the stores. These operations also work without a running gateway.
 package struct StoreOperations: Sendable {
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let sessions: SessionRegister
     let revocation: UserRevocation
     let sweeper: RegistrationSweeper
@@ -15,7 +15,7 @@ package struct StoreOperations: Sendable {
 
     /// Creates the dependencies. Sessions and sweeper are those of the revocation.
     package init(
-        ledger: SQLiteLedger, revocation: UserRevocation, names: NameRules, handles: HotSwappable<HandleRules>,
+        ledger: StoredLedger, revocation: UserRevocation, names: NameRules, handles: HotSwappable<HandleRules>,
         hub: HubRegistrations?, clocks: Clocks
     ) {
         self.ledger = ledger

@@ -38,7 +38,7 @@ struct RevokeTokensOperation: ControlOperation {
     static let name = "tokens revoke"
     static let arguments: Set<String> = ["user", "session", "token", "until"]
 
-    let ledger: SQLiteLedger
+    let ledger: StoredLedger
     let sessions: SessionRegister
     let revocation: UserRevocation
     let names: NameRules

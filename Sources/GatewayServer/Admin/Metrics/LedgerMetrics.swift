@@ -5,7 +5,7 @@ internal import GatewaySupport
 /// The metrics of the ledger and of the texts beside it. A scrape reads values that are already counted.
 enum LedgerMetrics {
     static func families(
-        _ ledger: LedgerMonitor, sessions: SessionRegister, texts: SQLiteSecureTexts?
+        _ ledger: LedgerMonitor, sessions: SessionRegister, texts: StoredSecureTexts?
     ) -> [MetricFamily] {
         let stored: (texts: Int, bytes: Int) = texts?.amount ?? (0, 0)
         return [

@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
 
@@ -45,10 +43,10 @@ extension LedgerTables {
             return .confirmed
         }
         if try orphan(entry.id) != nil { return .alreadyHandled }
-        let before = try String.fetchOne(
-            database, sql: "SELECT verdict FROM imported WHERE id = ? AND content = ?",
-            arguments: [entry.id.text, Data(entry.content.bytes)]
-        ).flatMap(ImportResult.init)
+        let before = try firstRow(
+            sql: "SELECT verdict FROM imported WHERE id = ? AND content = ?",
+            arguments: [entry.id.text, entry.content.bytes]
+        ).flatMap { ImportResult(rawValue: try $0.required("verdict", as: String.self)) }
         // A registration that was bound then and is missing now was deleted since. A purged one was deleted at the
         // backend.
         if before == .bound || before == .purged { return .alreadyHandled }
@@ -90,11 +88,12 @@ extension LedgerTables {
     func storeOrphan(_ orphan: OrphanRegistration) throws {
         try execute(
             sql: """
-                INSERT OR REPLACE INTO stray (id, service, handle, reason, owner, upstream)
-                VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO stray (id, service, handle, reason, owner, upstream) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (id) DO UPDATE SET service = excluded.service, handle = excluded.handle,
+                    reason = excluded.reason, owner = excluded.owner, upstream = excluded.upstream, undeleted = NULL
                 """,
             arguments: [
-                orphan.id.text, orphan.handle?.service.rawValue, orphan.handle.map { Data($0.digest.bytes) },
+                orphan.id.text, orphan.handle?.service.rawValue, orphan.handle.map { $0.digest.bytes },
                 orphan.reason.rawValue, orphan.owner?.text, orphan.upstream?.text,
             ])
     }
@@ -109,16 +108,18 @@ extension LedgerTables {
         try execute(
             sql:
                 "INSERT INTO property (name, value) VALUES ('imported', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-            arguments: [Data("\(now)".utf8)])
+            arguments: [Array("\(now)".utf8)])
     }
 
     /// Returns the state of the migration, with the counts of rejected and unconfirmed registrations.
-    func migration() throws -> MigrationState {
+    ///
+    /// - Parameter hasUnconfirmed: Whether the tables can have unconfirmed registrations. False for those of an earlier
+    ///   version.
+    func migration(hasUnconfirmed: Bool = true) throws -> MigrationState {
         guard try firstRow(sql: "SELECT 1 FROM property WHERE name = 'imported'") != nil else {
             return .notImported
         }
-        let count = try Int.fetchOne(
-            database,
+        let rejected = try count(
             sql: """
                 SELECT count(DISTINCT id) FROM imported WHERE verdict IN ('unsound', 'superseded')
                     AND NOT EXISTS (SELECT 1 FROM registration
@@ -126,7 +127,7 @@ extension LedgerTables {
                     AND NOT EXISTS (SELECT 1 FROM imported AS later
                         WHERE later.id = imported.id AND later.verdict = 'purged')
                 """)
-        return .imported(rejected: count ?? 0, unconfirmed: try unconfirmedCount())
+        return .imported(rejected: rejected, unconfirmed: hasUnconfirmed ? try unconfirmedCount() : 0)
     }
 
     private func record(_ result: ImportResult, of entry: KeyedImportEntry) throws {
@@ -135,6 +136,6 @@ extension LedgerTables {
                 INSERT INTO imported (id, content, verdict) VALUES (?, ?, ?)
                 ON CONFLICT (id, content) DO UPDATE SET verdict = excluded.verdict
                 """,
-            arguments: [entry.id.text, Data(entry.content.bytes), result.rawValue])
+            arguments: [entry.id.text, entry.content.bytes, result.rawValue])
     }
 }

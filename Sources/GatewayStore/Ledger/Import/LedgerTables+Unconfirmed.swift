@@ -1,5 +1,3 @@
-internal import Foundation
-internal import GRDB
 public import GatewayCore
 public import GatewaySupport
 
@@ -20,10 +18,13 @@ extension LedgerTables {
             if pause < 0 || pause > Self.maximumInterval {
                 try execute(
                     sql: """
-                        UPDATE registration SET import_unconfirmed = max(0, min(import_unconfirmed + ?, ?))
+                        UPDATE registration SET import_unconfirmed = CASE
+                            WHEN import_unconfirmed + ? < 0 THEN 0
+                            WHEN import_unconfirmed + ? > ? THEN ?
+                            ELSE import_unconfirmed + ? END
                         WHERE import_unconfirmed IS NOT NULL
                         """,
-                    arguments: [pause, now.microseconds])
+                    arguments: [pause, pause, now.microseconds, now.microseconds, pause])
             }
         }
         try store(property: "unconfirmed-until", "\(now)")
@@ -34,25 +35,22 @@ extension LedgerTables {
     /// - Returns: The number of registrations marked.
     func expireUnconfirmed(after period: Int64, now: WallTime) throws -> Int {
         try countRunningTime(until: now)
-        try execute(
+        return try execute(
             sql: """
                 UPDATE registration SET state = 'deleting', reason = ?
                 WHERE import_unconfirmed IS NOT NULL AND import_unconfirmed <= ? AND state = 'live'
                 """,
             arguments: [SweepReason.unconfirmed.rawValue, now.adding(-period).microseconds])
-        return database.changesCount
     }
 
     /// Returns the number of unconfirmed registrations. Reads only their rows.
     func unconfirmedCount() throws -> Int {
-        // A command may read a ledger of an earlier version, which lacks the column.
-        guard try LedgerSchema.version(of: database) >= 5 else { return 0 }
-        return try count(
+        try count(
             sql: "SELECT count(*) FROM registration WHERE import_unconfirmed IS NOT NULL AND state = 'live'")
     }
 }
 
-extension SQLiteLedger {
+extension StoredLedger {
     /// Marks for deletion the imported registrations whose time for confirmation has passed. Called every few minutes.
     ///
     /// - Returns: The number of registrations marked. Writes nothing if no registration is unconfirmed.

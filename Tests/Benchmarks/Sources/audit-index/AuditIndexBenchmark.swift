@@ -79,7 +79,7 @@ struct AuditIndexBenchmark: AsyncParsableCommand {
             try trail.calls(query, limit: 100) { _ in found += 1 }
             return found
         }
-        let ledger = try SQLiteLedger(file: directory + "/ledger.sqlite")
+        let ledger = try StoredLedger(file: directory + "/ledger.sqlite")
         let sessions = try SessionRegister(ledger, clocks: .system)
         let history = RecordedHistory(directory: journal, sessions: sessions, logger: Self.logger)
         try await open(history)

@@ -14,7 +14,7 @@ struct Registrations: Dimension {
     private static func called(of size: Int) -> [Int] { spread(1_000, over: size) }
 
     func prepare(_ setup: inout GatewaySetup, size: Int) async throws {
-        let ledger = try SQLiteLedger(file: setup.ledger)
+        let ledger = try StoredLedger(file: setup.ledger)
         let now = Clocks.system.wall()
         let rules = HandleRules()
         let entries = try Self.called(of: size).map { number in
