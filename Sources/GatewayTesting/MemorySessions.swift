@@ -7,6 +7,7 @@ public final class MemorySessions: SessionStore {
     private struct State {
         var table = SessionTable()
         var failure: LedgerUnavailable?
+        var isCurrent = true
     }
 
     private let clock: ManualClock
@@ -17,6 +18,12 @@ public final class MemorySessions: SessionStore {
 
     /// Makes writes fail, until it is called with nil.
     public func fail(_ failure: LedgerUnavailable?) { state.withLock { $0.failure = failure } }
+
+    /// Whether the store counts as up to date.
+    public var isCurrent: Bool {
+        get { state.withLock(\.isCurrent) }
+        set { state.withLock { $0.isCurrent = newValue } }
+    }
 
     /// Revokes a user at the current time.
     public func revoke(_ user: UserName) {

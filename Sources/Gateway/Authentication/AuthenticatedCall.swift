@@ -31,6 +31,7 @@ struct Authentication: Sendable {
     func authenticate(_ parsed: consuming ParsedCall) async throws(Rejection) -> AuthenticatedCall {
         let epoch = sessions.epoch
         do throws(Rejection) {
+            try requireCurrentSessions()
             let presented = try presented(&parsed)
             let verification = try await credentialVerifier.verify(
                 presented.credential, from: parsed.facts.peer, parsed.clientDisconnect)
@@ -49,6 +50,7 @@ struct Authentication: Sendable {
         var facts = facts
         let epoch = sessions.epoch
         do throws(Rejection) {
+            try requireCurrentSessions()
             let presented: PresentedCredential
             do throws(Rejection) {
                 presented = try PresentedCredential(user: user, password: password, credentialVerifier.names)
@@ -79,6 +81,7 @@ struct Authentication: Sendable {
     ) async throws(Rejection) -> VerifiedLogin {
         var facts = facts
         do throws(Rejection) {
+            try requireCurrentSessions()
             let verification = try await credentialVerifier.verify(response, from: facts.peer)
             if verification.outcome.isRejection { facts.authenticator = verification.authenticator }
             let identity = withCurrentGroups(try checked(verification.outcome, of: nil))
@@ -87,6 +90,15 @@ struct Authentication: Sendable {
                 epoch: epoch)
         } catch {
             throw error.with(facts)
+        }
+    }
+
+    /// Rejects the call if the gateway does not know which credentials were revoked.
+    private func requireCurrentSessions() throws(Rejection) {
+        guard sessions.isCurrent else {
+            throw Rejection(
+                .ledgerUnavailable, "the store has not confirmed this gateway; another one may have taken its place",
+                extra: .retryAfter(seconds: 5))
         }
     }
 

@@ -9,6 +9,10 @@ public protocol SessionStore: RevocationList {
     /// atomic load.
     var epoch: RevocationEpoch { get }
 
+    /// Whether the sessions and revocations are up to date. False while another gateway may have taken the place of this
+    /// one in a shared store: credentials cannot be verified then. Costs two atomic loads; safe on any thread.
+    var isCurrent: Bool { get }
+
     /// Returns whether the user was revoked after the epoch; the credential of the call is no longer valid then.
     func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool
 
@@ -42,4 +46,9 @@ public protocol SessionStore: RevocationList {
 
     /// Durably revokes one token until it expires by itself.
     func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable)
+}
+
+extension SessionStore {
+    /// True: nobody else changes the sessions.
+    public var isCurrent: Bool { true }
 }

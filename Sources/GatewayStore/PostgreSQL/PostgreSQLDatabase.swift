@@ -1,0 +1,210 @@
+internal import Dispatch
+internal import GatewayCore
+internal import GatewaySupport
+internal import PostgreSQLClient
+internal import Synchronization
+
+/// A store's database in PostgreSQL: one connection for changes and a few for reads.
+///
+/// Changes run in serializable transactions, so the rules of ownership hold as in SQLite, which has one writer. Each
+/// checks in its transaction that this gateway still has the right to use the store.
+final class PostgreSQLDatabase: SQLDatabase {
+    /// The error that the connection was lost during a commit, so that the changes may or may not be stored.
+    struct OutcomeUnknown: Error {
+        let cause: PostgreSQLError
+    }
+
+    private struct Readers {
+        var idle: [PostgreSQLSession]
+        var waiting: [@Sendable (PostgreSQLSession) -> Void] = []
+    }
+
+    private let writer: PostgreSQLSession
+    private let readers: [PostgreSQLSession]
+    private let pool: Mutex<Readers>
+    private let lease: StoreLease
+    private let renewsLease: Bool
+
+    /// Creates a database without connections.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the store in the list of the server's connections (`pg_stat_activity`).
+    ///   - renewsLease: Whether changes renew the lease. One database of a gateway does.
+    init(_ settings: PostgreSQLStore.Settings, name: String, lease: StoreLease, renewsLease: Bool) {
+        var connection = settings.connection
+        connection.applicationName = "notify-gateway \(name)"
+        let clocks = lease.clocks
+        writer = PostgreSQLSession(connection, label: "\(name)-changes", clocks: clocks, prepare: Self.prepareWriter)
+        readers = (0..<settings.readers).map {
+            PostgreSQLSession(connection, label: "\(name)-reads-\($0)", clocks: clocks) { _ in }
+        }
+        pool = Mutex(Readers(idle: readers))
+        self.lease = lease
+        self.renewsLease = renewsLease
+    }
+
+    /// Makes commits durable, as the ledger promises, and keeps the planner from reading whole tables: a serializable
+    /// transaction that has read a table conflicts with every change of it.
+    private static func prepareWriter(_ connection: PostgreSQLConnection) throws {
+        try connection.simple(
+            """
+            SELECT set_config('synchronous_commit', 'on', false)
+                WHERE current_setting('synchronous_commit') IN ('off', 'local');
+            SET enable_seqscan = off
+            """)
+    }
+
+    // MARK: Changes
+
+    func enqueue(_ work: @escaping @Sendable () -> Void) { writer.queue.async(execute: work) }
+
+    func inTransaction(_ body: (any SQLTransaction) throws -> Void) throws {
+        try transaction { transaction in
+            try lease.check(transaction)
+            let renewed = renewsLease ? try lease.renew(transaction) : nil
+            try body(transaction)
+            return renewed
+        }
+    }
+
+    /// Runs the body in a transaction of the writer, without a check of the lease. Called on the writer's queue.
+    ///
+    /// - Parameter body: Returns what to do once the transaction is committed.
+    func transaction(_ body: (PostgreSQLTransaction) throws -> (() -> Void)?) throws {
+        try writer.withConnection { connection in
+            try connection.simple("BEGIN ISOLATION LEVEL SERIALIZABLE")
+            let committed: (() -> Void)?
+            do {
+                committed = try body(PostgreSQLTransaction(connection: connection))
+            } catch {
+                if connection.isUsable { try? connection.simple("ROLLBACK") }
+                throw error
+            }
+            do {
+                try connection.simple("COMMIT")
+            } catch let error as PostgreSQLError where !connection.isUsable {
+                throw OutcomeUnknown(cause: error)
+            }
+            committed?()
+        }
+    }
+
+    func write<Value>(_ body: (any SQLTransaction) throws -> Value) throws -> Value {
+        try writer.queue.sync {
+            var value: Value?
+            try retryingConflicts { try inTransaction { value = try body($0) } }
+            guard let value else { throw LedgerUnavailable("the transaction has no result") }
+            return value
+        }
+    }
+
+    /// Runs the body in a transaction that does not check the lease. Blocks; called at startup.
+    func writeUnchecked<Value>(_ body: (PostgreSQLTransaction) throws -> Value) throws -> Value {
+        try writer.queue.sync {
+            var value: Value?
+            try retryingConflicts {
+                try transaction {
+                    value = try body($0)
+                    return nil
+                }
+            }
+            guard let value else { throw LedgerUnavailable("the transaction has no result") }
+            return value
+        }
+    }
+
+    private func retryingConflicts(_ body: () throws -> Void) throws {
+        for _ in 1..<Self.maximumAttempts {
+            do { return try body() } catch where isConflict(error) {}
+        }
+        try body()
+    }
+
+    private static let maximumAttempts = 20
+
+    // MARK: Reads
+
+    func enqueueRead(_ body: @escaping @Sendable (Result<any SQLTransaction, any Error>) -> Void) {
+        take { [self] session in
+            session.queue.async { [self] in
+                do {
+                    try Self.read(on: session) { body(.success($0)) }
+                } catch {
+                    // Once it has begun, the body has passed its errors on to its callers.
+                    body(.failure(error))
+                }
+                give(session)
+            }
+        }
+    }
+
+    func read<Value>(_ body: (any SQLTransaction) throws -> Value) throws -> Value {
+        try writer.queue.sync { try Self.read(on: writer, body) }
+    }
+
+    /// Runs the body with one state of the database. Called on the session's queue.
+    private static func read<Value>(
+        on session: PostgreSQLSession, _ body: (any SQLTransaction) throws -> Value
+    ) throws -> Value {
+        try session.withConnection { connection in
+            try connection.simple("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            defer { if connection.isUsable { try? connection.simple("COMMIT") } }
+            return try body(PostgreSQLTransaction(connection: connection))
+        }
+    }
+
+    /// Calls the body with an idle session, at once or as soon as there is one.
+    private func take(_ body: @escaping @Sendable (PostgreSQLSession) -> Void) {
+        let session = pool.withLock { pool in
+            guard let session = pool.idle.popLast() else {
+                pool.waiting.append(body)
+                return nil as PostgreSQLSession?
+            }
+            return session
+        }
+        if let session { body(session) }
+    }
+
+    private func give(_ session: PostgreSQLSession) {
+        let next = pool.withLock { pool -> (@Sendable (PostgreSQLSession) -> Void)? in
+            guard !pool.waiting.isEmpty else {
+                pool.idle.append(session)
+                return nil
+            }
+            return pool.waiting.removeFirst()
+        }
+        next?(session)
+    }
+
+    // MARK: Errors
+
+    func isConflict(_ error: any Error) -> Bool { (error as? PostgreSQLError)?.kind == .conflict }
+
+    /// Returns nil: the server checks its own files.
+    func damage(in error: any Error) -> String? { nil }
+
+    func isFailure(_ error: any Error) -> Bool {
+        switch error {
+        case let error as PostgreSQLError: error.kind != .constraint
+        case is OutcomeUnknown, is StoreLease.Lost: true
+        default: false
+        }
+    }
+
+    func message(for error: any Error) -> String { Self.text(for: error) }
+
+    /// Returns a text about an error for operators.
+    static func text(for error: any Error) -> String {
+        switch error {
+        case let error as PostgreSQLError: error.message
+        case let error as OutcomeUnknown: "the connection was lost during a commit: \(error.cause.message)"
+        case is StoreLease.Lost: "another gateway has taken the place of this one"
+        case let error as LedgerUnavailable: error.detail
+        default: "\(error)"
+        }
+    }
+
+    func close() throws {
+        for session in [writer] + readers { session.queue.sync { session.close() } }
+    }
+}

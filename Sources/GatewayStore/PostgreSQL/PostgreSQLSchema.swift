@@ -1,0 +1,214 @@
+internal import GatewayCore
+internal import GatewaySupport
+
+/// The tables of a store in PostgreSQL and their version, in the table `store_version`.
+///
+/// Migrations only add tables and columns, so that the version before can still use the store. Names of users, devices
+/// and registrations are compared byte by byte (`COLLATE "C"`), as SQLite does.
+enum PostgreSQLSchema {
+    /// The version that this code reads and writes.
+    static let version: Int64 = 1
+
+    /// The statements of each version, the first one first.
+    private static let migrations = [version1]
+
+    /// Returns whether the schema has no store.
+    static func isMissing(_ transaction: any SQLTransaction) throws -> Bool {
+        try transaction.integer(
+            sql: """
+                SELECT count(*) FROM information_schema.tables
+                WHERE table_schema = current_schema() AND table_name = 'store_version'
+                """) == 0
+    }
+
+    /// Creates the tables in an empty schema, or adds those of newer versions. Throws, and changes nothing, for a store
+    /// of a newer version or of another key.
+    ///
+    /// Runs in one transaction, and holds a lock so that two gateways that start at once do not both create tables.
+    static func prepare(
+        _ transaction: PostgreSQLTransaction, fingerprint: KeyedDigest
+    ) throws {
+        // Released at the end of the transaction. The number only has to be the same for all gateways.
+        try transaction.script("SELECT pg_advisory_xact_lock(7_094_305_128_776_391)")
+        try transaction.script(
+            "CREATE TABLE IF NOT EXISTS store_version (id integer PRIMARY KEY CHECK (id = 1), version bigint NOT NULL)")
+        let found = try transaction.integer(sql: "SELECT version FROM store_version") ?? 0
+        guard found <= version else {
+            throw LedgerUnavailable("the store has schema version \(found); this program reads versions up to \(version)")
+        }
+        for statements in migrations.dropFirst(Int(found)) { try transaction.script(statements) }
+        try transaction.execute(
+            sql: """
+                INSERT INTO store_version (id, version) VALUES (1, ?)
+                ON CONFLICT (id) DO UPDATE SET version = excluded.version
+                """,
+            arguments: [version])
+        try transaction.execute(
+            sql: "INSERT INTO property (name, value) VALUES ('key-fingerprint', ?) ON CONFLICT (name) DO NOTHING",
+            arguments: [fingerprint.bytes])
+        let known = try transaction.firstRow(sql: "SELECT value FROM property WHERE name = 'key-fingerprint'")
+        guard try known?.required("value", as: [UInt8].self) == fingerprint.bytes else {
+            throw LedgerUnavailable("the key of handles is not the key of this store")
+        }
+    }
+
+    /// The tables of the ledger have the meaning of those in `LedgerSchema`, and `text` that of `SecureTextTables`.
+    ///
+    /// `node` has the gateways that use the store or have used it: `fence` grows with each start, and when another gateway
+    /// takes the place of one that is gone; `until` is the time on the database's clock, in microseconds, until which it
+    /// has the right to use the store.
+    private static let version1 = """
+        CREATE TABLE node (
+            instance text COLLATE "C" PRIMARY KEY,
+            host text NOT NULL,
+            fence bigint NOT NULL,
+            until bigint NOT NULL
+        );
+
+        CREATE TABLE property (
+            name text PRIMARY KEY,
+            value bytea NOT NULL
+        );
+
+        CREATE TABLE registration (
+            id text COLLATE "C" NOT NULL PRIMARY KEY,
+            owner text COLLATE "C" NOT NULL,
+            service text COLLATE "C",
+            handle bytea CHECK (octet_length(handle) = 16),
+            state text NOT NULL CHECK (state IN ('reserved', 'live', 'deleting')),
+            created bigint NOT NULL,
+            last_seen bigint NOT NULL,
+            reason text,
+            login text COLLATE "C",
+            authenticator text COLLATE "C",
+            undeleted bigint,
+            import_unconfirmed bigint,
+            upstream text COLLATE "C",
+            CHECK ((service IS NULL) = (handle IS NULL)),
+            CHECK (state = 'reserved' OR handle IS NOT NULL),
+            CHECK ((authenticator IS NULL) = (login IS NULL))
+        );
+        CREATE UNIQUE INDEX registration_of_handle ON registration (service, handle) WHERE state <> 'reserved';
+        CREATE INDEX registration_of_owner ON registration (owner, state);
+        CREATE INDEX registration_to_delete ON registration (id) WHERE state = 'deleting';
+        CREATE INDEX registration_by_account ON registration (authenticator, owner, login, state)
+            WHERE login IS NOT NULL;
+        CREATE INDEX registration_import_unconfirmed ON registration (import_unconfirmed)
+            WHERE import_unconfirmed IS NOT NULL;
+        CREATE INDEX registration_without_upstream ON registration (service) WHERE upstream IS NULL;
+
+        CREATE TABLE label (
+            "user" text COLLATE "C" NOT NULL,
+            label text COLLATE "C" NOT NULL,
+            registration text COLLATE "C" NOT NULL
+                REFERENCES registration (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+            used bigint NOT NULL,
+            PRIMARY KEY ("user", label)
+        );
+        CREATE INDEX label_of_registration ON label (registration);
+
+        CREATE TABLE hand_over (
+            service text COLLATE "C" NOT NULL,
+            handle bytea NOT NULL,
+            at bigint NOT NULL,
+            owner text COLLATE "C",
+            former text COLLATE "C"
+        );
+        CREATE INDEX hand_over_of_handle ON hand_over (service, handle, at);
+        CREATE INDEX hand_over_at ON hand_over (at);
+        CREATE INDEX hand_over_of_former ON hand_over (former) WHERE former IS NOT NULL;
+
+        CREATE TABLE update_attempt (
+            registration text COLLATE "C" NOT NULL
+                REFERENCES registration (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+            "user" text COLLATE "C" NOT NULL,
+            login text COLLATE "C",
+            authenticator text COLLATE "C" CHECK ((authenticator IS NULL) = (login IS NULL)),
+            at bigint NOT NULL,
+            PRIMARY KEY (registration, "user")
+        );
+        CREATE INDEX update_attempt_of_user ON update_attempt ("user");
+
+        CREATE TABLE imported (
+            id text COLLATE "C" NOT NULL,
+            content bytea NOT NULL CHECK (octet_length(content) = 16),
+            verdict text NOT NULL,
+            PRIMARY KEY (id, content)
+        );
+
+        CREATE TABLE stray (
+            id text COLLATE "C" NOT NULL PRIMARY KEY,
+            service text COLLATE "C",
+            handle bytea CHECK (octet_length(handle) = 16),
+            reason text NOT NULL,
+            undeleted bigint,
+            owner text COLLATE "C",
+            upstream text COLLATE "C",
+            CHECK ((service IS NULL) = (handle IS NULL))
+        );
+
+        CREATE TABLE session (
+            id text COLLATE "C" NOT NULL PRIMARY KEY,
+            "user" text COLLATE "C" NOT NULL,
+            login text COLLATE "C" NOT NULL,
+            authenticator text COLLATE "C" NOT NULL,
+            device text,
+            began bigint NOT NULL,
+            ends bigint NOT NULL,
+            renewed bigint NOT NULL,
+            issuer text,
+            provider_session text CHECK (provider_session IS NULL OR issuer IS NOT NULL)
+        );
+        CREATE INDEX session_of_user ON session ("user");
+
+        CREATE TABLE revoked_token (
+            "user" text COLLATE "C" NOT NULL,
+            token text COLLATE "C" NOT NULL,
+            until bigint NOT NULL,
+            PRIMARY KEY ("user", token)
+        );
+
+        CREATE TABLE revoked_user (
+            "user" text COLLATE "C" NOT NULL PRIMARY KEY,
+            at bigint NOT NULL
+        );
+
+        CREATE TABLE provider_logout (
+            issuer text COLLATE "C" NOT NULL,
+            kind text NOT NULL CHECK (kind IN ('session', 'subject', 'subject-without-session')),
+            value text COLLATE "C" NOT NULL,
+            at bigint NOT NULL,
+            PRIMARY KEY (issuer, kind, value)
+        );
+
+        CREATE TABLE account (
+            authenticator text COLLATE "C" NOT NULL,
+            "user" text COLLATE "C" NOT NULL,
+            mark bytea NOT NULL CHECK (octet_length(mark) = 16),
+            since bigint NOT NULL,
+            PRIMARY KEY (authenticator, "user")
+        );
+        CREATE INDEX account_of_user ON account ("user", since);
+
+        CREATE TABLE journal_checkpoint (
+            id text COLLATE "C" PRIMARY KEY,
+            number bigint NOT NULL CHECK (number > 0),
+            hash bytea NOT NULL CHECK (octet_length(hash) = 32),
+            at bigint NOT NULL
+        );
+
+        CREATE TABLE text (
+            id bigint PRIMARY KEY,
+            owner text COLLATE "C" NOT NULL,
+            key bigint NOT NULL,
+            delivery bigint NOT NULL,
+            expiry bigint NOT NULL,
+            fetched bigint,
+            size bigint NOT NULL,
+            sealed bytea NOT NULL
+        );
+        CREATE INDEX text_owner ON text (owner, id, key, size);
+        CREATE INDEX text_unfetched ON text (owner, delivery) WHERE fetched IS NULL;
+        CREATE INDEX text_expiry ON text (expiry);
+        """
+}

@@ -1,0 +1,42 @@
+internal import PostgreSQLClient
+
+/// An open transaction on a connection of a store in PostgreSQL.
+struct PostgreSQLTransaction: SQLTransaction {
+    let connection: PostgreSQLConnection
+
+    @discardableResult
+    func execute(sql: String, arguments: SQLArguments) throws -> Int {
+        try connection.execute(sql, arguments.values.map(PostgreSQLValue.init))
+    }
+
+    func forEachRow(sql: String, arguments: SQLArguments, _ body: (SQLRow) throws -> Void) throws {
+        try connection.forEachRow(sql, arguments.values.map(PostgreSQLValue.init)) { columns, values in
+            try body(SQLRow(columns: columns, values: values.map(SQLValue.init)))
+        }
+    }
+
+    /// Executes statements without arguments, separated by semicolons.
+    func script(_ sql: String) throws { try connection.simple(sql) }
+}
+
+extension PostgreSQLValue {
+    fileprivate init(_ value: SQLValue) {
+        switch value {
+        case .null: self = .null
+        case .integer(let value): self = .integer(value)
+        case .text(let value): self = .text(value)
+        case .bytes(let value): self = .bytes(value)
+        }
+    }
+}
+
+extension SQLValue {
+    fileprivate init(_ value: PostgreSQLValue) {
+        switch value {
+        case .null: self = .null
+        case .integer(let value): self = .integer(value)
+        case .text(let value): self = .text(value)
+        case .bytes(let value): self = .bytes(value)
+        }
+    }
+}
