@@ -90,9 +90,13 @@ let package = Package(
         .target(
             name: "Gateway", dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore], exclude: ["README.md"],
             swiftSettings: strict),
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "PostgreSQLClient", dependencies: ["CLibpq", "GatewaySupport"], exclude: ["README.md"],
+            swiftSettings: strict),
         .target(
             name: "GatewayStore",
-            dependencies: ["CStatx", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, grdb],
+            dependencies: ["CStatx", "GatewayCore", "GatewaySupport", "PostgreSQLClient", logging, nioCore, nioPosix, grdb],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "OutboundHTTP",

@@ -28,7 +28,9 @@ public enum ConfigurationCheck {
     }
 
     private static func stores(of configuration: ServerConfiguration, _ path: String) -> [ConfigurationProblem] {
-        directories(of: configuration, path)
+        // A check opens no connection.
+        if configuration.store != nil { return directories(of: configuration, path) }
+        return directories(of: configuration, path)
             + NameRulesChange.problems(ofLedger: configuration.ledger.file, for: configuration.names)
             + migration(of: configuration, path) + damage(of: configuration, path)
             + secureTexts(of: configuration, path)

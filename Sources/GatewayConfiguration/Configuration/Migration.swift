@@ -11,7 +11,8 @@ package enum Migration {
     package static func warning(_ configuration: ServerConfiguration) -> String? {
         // An embedded backend starts empty with the gateway, so it has no earlier registrations.
         let isEmbedded = configuration.backends.allSatisfy { $0.address == .embedded }
-        if configuration.ledger.isMigrated || isEmbedded { return nil }
+        // The state in PostgreSQL is known once the gateway has connected.
+        if configuration.ledger.isMigrated || isEmbedded || configuration.store != nil { return nil }
         do throws(LedgerUnavailable) {
             return warning(try StoredLedger.migration(inFile: configuration.ledger.file))
         } catch {

@@ -44,6 +44,8 @@ extension ServerConfiguration {
         let (callsInFlight, callsPerCaller) = readOverload(root.mapping("overload"))
         let journal = readJournal(root.mapping("journal"))
         let ledger = readLedger(root.mapping("ledger"))
+        // The database server of registrations and sessions; default: none, but the file of the ledger.
+        let store = readStore(root.mapping("store"))
         // The export of spans to an OpenTelemetry collector.
         let tracing = readTracing(root.mapping("tracing"))
         let log = readLog(root.mapping("log"))
@@ -59,7 +61,7 @@ extension ServerConfiguration {
             policy: policy, fenceFiles: fenceFiles.files, sends: sends, limits: limits, eventLoops: eventLoops,
             callsInFlight: callsInFlight,
             callsPerCaller: callsPerCaller, journal: journal,
-            ledger: ledger, tracing: tracing, log: log,
+            ledger: ledger, store: store, tracing: tracing, log: log,
             drain: drain)
     }
 

@@ -41,8 +41,10 @@ public struct ServerConfiguration: Sendable {
     public var callsPerCaller: CallerConcurrencyLimit.Bounds
     /// The audit journal.
     public var journal: JournalSection
-    /// The database of registrations and sessions.
+    /// The SQLite file of registrations and sessions, and their limits.
     public var ledger: LedgerSection
+    /// The store in PostgreSQL that has the registrations and sessions instead of the file; nil for none.
+    package var store: PostgreSQLStore.Settings?
     /// The export of spans; nil if tracing is turned off.
     public var tracing: TracingSection?
     /// The level and format of the log.

@@ -39,13 +39,16 @@ package struct GatewayStores: Sendable {
         restore: RestoredSessions = .untouched, clocks: Clocks, logger: Logger
     ) throws {
         let section = configuration.journal
-        ledger = try StoredLedger(
-            file: configuration.ledger.file, limits: Self.ledgerLimits(configuration), now: clocks.wall())
+        let store = try ConfiguredStore(configuration).open(clocks: clocks, logger: logger)
+        ledger = store.ledger
         do {
             try Self.reconcileIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
             try Self.completeRestore(ledger, restore, journal: section.directory, logger: logger)
             sessions = try SessionRegister(ledger, clocks: clocks)
-            texts = try Self.openTexts(configuration, logger: logger)
+            texts = try store.texts(configuration)
+            if let problem = texts?.keyProblem {
+                logger.warning("Texts of secure notifications cannot be read", metadata: ["detail": "\(problem)"])
+            }
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
             settings.signingKey = try SigningKeyFile.open(
@@ -75,18 +78,6 @@ package struct GatewayStores: Sendable {
         }
     }
 
-    /// Opens the texts of secure sends. Those of a former configuration are opened too, so that they still expire and end
-    /// with the account of their recipient.
-    private static func openTexts(_ configuration: ServerConfiguration, logger: Logger) throws -> StoredSecureTexts? {
-        let file = StoredSecureTexts.path(ofLedger: configuration.ledger.file)
-        guard configuration.sends.secure != nil || StoredSecureTexts.exists(file) else { return nil }
-        let texts = try StoredSecureTexts(file: file, bounds: configuration.sends.bounds)
-        if let problem = texts.keyProblem {
-            logger.warning("Texts of secure notifications cannot be read", metadata: ["detail": "\(problem)"])
-        }
-        return texts
-    }
-
     /// Checks that the ledger's user names follow the configured rules, before anything else reads names. With other
     /// rules, accounts would look deleted and their registrations would be deleted.
     private static func reconcileIdentity(
@@ -96,7 +87,7 @@ package struct GatewayStores: Sendable {
         if let change {
             let owners = try ledger.owners()
             guard isAccepted else {
-                throw ConfigurationError(change.problems(file: configuration.ledger.file, owners: owners))
+                throw ConfigurationError(change.problems(file: ConfiguredStore(configuration).place, owners: owners))
             }
             logger.warning(
                 "User name rules changed",

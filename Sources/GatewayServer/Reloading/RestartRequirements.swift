@@ -31,6 +31,7 @@ struct RestartRequirements {
         need("journal.signing-key", old.journal.signingKey != new.journal.signingKey)
         need("journal.checkpoint-copy", old.journal.checkpointCopy != new.journal.checkpointCopy)
         need("ledger.file", old.ledger.file != new.ledger.file)
+        need("store", old.store != new.store)
         // Secure sends need a store, which is opened at the start.
         need("sends", old.sends.secure == nil && new.sends.secure != nil)
         need("log.format", old.log.format != new.log.format)

@@ -22,7 +22,7 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
     private enum Attempt {
         /// The changes are on disk; the acknowledgements resume their callers.
         case committed([Acknowledgement])
-        /// The transaction was rolled back.
+        /// The transaction was rolled back, or it is unknown whether it was.
         case rolledBack(any Error, Fault)
     }
 
@@ -35,6 +35,8 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
         case begin
         /// The changes conflict with those of another node. They may succeed if they are tried again.
         case conflict
+        /// The connection was lost during the commit, so the changes may be stored.
+        case unknown
     }
 
     private let database: any SQLDatabase
@@ -110,7 +112,7 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
                 for acknowledge in acknowledgements { acknowledge() }
                 rest = rest.dropFirst(groupSize)
                 groupSize = rest.count
-            case .rolledBack(let error, .conflict):
+            case .rolledBack(let error, .conflict), .rolledBack(let error, .unknown):
                 fail(rest.prefix(groupSize), with: error)
                 rest = rest.dropFirst(groupSize)
                 groupSize = rest.count
@@ -156,6 +158,7 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
                 fault = .commit
             }
         } catch {
+            if database.isOutcomeUnknown(error) { return .rolledBack(error, .unknown) }
             return .rolledBack(error, database.isConflict(error) ? .conflict : fault)
         }
         return .committed(written)

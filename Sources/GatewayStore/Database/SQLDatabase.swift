@@ -9,6 +9,16 @@ protocol SQLWriter: Sendable {
     /// Returns whether the same changes may succeed if they are tried again at once: they conflicted with those of
     /// another node. Always false for SQLite.
     func isConflict(_ error: any Error) -> Bool
+    /// Returns whether it is unknown if the transaction was committed, so that its changes must not be tried again.
+    /// Always false for SQLite.
+    func isOutcomeUnknown(_ error: any Error) -> Bool
+}
+
+extension SQLWriter {
+    /// False: the writer is the only one.
+    func isConflict(_ error: any Error) -> Bool { false }
+    /// False: a commit fails or succeeds.
+    func isOutcomeUnknown(_ error: any Error) -> Bool { false }
 }
 
 /// The readers of a database. `BatchedRead` uses them.

@@ -21,5 +21,8 @@ extension [UInt8]: SQLValueConvertible { var sqlValue: SQLValue { .bytes(self) }
 struct SQLArguments: Sendable, ExpressibleByArrayLiteral {
     let values: [SQLValue]
 
+    /// Creates arguments of values.
+    init(_ values: [SQLValue]) { self.values = values }
+
     init(arrayLiteral elements: (any SQLValueConvertible)?...) { values = elements.map { $0?.sqlValue ?? .null } }
 }

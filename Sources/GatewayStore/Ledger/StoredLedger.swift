@@ -66,6 +66,12 @@ public final class StoredLedger: Sendable {
         present = Mutex(limits)
     }
 
+    /// Whether no other gateway can have changed the ledger. Costs two atomic loads.
+    var isCurrent: Bool { storage.isCurrent }
+
+    /// Whether another gateway has taken over the ledger, so that this one can never change it again.
+    public var isLost: Bool { storage.isLost }
+
     /// Writes what is buffered, waits for running operations and closes the storage. Later operations on the ledger
     /// throw. Blocks.
     public func close() throws(LedgerUnavailable) {
@@ -74,10 +80,26 @@ public final class StoredLedger: Sendable {
     }
 }
 
+extension LedgerStorage {
+    /// True: a file has one user.
+    var isCurrent: Bool { true }
+    /// False: a file has one user.
+    var isLost: Bool { false }
+}
+
 /// The database of a ledger, with what depends on the kind of its storage.
 protocol LedgerStorage: Sendable {
     /// The database with the ledger's tables in their present version.
     var database: any SQLDatabase { get }
+
+    /// The key of this gateway's journal among the journals whose checkpoints the ledger stores.
+    var journal: any SQLValueConvertible { get }
+
+    /// Whether no other gateway can have changed the ledger. Costs two atomic loads.
+    var isCurrent: Bool { get }
+
+    /// Whether another gateway has taken over the ledger, so that this one can never change it again.
+    var isLost: Bool { get }
 
     /// Copies the ledger and its keys to new files. Throws if one of them exists, and then leaves none. Blocks.
     func copy(to path: String) throws(LedgerUnavailable)

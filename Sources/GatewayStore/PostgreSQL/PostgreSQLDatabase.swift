@@ -185,11 +185,15 @@ final class PostgreSQLDatabase: SQLDatabase {
 
     func isFailure(_ error: any Error) -> Bool {
         switch error {
-        case let error as PostgreSQLError: error.kind != .constraint
+        // Class 22 is about values.
+        case let error as PostgreSQLError:
+            error.kind != .constraint && error.kind != .conflict && error.sqlState?.hasPrefix("22") != true
         case is OutcomeUnknown, is StoreLease.Lost: true
         default: false
         }
     }
+
+    func isOutcomeUnknown(_ error: any Error) -> Bool { error is OutcomeUnknown }
 
     func message(for error: any Error) -> String { Self.text(for: error) }
 
@@ -204,7 +208,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         }
     }
 
-    func close() throws {
+    func close() {
         for session in [writer] + readers { session.queue.sync { session.close() } }
     }
 }

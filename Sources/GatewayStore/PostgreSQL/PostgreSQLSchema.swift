@@ -12,30 +12,30 @@ enum PostgreSQLSchema {
     /// The statements of each version, the first one first.
     private static let migrations = [version1]
 
-    /// Returns whether the schema has no store.
-    static func isMissing(_ transaction: any SQLTransaction) throws -> Bool {
-        try transaction.integer(
+    /// Returns the version of the store; nil if the schema has none. Throws for a newer version.
+    static func version(of transaction: any SQLTransaction) throws -> Int64? {
+        let exists = try transaction.integer(
             sql: """
                 SELECT count(*) FROM information_schema.tables
                 WHERE table_schema = current_schema() AND table_name = 'store_version'
-                """) == 0
+                """)
+        guard exists == 1 else { return nil }
+        let found = try transaction.integer(sql: "SELECT version FROM store_version")
+        guard found ?? 0 <= version else {
+            throw LedgerUnavailable(
+                "the store has schema version \(found ?? 0); this program reads versions up to \(version)")
+        }
+        return found
     }
 
     /// Creates the tables in an empty schema, or adds those of newer versions. Throws, and changes nothing, for a store
     /// of a newer version or of another key.
     ///
     /// Runs in one transaction, and holds a lock so that two gateways that start at once do not both create tables.
-    static func prepare(
-        _ transaction: PostgreSQLTransaction, fingerprint: KeyedDigest
-    ) throws {
+    static func prepare(_ transaction: PostgreSQLTransaction, fingerprint: KeyedDigest) throws {
         // Released at the end of the transaction. The number only has to be the same for all gateways.
-        try transaction.script("SELECT pg_advisory_xact_lock(7_094_305_128_776_391)")
-        try transaction.script(
-            "CREATE TABLE IF NOT EXISTS store_version (id integer PRIMARY KEY CHECK (id = 1), version bigint NOT NULL)")
-        let found = try transaction.integer(sql: "SELECT version FROM store_version") ?? 0
-        guard found <= version else {
-            throw LedgerUnavailable("the store has schema version \(found); this program reads versions up to \(version)")
-        }
+        try transaction.script("SELECT pg_advisory_xact_lock(7094305128776391)")
+        let found = try version(of: transaction) ?? 0
         for statements in migrations.dropFirst(Int(found)) { try transaction.script(statements) }
         try transaction.execute(
             sql: """
@@ -48,7 +48,7 @@ enum PostgreSQLSchema {
             arguments: [fingerprint.bytes])
         let known = try transaction.firstRow(sql: "SELECT value FROM property WHERE name = 'key-fingerprint'")
         guard try known?.required("value", as: [UInt8].self) == fingerprint.bytes else {
-            throw LedgerUnavailable("the key of handles is not the key of this store")
+            throw LedgerUnavailable("the key of device handles is not the key of this store")
         }
     }
 
@@ -58,6 +58,11 @@ enum PostgreSQLSchema {
     /// takes the place of one that is gone; `until` is the time on the database's clock, in microseconds, until which it
     /// has the right to use the store.
     private static let version1 = """
+        CREATE TABLE store_version (
+            id integer PRIMARY KEY CHECK (id = 1),
+            version bigint NOT NULL
+        );
+
         CREATE TABLE node (
             instance text COLLATE "C" PRIMARY KEY,
             host text NOT NULL,

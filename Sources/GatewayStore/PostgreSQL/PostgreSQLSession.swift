@@ -2,7 +2,6 @@ internal import Dispatch
 internal import GatewayCore
 internal import GatewaySupport
 internal import PostgreSQLClient
-internal import Synchronization
 
 /// One connection to a store's database, and the queue that uses it. The connection is opened when it is needed, and
 /// opened again after a failure.
@@ -13,7 +12,7 @@ final class PostgreSQLSession: Sendable {
     private struct State {
         var connection: PostgreSQLConnection?
         var failure: PostgreSQLError?
-        var failed: MonotonicInstant?
+        var failed = MonotonicInstant(nanoseconds: 0)
         var isClosed = false
     }
 
@@ -24,8 +23,8 @@ final class PostgreSQLSession: Sendable {
     private let settings: PostgreSQLSettings
     private let clocks: Clocks
     private let prepare: @Sendable (PostgreSQLConnection) throws -> Void
-    /// Used on the queue only, so the lock is never contended.
-    private let state = Mutex(State())
+    // A connection is not Sendable. Every access asserts that it runs on the queue.
+    nonisolated(unsafe) private var state = State()
 
     /// Creates a session without a connection.
     ///
@@ -42,32 +41,26 @@ final class PostgreSQLSession: Sendable {
 
     /// Runs the body with the connection. Called on the queue. Blocks for at most the time limits of the settings.
     func withConnection<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
-        try state.withLock { state in
-            let connection = try open(&state)
-            defer {
-                if !connection.isUsable {
-                    connection.close()
-                    state.connection = nil
-                }
-            }
-            return try body(connection)
+        dispatchPrecondition(condition: .onQueue(queue))
+        let connection = try open()
+        defer {
+            if !connection.isUsable { state.connection = nil }
         }
+        return try body(connection)
     }
 
     /// Closes the connection; later work fails. Called on the queue.
     func close() {
-        state.withLock { state in
-            state.connection?.close()
-            state.connection = nil
-            state.isClosed = true
-        }
+        dispatchPrecondition(condition: .onQueue(queue))
+        state.connection?.close()
+        state.connection = nil
+        state.isClosed = true
     }
 
-    private func open(_ state: inout State) throws -> PostgreSQLConnection {
+    private func open() throws -> PostgreSQLConnection {
         if let connection = state.connection { return connection }
         if state.isClosed { throw LedgerUnavailable("the store is closed") }
-        let now = clocks.monotonic()
-        if let failure = state.failure, let failed = state.failed, now.nanoseconds - failed.nanoseconds < Self.pause {
+        if let failure = state.failure, clocks.monotonic().nanoseconds - state.failed.nanoseconds < Self.pause {
             throw failure
         }
         do {

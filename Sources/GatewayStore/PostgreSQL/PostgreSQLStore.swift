@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import GatewayCore
+package import GatewayCore
 package import GatewaySupport
 internal import Glibc
 package import PostgreSQLClient
@@ -8,19 +8,34 @@ package import PostgreSQLClient
 ///
 /// Its local files lie at the path where the ledger's file would be: the lock, the key of device handles, and the name of
 /// this installation.
-package final class PostgreSQLStore: Sendable {
+package final class PostgreSQLStore: LedgerStorage {
     /// The address of a store, and the number of connections to it.
-    package struct Settings: Sendable {
+    package struct Settings: Sendable, Hashable {
         /// The server, the database, the user, and the time limits.
         package var connection: PostgreSQLSettings
         /// The maximum number of connections for reads. Changes use one more; secure sends use as many again.
         package var readers: Int
+
+        /// The servers and the database, for messages.
+        package var name: String { connection.name }
 
         /// Creates settings.
         package init(connection: PostgreSQLSettings, readers: Int = PostgreSQLStore.defaultReaders) {
             self.connection = connection
             self.readers = readers
         }
+    }
+
+    /// The use of a store by a process.
+    package enum Use {
+        /// The process is the one that uses the store.
+        ///
+        /// - Parameters:
+        ///   - patience: How long to wait for another gateway to end.
+        ///   - onWait: Called once with the name of the other gateway's machine if there is one.
+        case exclusive(patience: Duration = PostgreSQLStore.patience, onWait: @Sendable (_ host: String) -> Void = { _ in })
+        /// The process reads a store that a gateway may use, and changes nothing.
+        case reading
     }
 
     /// The default number of connections for reads.
@@ -31,40 +46,45 @@ package final class PostgreSQLStore: Sendable {
 
     let settings: Settings
     let file: String
-    let database: PostgreSQLDatabase
+    let postgreSQL: PostgreSQLDatabase
+    /// Derives the keys of the handles with the secret in the local file.
     let digester: HandleDigester
     let lease: StoreLease
-    private let lock: LockFile
+    /// The lock of the local files; nil for a process that only reads.
+    private let lock: LockFile?
 
-    /// Connects to the store, creates its tables or adds those of this version, and takes the right to use it. Blocks;
-    /// called at startup.
+    /// Connects to the store. For exclusive use, also creates its tables or adds those of this version, and takes the
+    /// right to use it. Blocks; called at startup.
     ///
-    /// - Parameters:
-    ///   - file: The path where the ledger's file would be.
-    ///   - patience: How long to wait for another gateway to end.
-    ///   - onWait: Called once with the name of the other gateway's machine if there is one.
+    /// - Parameter file: The path where the ledger's file would be.
     /// - Throws: If the server cannot be reached, another gateway uses the store, or the store has a newer version or
-    ///   another key.
-    package init(
-        _ settings: Settings, file: String, clocks: Clocks, patience: Duration = PostgreSQLStore.patience,
-        onWait: (_ host: String) -> Void = { _ in }
-    ) throws(LedgerUnavailable) {
+    ///   another key; for reading, also if there is no store.
+    package init(_ settings: Settings, file: String, use: Use, clocks: Clocks) throws(LedgerUnavailable) {
         do {
-            try PrivateFiles.makeDirectory(PrivateFiles.parent(of: file))
-            lock = try LockFile(file + ".lock")
+            if case .exclusive = use {
+                try PrivateFiles.makeDirectory(PrivateFiles.parent(of: file))
+                lock = try LockFile(file + ".lock")
+            } else {
+                lock = nil
+            }
             var node = try NodeFile(file: NodeFile.path(ofLedger: file))
             lease = StoreLease(instance: node.instance, host: Self.hostName, clocks: clocks)
-            database = PostgreSQLDatabase(settings, name: "ledger", lease: lease, renewsLease: true)
-            let isNew = try database.read { try PostgreSQLSchema.isMissing($0) }
-            digester = try HandleDigester(keyFile: StoredLedger.keyFile(of: file), mayCreate: isNew)
-            let fingerprint = try digester.fingerprint()
-            try database.writeUnchecked { try PostgreSQLSchema.prepare($0, fingerprint: fingerprint) }
-            let fence = try Self.acquire(lease, database, patience: patience, clocks: clocks, onWait: onWait)
-            let isOlder = fence <= node.fence
-            try database.write { try LedgerTables($0).recordRestore(isCopy: isOlder, now: clocks.wall()) }
-            // Written last: after a crash before this line, the next start sees the older copy again.
-            node.fence = fence
-            try node.write(NodeFile.path(ofLedger: file))
+            postgreSQL = PostgreSQLDatabase(settings, name: "ledger", lease: lease, renewsLease: true)
+            let version = try postgreSQL.read { try PostgreSQLSchema.version(of: $0) }
+            if case .reading = use, version == nil {
+                throw LedgerUnavailable("there is no store: no gateway has used this database yet")
+            }
+            digester = try HandleDigester(keyFile: Self.keyFile(of: file), mayCreate: version == nil)
+            if case .exclusive(let patience, let onWait) = use {
+                let fingerprint = try digester.fingerprint()
+                try postgreSQL.writeUnchecked { try PostgreSQLSchema.prepare($0, fingerprint: fingerprint) }
+                let fence = try Self.acquire(lease, postgreSQL, patience: patience, clocks: clocks, onWait: onWait)
+                let isOlder = fence <= node.fence
+                try postgreSQL.write { try LedgerTables($0).recordRestore(isCopy: isOlder, now: clocks.wall()) }
+                // Written last: after a crash before this line, the next start sees the older copy again.
+                node.fence = fence
+                try node.write(NodeFile.path(ofLedger: file))
+            }
         } catch {
             throw LedgerUnavailable("\(settings.connection.name): \(PostgreSQLDatabase.text(for: error))")
         }
@@ -72,22 +92,53 @@ package final class PostgreSQLStore: Sendable {
         self.file = file
     }
 
-    /// Gives up the right to use the store, closes the connections and releases the lock. Blocks.
-    func close() throws {
-        defer { lock.release() }
-        let released = Result { try database.writeUnchecked { try lease.release($0) } }
-        try database.close()
-        let fence = try released.get()
-        var node = try NodeFile(file: NodeFile.path(ofLedger: file))
-        node.fence = fence
-        try node.write(NodeFile.path(ofLedger: file))
+    /// Returns the path of the key of device handles.
+    static func keyFile(of file: String) -> String { file + ".key" }
+
+    /// Returns whether the store has texts of secure sends. Blocks.
+    package func hasTexts() throws(LedgerUnavailable) -> Bool {
+        do {
+            return try postgreSQL.read { try $0.firstRow(sql: "SELECT 1 FROM text LIMIT 1") } != nil
+        } catch {
+            throw postgreSQL.unavailable(error)
+        }
     }
 
-    /// Returns the database of the texts of secure sends, with connections of its own, so that a burst of texts does not
-    /// delay registrations.
-    func makeTexts() -> PostgreSQLDatabase {
-        PostgreSQLDatabase(settings, name: "texts", lease: lease, renewsLease: false)
+    // MARK: LedgerStorage
+
+    var database: any SQLDatabase { postgreSQL }
+
+    /// The name of the installation: each has a journal of its own.
+    var journal: any SQLValueConvertible { lease.instance }
+
+    var isCurrent: Bool { lease.isValid }
+
+    var isLost: Bool { lease.isLost }
+
+    /// Throws: the server has its own means.
+    func copy(to path: String) throws(LedgerUnavailable) {
+        throw LedgerUnavailable("a ledger in PostgreSQL is backed up with the server's means, such as pg_dump")
     }
+
+    /// Returns nil: the server checks its own files.
+    func checkIntegrity() async throws(LedgerUnavailable) -> String? { nil }
+
+    /// Gives up the right to use the store, closes the connections and releases the lock.
+    func close(isUsable: Bool) throws(LedgerUnavailable) {
+        guard let lock else { return postgreSQL.close() }
+        defer { lock.release() }
+        do {
+            let released = Result { try postgreSQL.writeUnchecked { try lease.release($0) } }
+            postgreSQL.close()
+            var node = try NodeFile(file: NodeFile.path(ofLedger: file))
+            node.fence = try released.get()
+            try node.write(NodeFile.path(ofLedger: file))
+        } catch {
+            throw postgreSQL.unavailable(error)
+        }
+    }
+
+    // MARK: Start
 
     private static func acquire(
         _ lease: StoreLease, _ database: PostgreSQLDatabase, patience: Duration, clocks: Clocks,

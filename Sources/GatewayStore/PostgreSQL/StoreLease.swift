@@ -37,7 +37,7 @@ final class StoreLease: Sendable {
     private let fence = Atomic<Int64>(0)
     /// The time on the monotonic clock at which the last successful renewal began, in nanoseconds.
     private let renewed = Atomic<Int64>(.min / 2)
-    private let isLost = Atomic(false)
+    private let lost = Atomic(false)
 
     /// Creates a right that `acquire` has yet to take.
     ///
@@ -50,8 +50,11 @@ final class StoreLease: Sendable {
 
     /// Whether no other gateway can have taken the place of this one. Costs two atomic loads and a look at the clock.
     var isValid: Bool {
-        !isLost.load(ordering: .relaxed) && elapsed < Self.nanoseconds(Self.reliance)
+        !isLost && elapsed < Self.nanoseconds(Self.reliance)
     }
+
+    /// Whether another gateway has taken the place of this one, or this one has given up its right.
+    var isLost: Bool { lost.load(ordering: .relaxed) }
 
     private var elapsed: Int64 { clocks.monotonic().nanoseconds - renewed.load(ordering: .relaxed) }
 
@@ -85,7 +88,7 @@ final class StoreLease: Sendable {
         let row = try transaction.firstRow(
             sql: "SELECT fence FROM node WHERE instance = ? FOR SHARE", arguments: [instance])
         guard try row?.required("fence", as: Int64.self) == fence.load(ordering: .relaxed) else {
-            isLost.store(true, ordering: .relaxed)
+            lost.store(true, ordering: .relaxed)
             throw Lost()
         }
     }
@@ -110,7 +113,7 @@ final class StoreLease: Sendable {
         try transaction.execute(
             sql: "UPDATE node SET until = 0, fence = fence + 1 WHERE instance = ? AND fence = ?",
             arguments: [instance, number])
-        isLost.store(true, ordering: .relaxed)
+        lost.store(true, ordering: .relaxed)
         return number + 1
     }
 

@@ -8,6 +8,9 @@ internal import GatewaySupport
 /// One process at a time may open the file.
 final class SQLiteLedgerFile: LedgerStorage {
     var database: any SQLDatabase { sqlite }
+    /// A file belongs to one journal.
+    var journal: any SQLValueConvertible { Self.journal }
+    static let journal = 1
     /// Derives the keys of the handles with the secret beside the file.
     let digester: HandleDigester
     let path: String

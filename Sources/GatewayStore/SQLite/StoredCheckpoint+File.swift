@@ -7,7 +7,7 @@ extension StoredCheckpoint {
     public init?(ledger file: String) throws(LedgerUnavailable) {
         let read = try LedgerCopy.read(file) { database -> StoredCheckpoint? in
             guard (5...LedgerSchema.version).contains(try LedgerSchema.version(of: database)) else { return nil }
-            return try LedgerTables(SQLiteTransaction(database)).journalCheckpoint()
+            return try LedgerTables(SQLiteTransaction(database)).journalCheckpoint(of: SQLiteLedgerFile.journal)
         }
         guard let checkpoint = read ?? nil else { return nil }
         self = checkpoint

@@ -30,6 +30,7 @@ public final class StoredSecureTexts: Sendable {
     /// The number of texts that were sealed under another key when the store was opened. Readers do not find them.
     public let unreadable: Int
 
+    let database: any SQLDatabase
     let reads: BatchedRead<SecureTextTables>
     let commits: GroupCommit<SecureTextTables>
     let cipher: SecureTextCipher
@@ -45,7 +46,7 @@ public final class StoredSecureTexts: Sendable {
         _ storage: any SecureTextStorage, cipher: SecureTextCipher, bounds: Bounds,
         randomness: @escaping @Sendable () -> UInt64
     ) throws(LedgerUnavailable) {
-        let database = storage.database
+        database = storage.database
         var usage = SecureTextUsage()
         var unreadable = 0
         try database.readTables { (tables: SecureTextTables) in

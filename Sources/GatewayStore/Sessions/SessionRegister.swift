@@ -38,6 +38,9 @@ public final class SessionRegister: SessionStore {
         revocations = Atomic(found.epoch.count)
     }
 
+    /// Whether no other gateway can have changed the sessions.
+    public var isCurrent: Bool { ledger.isCurrent }
+
     /// The number of user revocations so far.
     public var epoch: RevocationEpoch { RevocationEpoch(count: revocations.load(ordering: .acquiring)) }
 

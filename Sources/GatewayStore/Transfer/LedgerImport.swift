@@ -12,7 +12,7 @@ struct LedgerImport {
     /// - Returns: The number of rows of all tables.
     /// - Throws: `LedgerUnavailable` with the number of the line if the export is incomplete, invalid, or of another key
     ///   of device handles, and if the store is not empty.
-    func run(_ next: () throws -> [UInt8]?) throws -> Int {
+    func run(_ next: @escaping () throws -> [UInt8]?) throws -> Int {
         var reader = LineReader(next: next, tables: TransferTable.ledger + [TransferTable.texts])
         guard case .head(TransferLine.version, let key) = try reader.read() else {
             throw LedgerUnavailable("the file is not an export of a ledger that this program can read")

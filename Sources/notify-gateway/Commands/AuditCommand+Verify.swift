@@ -53,7 +53,7 @@ extension AuditCommand {
                 let copies = try copy.map { try CheckpointCopies(file: $0, keys: keys) }
                 if let copies { try print(copies) }
                 var verification = JournalVerification(directory: journal.directory, keys: keys, copies: copies)
-                verification.known = knownCheckpoint(configuration.ledger.file)
+                verification.known = knownCheckpoint(ConfiguredStore(configuration))
                 verification.isBeingWritten = JournalFile.isOpen(journal.directory)
                 var progress = ProgressLine("Verifying")
                 let report = try verification.run { progress.show($0, of: $1) }
@@ -84,9 +84,9 @@ extension AuditCommand {
         }
 
         /// Returns the checkpoint in the ledger. If the ledger cannot be read, the journal is verified without it.
-        private func knownCheckpoint(_ file: String) -> StoredCheckpoint? {
+        private func knownCheckpoint(_ store: ConfiguredStore) -> StoredCheckpoint? {
             do throws(LedgerUnavailable) {
-                return try StoredCheckpoint(ledger: file)
+                return try store.journalCheckpoint()
             } catch {
                 Console.printMessage(
                     "The journal cannot be compared with the checkpoint in the ledger: \(error.detail)")

@@ -23,7 +23,7 @@ struct VerifyJournalOperation: ControlOperation {
 /// gateway stops, it ends with the process.
 package final class JournalVerifier: Sendable {
     private let journal: ServerConfiguration.JournalSection
-    private let ledger: String
+    private let store: ConfiguredStore
     private let queue = DispatchQueue(label: "notify-gateway.verification", qos: .utility)
     private let isRunning = Atomic(false)
     private let position = Mutex<(done: UInt64, total: UInt64)?>(nil)
@@ -34,7 +34,7 @@ package final class JournalVerifier: Sendable {
     /// Creates a verifier of the configuration's journal.
     package init(_ configuration: ServerConfiguration) {
         journal = configuration.journal
-        ledger = configuration.ledger.file
+        store = ConfiguredStore(configuration)
     }
 
     /// Verifies the journal with the gateway's own key and the checkpoint in the ledger.
@@ -64,7 +64,7 @@ package final class JournalVerifier: Sendable {
         }
         var verification = JournalVerification(directory: journal.directory, keys: [key])
         do throws(LedgerUnavailable) {
-            verification.known = try StoredCheckpoint(ledger: ledger)
+            verification.known = try store.journalCheckpoint()
         } catch {
             throw .unavailable("The ledger cannot be used: \(error.detail)")
         }

@@ -1,0 +1,69 @@
+public import GatewayConfiguration
+internal import GatewayCore
+internal import Foundation
+public import GatewayStore
+internal import GatewaySupport
+internal import Logging
+
+/// The database of registrations and sessions that a configuration names: an SQLite file or PostgreSQL.
+public struct ConfiguredStore: Sendable {
+    private let configuration: ServerConfiguration
+
+    /// Creates a value for the store of the configuration. Opens nothing.
+    public init(_ configuration: ServerConfiguration) { self.configuration = configuration }
+
+    /// The place of the database, for messages.
+    var place: String { configuration.store?.name ?? configuration.ledger.file }
+
+    /// Whether the store is a file that does not exist yet.
+    var isMissing: Bool {
+        configuration.store == nil && !FileManager.default.fileExists(atPath: configuration.ledger.file)
+    }
+
+    /// Opens the store as its only user, or creates it. Blocks; waits for another gateway that uses it in PostgreSQL.
+    func open(clocks: Clocks, logger: Logger) throws(LedgerUnavailable) -> OpenStore {
+        let limits = GatewayStores.ledgerLimits(configuration)
+        guard let settings = configuration.store else {
+            let ledger = try StoredLedger(file: configuration.ledger.file, limits: limits, now: clocks.wall())
+            return OpenStore(ledger: ledger, postgreSQL: nil)
+        }
+        let use = PostgreSQLStore.Use.exclusive { host in
+            logger.notice("Waiting for another gateway that uses the store", metadata: ["host": "\(host)"])
+        }
+        let store = try PostgreSQLStore(settings, file: configuration.ledger.file, use: use, clocks: clocks)
+        return OpenStore(ledger: StoredLedger(store, limits: limits), postgreSQL: store)
+    }
+
+    /// Returns the journal's last checkpoint in the store; nil if there is none. A gateway may use the store. Blocks.
+    public func journalCheckpoint() throws(LedgerUnavailable) -> StoredCheckpoint? {
+        guard let settings = configuration.store else {
+            return try StoredCheckpoint(ledger: configuration.ledger.file)
+        }
+        let store = try PostgreSQLStore(
+            settings, file: configuration.ledger.file, use: .reading, clocks: Clocks.system)
+        let ledger = StoredLedger(store)
+        let found = Result { () throws(LedgerUnavailable) in try ledger.journalCheckpoint() }
+        try ledger.close()
+        return try found.get()
+    }
+}
+
+/// An open store.
+struct OpenStore {
+    let ledger: StoredLedger
+    /// The store in PostgreSQL; nil for a file.
+    let postgreSQL: PostgreSQLStore?
+
+    /// Opens the texts of secure sends; nil if there are none. Those of a former configuration are opened too, so that
+    /// they still expire and end with the account of their recipient. Blocks.
+    func texts(_ configuration: ServerConfiguration) throws(LedgerUnavailable) -> StoredSecureTexts? {
+        let isUsed = configuration.sends.secure != nil
+        if let postgreSQL {
+            guard try isUsed || postgreSQL.hasTexts() else { return nil }
+            return try StoredSecureTexts(postgreSQL, bounds: configuration.sends.bounds)
+        }
+        let file = StoredSecureTexts.path(ofLedger: configuration.ledger.file)
+        guard isUsed || StoredSecureTexts.exists(file) else { return nil }
+        return try StoredSecureTexts(file: file, bounds: configuration.sends.bounds)
+    }
+}
