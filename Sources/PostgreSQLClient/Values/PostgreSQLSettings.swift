@@ -1,0 +1,78 @@
+package import GatewaySupport
+
+/// How to reach a database, and the limits of a session.
+package struct PostgreSQLSettings: Sendable {
+    /// A server that is reached over TCP.
+    package struct Host: Sendable, Hashable {
+        /// A host name or an IP address. The server's certificate must be for it.
+        package var name: String
+        /// The TCP port.
+        package var port: Int
+
+        /// Creates the address of a server.
+        package init(_ name: String, port: Int = 5432) {
+            self.name = name
+            self.port = port
+        }
+    }
+
+    /// The authorities that a server's certificate may come from.
+    package enum Authorities: Sendable, Hashable {
+        /// The authorities that Debian's package ca-certificates lists.
+        case system
+        /// The authorities in a PEM file.
+        case file(String)
+    }
+
+    /// A certificate by which a client authenticates itself.
+    package struct ClientCertificate: Sendable, Hashable {
+        /// The path of the certificate, in PEM.
+        package var certificatePath: String
+        /// The path of its private key, in PEM without a passphrase. libpq rejects a file that others may read.
+        package var keyPath: String
+
+        /// Creates a client certificate.
+        package init(certificatePath: String, keyPath: String) {
+            self.certificatePath = certificatePath
+            self.keyPath = keyPath
+        }
+    }
+
+    /// Where the servers are. TCP always has TLS with a verified certificate and name (`verify-full`).
+    package enum Address: Sendable, Hashable {
+        /// The directory of a Unix socket, and the port that is part of the socket's name. Without TLS.
+        case unixSocket(directory: String, port: Int)
+        /// The servers, which are tried in order.
+        case hosts([Host], authorities: Authorities, clientCertificate: ClientCertificate?)
+    }
+
+    /// Where the servers are.
+    package var address: Address
+    /// The name of the database.
+    package var database: String
+    /// The name of the role.
+    package var user: String
+    /// The password of the role, if it needs one.
+    package var password: Secret?
+    /// The name by which the server's views and logs list the session.
+    package var applicationName = "notify-gateway"
+    /// The schema in which names without a schema are found and created; nil for the role's default.
+    package var schema: String?
+    /// How long an attempt to connect to one server may last.
+    package var connectTimeout: Duration = .seconds(5)
+    /// How long a statement may run. The server enforces it, and the connection enforces it as its first
+    /// ``PostgreSQLConnection/statementDeadline``.
+    package var statementTimeout: Duration = .seconds(5)
+    /// How long the server waits for the next statement of a transaction.
+    package var idleInTransactionTimeout: Duration = .seconds(10)
+    /// Whether only servers that accept writes are used.
+    package var requiresPrimary = true
+
+    /// Creates settings with the default limits.
+    package init(address: Address, database: String, user: String, password: Secret? = nil) {
+        self.address = address
+        self.database = database
+        self.user = user
+        self.password = password
+    }
+}
