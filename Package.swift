@@ -166,8 +166,8 @@ let package = Package(
         .target(
             name: "GatewayTesting",
             dependencies: [
-                "CLibcrypto", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", logging, nioCore, nioPosix,
-                nioEmbedded,
+                "CLibcrypto", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "PostgreSQLClient", logging,
+                nioCore, nioPosix, nioEmbedded,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .executableTarget(
@@ -276,6 +276,9 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: ["Gateway", "GatewayCore", "GatewaySupport", "GatewayTesting", logging, nioCore],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PostgreSQLClientTests", dependencies: ["PostgreSQLClient", "GatewaySupport", "GatewayTesting"],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayStoreTests",
