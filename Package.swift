@@ -130,7 +130,7 @@ let package = Package(
             name: "GatewayConfiguration",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", "OutboundHTTP",
-                "TraceExport", logging, nioCore, nioPosix,
+                "PostgreSQLClient", "TraceExport", logging, nioCore, nioPosix,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -315,7 +315,7 @@ let package = Package(
         .testTarget(
             name: "GatewayConfigurationTests",
             dependencies: [
-                "AuditSinks", "OutboundHTTP", "TraceExport",
+                "AuditSinks", "GatewayStore", "OutboundHTTP", "PostgreSQLClient", "TraceExport",
                 "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
                 "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess", "ForwardAuth", "ClientCertificate",
                 "OIDC", logging, nioCore, nioPosix,

@@ -1,4 +1,4 @@
-internal import GatewayCore
+package import GatewayCore
 package import GatewayStore
 
 /// The warning about registrations that the backend had before the gateway was installed.
@@ -9,15 +9,26 @@ package enum Migration {
     /// An invalid registration has another user's tag and receives that user's notifications. The gateway prevents that
     /// (V5 and V6 of `docs/vulnerabilities.md`) only for registrations that are made through it.
     package static func warning(_ configuration: ServerConfiguration) -> String? {
-        // An embedded backend starts empty with the gateway, so it has no earlier registrations.
-        let isEmbedded = configuration.backends.allSatisfy { $0.address == .embedded }
         // The state in PostgreSQL is known once the gateway has connected.
-        if configuration.ledger.isMigrated || isEmbedded || configuration.store != nil { return nil }
+        guard isPossible(configuration), configuration.store == nil else { return nil }
         do throws(LedgerUnavailable) {
             return warning(try StoredLedger.migration(inFile: configuration.ledger.file))
         } catch {
             return "the state of imported registrations cannot be read: \(error.detail)"
         }
+    }
+
+    /// Returns the sentence of `warning(_:)` for the gateway's open ledger.
+    package static func warning(
+        _ configuration: ServerConfiguration, _ ledger: StoredLedger
+    ) async throws(LedgerUnavailable) -> String? {
+        isPossible(configuration) ? warning(try await ledger.migration()) : nil
+    }
+
+    /// Returns whether the backend may have registrations that nobody vouches for. An embedded backend starts empty with
+    /// the gateway.
+    private static func isPossible(_ configuration: ServerConfiguration) -> Bool {
+        !configuration.ledger.isMigrated && !configuration.backends.allSatisfy { $0.address == .embedded }
     }
 
     /// Returns the sentence for the state that the ledger records.

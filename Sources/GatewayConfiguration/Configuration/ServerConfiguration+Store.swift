@@ -47,7 +47,7 @@ extension ServerConfiguration {
         let hosts = section.has("hosts") ? section.strings("hosts") : nil
         // The trusted authorities in PEM; default: those of the system.
         let authorities = section.path("ca").map(PostgreSQLSettings.Authorities.file)
-        let certificate = readCertificate(section)
+        let certificate = readClientCertificate(section)
         switch (socket, hosts) {
         case (let socket?, nil):
             for name in ["ca", "certificate", "key"] where section.has(name) {
@@ -74,7 +74,7 @@ extension ServerConfiguration {
     }
 
     /// Reads the client certificate and its key.
-    private static func readCertificate(_ section: ConfigurationReader) -> PostgreSQLSettings.ClientCertificate? {
+    private static func readClientCertificate(_ section: ConfigurationReader) -> PostgreSQLSettings.ClientCertificate? {
         // The client certificate and its key, in PEM; default: none.
         switch (section.path("certificate"), section.path("key")) {
         case (let certificate?, let key?): return .init(certificatePath: certificate, keyPath: key)

@@ -1,6 +1,6 @@
 public import GatewayConfiguration
-internal import GatewayCore
 internal import Foundation
+public import GatewayCore
 public import GatewayStore
 internal import GatewaySupport
 internal import Logging
@@ -34,6 +34,24 @@ public struct ConfiguredStore: Sendable {
         return OpenStore(ledger: StoredLedger(store, limits: limits), postgreSQL: store)
     }
 
+    /// Opens a state of the store that a gateway may use, for reading: a copy of the file, or PostgreSQL itself. Blocks.
+    ///
+    /// - Returns: Nil if there is no store.
+    func openForReading(clocks: Clocks) throws(LedgerUnavailable) -> (ledger: StoredLedger, copy: LedgerCopy?)? {
+        let limits = GatewayStores.ledgerLimits(configuration)
+        if let settings = configuration.store {
+            let store = try PostgreSQLStore(settings, file: configuration.ledger.file, use: .reading, clocks: clocks)
+            return (StoredLedger(store, limits: limits), nil)
+        }
+        guard let copy = try LedgerCopy(of: configuration.ledger.file) else { return nil }
+        do throws(LedgerUnavailable) {
+            return (try StoredLedger(file: copy.file, limits: limits), copy)
+        } catch {
+            copy.remove()
+            throw error
+        }
+    }
+
     /// Returns the journal's last checkpoint in the store; nil if there is none. A gateway may use the store. Blocks.
     public func journalCheckpoint() throws(LedgerUnavailable) -> StoredCheckpoint? {
         guard let settings = configuration.store else {
@@ -59,7 +77,8 @@ struct OpenStore {
     func texts(_ configuration: ServerConfiguration) throws(LedgerUnavailable) -> StoredSecureTexts? {
         let isUsed = configuration.sends.secure != nil
         if let postgreSQL {
-            guard try isUsed || postgreSQL.hasTexts() else { return nil }
+            let exists = try postgreSQL.hasTexts()
+            guard isUsed || exists else { return nil }
             return try StoredSecureTexts(postgreSQL, bounds: configuration.sends.bounds)
         }
         let file = StoredSecureTexts.path(ofLedger: configuration.ledger.file)

@@ -34,15 +34,17 @@ package struct GatewayStores: Sendable {
     /// - Parameters:
     ///   - acceptsIdentityChange: Whether the rules of user names may differ from those in the ledger.
     ///   - restore: The treatment of sessions if the ledger was restored from a backup.
+    ///   - isRestored: Whether an operator knows that it was restored. Otherwise its files show it.
     package init(
         _ configuration: ServerConfiguration, acceptsIdentityChange: Bool = false,
-        restore: RestoredSessions = .untouched, clocks: Clocks, logger: Logger
+        restore: RestoredSessions = .untouched, isRestored: Bool = false, clocks: Clocks, logger: Logger
     ) throws {
         let section = configuration.journal
         let store = try ConfiguredStore(configuration).open(clocks: clocks, logger: logger)
         ledger = store.ledger
         do {
             try Self.reconcileIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
+            if isRestored { try ledger.recordRestore(now: clocks.wall()) }
             try Self.completeRestore(ledger, restore, journal: section.directory, logger: logger)
             sessions = try SessionRegister(ledger, clocks: clocks)
             texts = try store.texts(configuration)

@@ -82,7 +82,7 @@ public struct GatewayServer: Sendable {
         let stores = try StoresSubsystem(context, permissions)
         let outcome = await Self.outcome {
             let subsystems = try await Subsystems(context, stores)
-            if let warning = Migration.warning(configuration) {
+            if let warning = try await Migration.warning(configuration, stores.stores.ledger) {
                 logger.warning("Registrations from before the gateway", metadata: ["detail": "\(warning)"])
             }
             await subsystems.accounts.revokeEnded()

@@ -27,9 +27,13 @@ final class LedgerMonitor: Service {
     /// Whether registrations can be changed, as far as is known.
     var isUp: Bool { ledger.fault == nil }
 
+    /// Runs until the gateway stops.
+    ///
+    /// - Throws: `LedgerUnavailable` if another gateway has taken over the ledger. The process then has to end: it can
+    ///   never change the ledger again, and its sessions are out of date.
     func run() async throws {
-        await cancelWhenGracefulShutdown {
-            await withTaskGroup { tasks in
+        try await cancelWhenGracefulShutdown {
+            try await withThrowingTaskGroup { tasks in
                 tasks.addTask { await self.check() }
                 tasks.addTask {
                     // Each test write has its own task, so one that hangs does not delay the log.
@@ -37,11 +41,12 @@ final class LedgerMonitor: Service {
                         Task { await self.ledger.testWrite() }
                     }
                 }
-                tasks.addTask { await self.logChanges() }
+                tasks.addTask { try await self.logChanges() }
                 tasks.addTask {
                     var known: UInt64?
                     repeat { await self.count(&known) } while (try? await Task.sleep(for: Self.countPeriod)) != nil
                 }
+                try await tasks.waitForAll()
             }
         }
     }
@@ -56,10 +61,14 @@ final class LedgerMonitor: Service {
         }
     }
 
-    /// Logs when the ledger becomes unusable and when it recovers. Polls every second.
-    private func logChanges() async {
+    /// Logs when the ledger becomes unusable and when it recovers. Polls every second. Throws once another gateway has
+    /// taken over the ledger.
+    private func logChanges() async throws(LedgerUnavailable) {
         var logged: String?
         repeat {
+            if ledger.isLost {
+                throw LedgerUnavailable("another gateway uses the store now, because this one did not renew its right")
+            }
             let fault = ledger.fault
             if (fault == nil) != (logged == nil) {
                 if let fault {

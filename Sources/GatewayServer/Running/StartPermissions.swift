@@ -10,4 +10,6 @@ public struct StartPermissions: OptionSet, Sendable {
     public static let identityChange = StartPermissions(rawValue: 1)
     /// Sessions stay valid although the ledger was restored from a backup.
     public static let restoredSessions = StartPermissions(rawValue: 2)
+    /// The store in PostgreSQL was restored from a copy, although nothing shows it.
+    public static let restoredStore = StartPermissions(rawValue: 4)
 }

@@ -21,7 +21,8 @@ struct StoresSubsystem: ReloadParticipant {
         logger = context.logger
         stores = try GatewayStores(
             context.configuration, acceptsIdentityChange: permissions.contains(.identityChange),
-            restore: permissions.contains(.restoredSessions) ? .kept : .ended, clocks: context.clocks, logger: logger)
+            restore: permissions.contains(.restoredSessions) ? .kept : .ended,
+            isRestored: permissions.contains(.restoredStore), clocks: context.clocks, logger: logger)
         history = RecordedHistory(
             directory: context.configuration.journal.directory,
             minimumFree: context.configuration.journal.minimumFree, followers: stores.followers,

@@ -10,7 +10,7 @@ package import PostgreSQLClient
 /// this installation.
 package final class PostgreSQLStore: LedgerStorage {
     /// The address of a store, and the number of connections to it.
-    package struct Settings: Sendable, Hashable {
+    package struct Settings: Sendable, Equatable {
         /// The server, the database, the user, and the time limits.
         package var connection: PostgreSQLSettings
         /// The maximum number of connections for reads. Changes use one more; secure sends use as many again.

@@ -2,15 +2,21 @@ internal import GatewayCore
 internal import GatewaySupport
 
 /// Writes a ledger as lines of JSON, so that a store of another kind can take it over.
-struct LedgerExport {
-    let ledger: StoredLedger
-    let texts: StoredSecureTexts?
+package struct LedgerExport {
+    private let ledger: StoredLedger
+    private let texts: StoredSecureTexts?
+
+    /// Creates an export of open stores.
+    package init(_ ledger: StoredLedger, _ texts: StoredSecureTexts?) {
+        self.ledger = ledger
+        self.texts = texts
+    }
 
     /// Passes on the lines of the export, each with its line feed, from one state of the ledger and one of the texts.
     /// Blocks; for commands, while no gateway runs.
     ///
     /// - Returns: The number of rows of all tables.
-    func run(_ write: ([UInt8]) throws -> Void) throws -> Int {
+    package func run(_ write: ([UInt8]) throws -> Void) throws -> Int {
         var lines: Int64 = 0
         var rows = 0
         func add(_ line: TransferLine) throws {
@@ -21,7 +27,6 @@ struct LedgerExport {
         try texts?.database.read { transaction in
             rows += try Self.rows(of: TransferTable.texts, transaction, add)
         }
-        if let checkpoint = try ledger.journalCheckpoint() { try add(.checkpoint(checkpoint)) }
         try ledger.database.read { transaction in
             for name in TransferTable.properties {
                 let row = try transaction.firstRow(sql: "SELECT value FROM property WHERE name = ?", arguments: [name])

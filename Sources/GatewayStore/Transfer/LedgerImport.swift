@@ -2,9 +2,15 @@ internal import GatewayCore
 internal import GatewaySupport
 
 /// Reads the lines of an export into an empty store. All of them are stored, or none.
-struct LedgerImport {
-    let ledger: StoredLedger
-    let texts: StoredSecureTexts?
+package struct LedgerImport {
+    private let ledger: StoredLedger
+    private let texts: StoredSecureTexts?
+
+    /// Creates an import into open stores.
+    package init(_ ledger: StoredLedger, _ texts: StoredSecureTexts?) {
+        self.ledger = ledger
+        self.texts = texts
+    }
 
     /// Stores the lines that `next` returns, each without its line feed, until it returns nil. Blocks; for commands,
     /// while no gateway runs.
@@ -12,7 +18,7 @@ struct LedgerImport {
     /// - Returns: The number of rows of all tables.
     /// - Throws: `LedgerUnavailable` with the number of the line if the export is incomplete, invalid, or of another key
     ///   of device handles, and if the store is not empty.
-    func run(_ next: @escaping () throws -> [UInt8]?) throws -> Int {
+    package func run(_ next: @escaping () throws -> [UInt8]?) throws -> Int {
         var reader = LineReader(next: next, tables: TransferTable.ledger + [TransferTable.texts])
         guard case .head(TransferLine.version, let key) = try reader.read() else {
             throw LedgerUnavailable("the file is not an export of a ledger that this program can read")
@@ -35,7 +41,6 @@ struct LedgerImport {
             }
         }
         do {
-            var checkpoint: StoredCheckpoint?
             try ledger.database.write { transaction in
                 try Self.requireEmpty(TransferTable.ledger, transaction)
                 while true {
@@ -45,13 +50,11 @@ struct LedgerImport {
                         }
                         return
                     }
-                    if case .checkpoint(let found) = line { checkpoint = found }
                     if case .row = line { rows += 1 }
                     try Self.store(line, reader.number, transaction)
                     line = try reader.read()
                 }
             }
-            if let checkpoint { try ledger.store(checkpoint) }
         } catch {
             // The store was empty before.
             try? texts?.database.write { try $0.execute(sql: "DELETE FROM \(TransferTable.texts.name)") }
@@ -60,7 +63,7 @@ struct LedgerImport {
         return rows
     }
 
-    /// Stores a line of the ledger. A checkpoint is stored later, under the name of this store's journal.
+    /// Stores a line of the ledger.
     private static func store(_ line: TransferLine, _ number: Int64, _ transaction: any SQLTransaction) throws {
         switch line {
         case .property(let name, let value):
@@ -78,7 +81,6 @@ struct LedgerImport {
                 throw LedgerUnavailable("line \(number) is a text after the rows of the ledger")
             }
             try insert(values, into: table, transaction)
-        case .checkpoint: break
         case .head, .end: throw LedgerUnavailable("line \(number) is a second head")
         }
     }

@@ -7,8 +7,6 @@ enum TransferLine: Sendable, Hashable {
     case head(version: Int64, key: [UInt8])
     /// A property of the ledger.
     case property(name: String, value: [UInt8])
-    /// The journal's last checkpoint.
-    case checkpoint(StoredCheckpoint)
     /// A row of a table.
     case row(table: String, values: [String: SQLValue])
     /// The last line, with the number of lines before it. Without it the export is incomplete.
@@ -30,13 +28,6 @@ enum TransferLine: Sendable, Hashable {
                     .object([.init("version", .number("\(version)")), .init("key", Self.hex(key))]))
             case .property(let name, let value):
                 .init("property", .object([.init("name", .string(name)), .init("value", Self.hex(value))]))
-            case .checkpoint(let checkpoint):
-                .init(
-                    "checkpoint",
-                    .object([
-                        .init("number", .number("\(checkpoint.number)")), .init("hash", Self.hex(checkpoint.hash.bytes)),
-                        .init("at", .number("\(checkpoint.time.microseconds)")),
-                    ]))
             case .row(let table, let values):
                 .init(
                     table,
@@ -62,11 +53,6 @@ enum TransferLine: Sendable, Hashable {
         case "property":
             guard let name = value["name"]?.string, let content = Self.bytes(value["value"]) else { throw Self.fault }
             self = .property(name: name, value: content)
-        case "checkpoint":
-            guard let number = value["number"]?.integer.flatMap(UInt64.init(exactly:)), number > 0,
-                let hash = Self.bytes(value["hash"]).flatMap(SHA256.Digest.init), let time = value["at"]?.integer
-            else { throw Self.fault }
-            self = .checkpoint(StoredCheckpoint(number: number, hash: hash, time: WallTime(microseconds: time)))
         case "end":
             guard let lines = value["lines"]?.integer else { throw Self.fault }
             self = .end(lines: lines)

@@ -76,3 +76,20 @@ package struct PostgreSQLSettings: Sendable {
         self.password = password
     }
 }
+
+extension PostgreSQLSettings: Equatable {
+    /// Returns whether all settings are the same.
+    package static func == (left: PostgreSQLSettings, right: PostgreSQLSettings) -> Bool {
+        let hasSamePassword =
+            switch (left.password, right.password) {
+            case (nil, nil): true
+            case (let left?, let right?): left.isEqual(to: right)
+            default: false
+            }
+        return hasSamePassword && left.address == right.address && left.database == right.database
+            && left.user == right.user && left.applicationName == right.applicationName && left.schema == right.schema
+            && left.connectTimeout == right.connectTimeout && left.statementTimeout == right.statementTimeout
+            && left.idleInTransactionTimeout == right.idleInTransactionTimeout
+            && left.requiresPrimary == right.requiresPrimary
+    }
+}

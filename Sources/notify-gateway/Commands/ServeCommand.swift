@@ -28,11 +28,20 @@ struct ServeCommand: AsyncParsableCommand {
         ))
     var keepRestoredSessions = false
 
+    @Flag(
+        help: ArgumentHelp(
+            "Treat the store in PostgreSQL as restored from an older copy; for one start.",
+            discussion:
+                "Needed if the server was restored to a moment within the gateway's last run, which nothing else shows."
+        ))
+    var restoredStore = false
+
     func run() async throws {
         let configuration = try file.load()
         var permissions: StartPermissions = []
         if acceptIdentityChange { permissions.insert(.identityChange) }
         if keepRestoredSessions { permissions.insert(.restoredSessions) }
+        if restoredStore { permissions.insert(.restoredStore) }
         let server = GatewayServer(
             configuration: configuration, from: ConfigurationSource(file: file.config, catalog: .all),
             logger: .server(configuration.log), permitting: permissions)

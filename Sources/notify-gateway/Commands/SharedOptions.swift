@@ -55,14 +55,23 @@ struct ControlOption: ParsableArguments {
                 throw CommandFailure(fault)
             }
         }
+        guard readingOnly else { return try await performOnStores(request, onItem: onItem) }
+        return try await stoppedGateway(file.load())
+            .read(request, by: .process(uid: getuid()), onItem: onItem).map(CommandFailure.init)
+    }
+
+    /// Carries out a request on the stores, as their owner. Fails if a gateway uses them.
+    func performOnStores(
+        _ request: ControlRequest, onItem: (JSONValue) throws -> Void
+    ) async throws -> CommandFailure? {
         let configuration = try file.load()
-        let gateway = StoppedGateway(
-            configuration: configuration, logger: .server(.init(level: .warning, format: .text)))
-        if readingOnly {
-            return try await gateway.read(request, by: .process(uid: getuid()), onItem: onItem).map(CommandFailure.init)
-        }
         try StoresOwner(of: configuration).assumeForCommand()
-        return try await gateway.perform(request, by: .process(uid: getuid()), onItem: onItem).map(CommandFailure.init)
+        return try await stoppedGateway(configuration)
+            .perform(request, by: .process(uid: getuid()), onItem: onItem).map(CommandFailure.init)
+    }
+
+    private func stoppedGateway(_ configuration: ServerConfiguration) -> StoppedGateway {
+        StoppedGateway(configuration: configuration, logger: .server(.init(level: .warning, format: .text)))
     }
 
     /// Carries out a request that changes nothing, as `perform` does, and prints the results.

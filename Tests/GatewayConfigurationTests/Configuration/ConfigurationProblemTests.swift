@@ -69,7 +69,7 @@ struct ConfigurationProblemTests {
                 "lissen: []\n",
                 "gateway.yaml:1:1: lissen: is not a known key; did you mean `listen`? known keys: admin, audiences, authentication, "
                     + "authenticators, backend, connections, console, control, drain, event-loops, fences, identity, journal, ledger, "
-                    + "limits, listen, log, overload, policy, sends, tracing, version"
+                    + "limits, listen, log, overload, policy, sends, store, tracing, version"
             ),
             (
                 "control: /\(String(repeating: "d", count: 107))\n",

@@ -31,8 +31,9 @@ public struct StoppedGateway: Sendable {
     ) async throws -> ControlError? {
         // Only an import is useful before the first start.
         guard
-            [ImportRegistrationsOperation.name, ReconcileRegistrationsOperation.name].contains(request.operation)
-                || FileManager.default.fileExists(atPath: configuration.ledger.file)
+            [ImportRegistrationsOperation.name, ReconcileRegistrationsOperation.name, ImportLedgerOperation.name]
+                .contains(request.operation)
+                || !ConfiguredStore(configuration).isMissing
         else {
             return .refused(
                 "\(configuration.ledger.file) does not exist: no gateway has run with this configuration yet. Nothing was changed."
@@ -55,7 +56,10 @@ public struct StoppedGateway: Sendable {
                 ledger: stores.ledger, revocation: revocation, names: configuration.names,
                 handles: HotSwappable(configuration.backend.handles),
                 hub: HubRegistrations(configuration: configuration, tls: tls, clocks: clocks), clocks: clocks
-            ).all,
+            ).all + [
+                ExportLedgerOperation(ledger: stores.ledger, texts: stores.texts),
+                ImportLedgerOperation(ledger: stores.ledger, texts: stores.texts),
+            ],
             journal: stores.journal, logger: logger)
         do {
             let fault = try await carryOut(request, with: operations, by: requester, onItem: onItem)
@@ -103,28 +107,31 @@ extension StoppedGateway {
         _ request: ControlRequest, by requester: Operator, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
         let isDryRun = request.operation == ExplainOperation.name
-        let copy: LedgerCopy?
+        let store = ConfiguredStore(configuration)
         let ledger: StoredLedger
         let sessions: SessionRegister
         let temporary = FileManager.default.temporaryDirectory.appending(path: "notify-gateway-\(UUID())")
         defer { try? FileManager.default.removeItem(at: temporary) }
-        do {
-            copy = try LedgerCopy(of: configuration.ledger.file)
+        let found: (ledger: StoredLedger, copy: LedgerCopy?)?
+        do throws(LedgerUnavailable) {
+            found = try store.openForReading(clocks: clocks)
         } catch {
             return .unavailable("The ledger cannot be read: \(error.detail)")
         }
-        defer { copy?.remove() }
+        defer { found?.copy?.remove() }
         // A gateway that never ran has no ledger, and `explain` does not create one.
-        guard copy != nil || isDryRun else {
+        guard found != nil || isDryRun else {
             return .refused(
-                "\(configuration.ledger.file) does not exist: no gateway has run with this configuration yet, so there is "
-                    + "nothing to list.")
+                "\(store.place) does not exist: no gateway has run with this configuration yet, so there is nothing to "
+                    + "list.")
         }
         do {
-            ledger = try StoredLedger(
-                file: copy?.file ?? temporary.appending(path: "ledger.sqlite").path(percentEncoded: false),
-                limits: GatewayStores.ledgerLimits(configuration))
-            if isDryRun, copy != nil,
+            ledger =
+                try found?.ledger
+                ?? StoredLedger(
+                    file: temporary.appending(path: "ledger.sqlite").path(percentEncoded: false),
+                    limits: GatewayStores.ledgerLimits(configuration))
+            if isDryRun, found != nil,
                 NameRulesChange(from: try ledger.nameRules(), to: configuration.names) != nil
             {
                 try ledger.close()

@@ -11,9 +11,7 @@ struct BackupLedgerOperation: ControlOperation {
     let texts: StoredSecureTexts?
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        guard let file = try arguments.text("file"), file.hasPrefix("/"), !file.utf8.contains(0) else {
-            throw .malformed("file must be an absolute path.")
-        }
+        let file = try arguments.absolutePath("file")
         let record = try await context.record(.operatorBackup, target: String(file.prefix(200)))
         do throws(LedgerUnavailable) {
             try await ledger.backup(to: file, texts)

@@ -44,6 +44,14 @@ package struct ControlArguments: Sendable {
         return text
     }
 
+    /// Returns the absolute path of a file.
+    func absolutePath(_ name: String) throws(ControlError) -> String {
+        guard let path = try text(name), path.hasPrefix("/"), !path.utf8.contains(0) else {
+            throw .malformed("\(name) must be an absolute path.")
+        }
+        return path
+    }
+
     /// Returns a list of texts; empty if it is absent or null.
     func texts(_ name: String) throws(ControlError) -> [String] {
         guard let value = value(name) else { return [] }

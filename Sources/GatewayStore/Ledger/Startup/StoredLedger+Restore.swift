@@ -16,6 +16,11 @@ extension StoredLedger {
         try database.readTables { (tables: LedgerTables) in try tables.pendingRestore() } != nil
     }
 
+    /// Stores that the ledger was restored from a copy, as an operator knows. Blocks; called at startup.
+    public func recordRestore(now: WallTime) throws(LedgerUnavailable) {
+        try database.writeTables { (tables: LedgerTables) in try tables.recordRestore(isCopy: true, now: now) }
+    }
+
     /// Returns the latest time in the ledger. The restored ledger lacks the changes that the journal recorded after it.
     /// Blocks; called at startup.
     public func latestTime() throws(LedgerUnavailable) -> WallTime? {
