@@ -69,8 +69,8 @@ need_commands() {
     ((${#missing[@]} == 0)) || need_packages "${missing[@]}"
 }
 
-# Installs what the build needs beside Swift: headers of libcrypto, libpam, libldap, SQLite and libcrypt; pkg-config and git for SwiftPM.
+# Installs what the build needs beside Swift: headers of libcrypto, libpam, libldap, libpq, SQLite and libcrypt; pkg-config and git for SwiftPM.
 need_build_packages() {
-    need_packages libssl-dev libpam0g-dev libldap-dev libsqlite3-dev libcrypt-dev pkg-config
+    need_packages libssl-dev libpam0g-dev libldap-dev libpq-dev libsqlite3-dev libcrypt-dev pkg-config
     need_commands git
 }

@@ -16,7 +16,7 @@ import uuid
 
 # The system libraries that the program is linked to, by the name that the dynamic linker loads (SONAME).
 SYSTEM_LIBRARIES = ["libc.so.6", "libcrypt.so.1", "libcrypto.so.3", "liblber-2.5.so.0", "libldap-2.5.so.0",
-                    "libpam.so.0", "libsqlite3.so.0"]
+                    "libpam.so.0", "libpq.so.5", "libsqlite3.so.0"]
 
 
 def stop(reason):

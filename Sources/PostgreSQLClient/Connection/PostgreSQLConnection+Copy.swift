@@ -31,8 +31,10 @@ extension PostgreSQLConnection {
                 let count = try takeResults(until: deadline)
                 guard failure == nil else { throw Self.unexpectedResult }
                 return count
-            } catch let error as PostgreSQLError where error.kind != .unavailable {
-                throw failure ?? error
+            } catch let error as PostgreSQLError {
+                // The server reports the client's own reason as a cancelled statement (57014).
+                guard let failure, error.sqlState != nil, !libpq.isLost else { throw error }
+                throw failure
             }
         }
     }
