@@ -283,7 +283,8 @@ let package = Package(
         .testTarget(
             name: "GatewayStoreTests",
             dependencies: [
-                "GatewayStore", "GatewayCore", "GatewaySupport", "GatewayTesting", logging, nioCore, nioPosix, grdb,
+                "GatewayStore", "GatewayCore", "GatewaySupport", "GatewayTesting", "PostgreSQLClient", logging, nioCore,
+                nioPosix, grdb,
             ],
             swiftSettings: strict),
         .testTarget(

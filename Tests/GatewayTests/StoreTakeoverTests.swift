@@ -44,9 +44,9 @@ struct StoreTakeoverTests {
             dependencies: TestGateway.dependencies(
                 clock: clock, ledger: ScriptedLedger(), sessions: sessions,
                 journal: FreezingJournal(journal: journal, sessions: sessions), backend: backend))
-        let response = await gateway.serve(Sample.send("hi", to: toAudience ? "audience:oncall" : "bob"))
-        // The response to an audience tells the numbers of its members.
-        #expect(response.status == (toAudience ? 200 : 503))
+        let response = await gateway.serve(Sample.send("\"hi\"", to: toAudience ? "audience:oncall" : "bob"))
+        // The response to an audience sums up its members.
+        #expect(response.status == (toAudience ? 502 : 503))
         #expect(backend.requests.isEmpty)
         let intents = journal.records(.intent).map(\.facts)
         #expect(intents.count == 1)

@@ -8,7 +8,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: updates of unknown outcome", .timeLimit(.minutes(5)))
+@Suite("Ledger: updates of unknown outcome", .overEachStore, .timeLimit(.minutes(5)))
 struct AttemptTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob

@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: one call at a time for a handle and for a registration", .timeLimit(.minutes(5)))
+@Suite("Ledger: one call at a time for a handle and for a registration", .overEachStore, .timeLimit(.minutes(5)))
 struct ClaimTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob

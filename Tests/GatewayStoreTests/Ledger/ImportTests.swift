@@ -5,7 +5,7 @@ import Testing
 
 @testable import GatewayStore
 
-@Suite("Imported registrations in the ledger") struct ImportTests {
+@Suite("Imported registrations in the ledger", .overEachStore) struct ImportTests {
     private func entry(
         _ number: Int, of owner: UserName? = LedgerFixture.alice, _ handle: DeviceHandle?, content: String = ""
     ) -> ImportEntry {

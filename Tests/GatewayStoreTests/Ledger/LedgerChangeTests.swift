@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: the effects of changes", .timeLimit(.minutes(5)))
+@Suite("Ledger: the effects of changes", .overEachStore, .timeLimit(.minutes(5)))
 struct LedgerChangeTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob

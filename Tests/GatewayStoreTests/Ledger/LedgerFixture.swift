@@ -17,8 +17,14 @@ struct LedgerFixture {
     ) throws {
         self.directory = directory
         // A commit counts as a proof for the whole test, so that no test depends on its speed.
-        ledger = try StoredLedger(
-            file: directory("ledger.sqlite"), limits: limits, now: Self.noon, proofLifetime: proofLifetime)
+        switch StoreKind.current {
+        case .sqlite:
+            ledger = try StoredLedger(
+                file: directory("ledger.sqlite"), limits: limits, now: Self.noon, proofLifetime: proofLifetime)
+        case .postgreSQL:
+            let store = try StoreKind.openPostgreSQL(directory)
+            ledger = StoredLedger(store, digester: store.digester, limits: limits, proofLifetime: proofLifetime)
+        }
     }
 
     /// Makes all writes fail as on a full disk, or succeed again.

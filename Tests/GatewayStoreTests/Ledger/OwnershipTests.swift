@@ -5,7 +5,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Ledger: ownership of devices (contract: ownership)", .timeLimit(.minutes(5)))
+@Suite("Ledger: ownership of devices (contract: ownership)", .overEachStore, .timeLimit(.minutes(5)))
 struct OwnershipTests {
     private let alice = Fixture.alice
     private let bob = Fixture.bob
@@ -129,7 +129,7 @@ struct OwnershipTests {
     }
 }
 
-@Suite("Ledger: several spellings of a channel")
+@Suite("Ledger: several spellings of a channel", .overEachStore)
 struct ChannelSpellingTests {
     private static let host = "https://db5.notify.windows.com/?token="
 

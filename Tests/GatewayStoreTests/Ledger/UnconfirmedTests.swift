@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Imported registrations that no device has confirmed")
+@Suite("Imported registrations that no device has confirmed", .overEachStore)
 struct UnconfirmedTests {
     private static let minute: Int64 = 60_000_000
     private static let day: Int64 = 86_400_000_000
@@ -118,7 +118,8 @@ struct UnconfirmedTests {
     }
 
     @Test(
-        "In an older ledger, imported and never confirmed registrations become unconfirmed, and no others"
+        "In an older ledger, imported and never confirmed registrations become unconfirmed, and no others",
+        .onlySQLite
     )
     func olderLedger() async throws {
         let directory = TemporaryDirectory()

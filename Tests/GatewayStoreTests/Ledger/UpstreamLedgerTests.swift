@@ -8,7 +8,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("The upstreams of registrations in the ledger")
+@Suite("The upstreams of registrations in the ledger", .overEachStore)
 struct UpstreamLedgerTests {
     private static let backend = UpstreamName("http://127.0.0.1:5000")
     private static let hub = UpstreamName("https://contoso.servicebus.windows.net:443/news")

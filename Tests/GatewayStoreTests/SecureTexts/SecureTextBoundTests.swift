@@ -7,7 +7,7 @@ import Testing
 
 private typealias Fixture = SecureTextFixture
 
-@Suite("Bounds and removal of the texts of secure sends", .timeLimit(.minutes(5)))
+@Suite("Bounds and removal of the texts of secure sends", .overEachStore, .timeLimit(.minutes(5)))
 struct SecureTextBoundTests {
     private static func bounds(_ set: (inout StoredSecureTexts.Bounds) -> Void) -> StoredSecureTexts.Bounds {
         var bounds = StoredSecureTexts.Bounds()
@@ -59,7 +59,7 @@ struct SecureTextBoundTests {
         #expect(fixture.texts.amount == (0, 0))
     }
 
-    @Test("A write that fails releases the room, and stores no text of the send")
+    @Test("A write that fails releases the room, and stores no text of the send", .onlySQLite)
     func failedWrite() async throws {
         let fixture = try SecureTextFixture()
         let reservation = try fixture.reserve(for: [Fixture.alice, Fixture.bob])

@@ -22,7 +22,13 @@ struct SecureTextFixture {
         randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
     ) throws {
         self.directory = directory
-        texts = try StoredSecureTexts(file: directory(Self.file), bounds: bounds, randomness: randomness)
+        switch StoreKind.current {
+        case .sqlite:
+            texts = try StoredSecureTexts(file: directory(Self.file), bounds: bounds, randomness: randomness)
+        case .postgreSQL:
+            let storage = try PostgreSQLTexts(StoreKind.openPostgreSQL(directory))
+            texts = try StoredSecureTexts(storage, cipher: storage.cipher, bounds: bounds, randomness: randomness)
+        }
     }
 
     /// Reserves a place for a text.

@@ -9,7 +9,7 @@ import Testing
 
 private typealias Fixture = SecureTextFixture
 
-@Suite("Texts of secure sends", .timeLimit(.minutes(5)))
+@Suite("Texts of secure sends", .overEachStore, .timeLimit(.minutes(5)))
 struct SecureTextTests {
     @Test("A text is read by its recipient alone, with its id, until it expires")
     func reading() async throws {
@@ -80,7 +80,7 @@ struct SecureTextTests {
         #expect(second.texts.amount == amount && amount.texts == 1 && second.texts.keyProblem == nil)
     }
 
-    @Test("A row that is given another id, owner or expiry is not read")
+    @Test("A row that is given another id, owner or expiry is not read", .onlySQLite)
     func binding() async throws {
         let fixture = try SecureTextFixture()
         let id = try await fixture.store("bob's")
@@ -115,7 +115,7 @@ struct SecureTextTests {
         #expect(try await fixture.unfetched(of: Fixture.alice).count == 2)
     }
 
-    @Test("A look-up uses the index of the owner, so it never visits the rows of others")
+    @Test("A look-up uses the index of the owner, so it never visits the rows of others", .onlySQLite)
     func plan() async throws {
         let fixture = try SecureTextFixture()
         let plans = try await fixture.texts.sqlite.read { database in

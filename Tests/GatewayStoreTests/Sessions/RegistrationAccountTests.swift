@@ -8,7 +8,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("The accounts that made registrations", .timeLimit(.minutes(5)))
+@Suite("The accounts that made registrations", .overEachStore, .timeLimit(.minutes(5)))
 struct RegistrationAccountTests {
     private let account = Account(user: Fixture.alice, login: LoginName("EXAMPLE\\alice"), authenticator: "pam")
     private let fixture: LedgerFixture
@@ -47,7 +47,7 @@ struct RegistrationAccountTests {
         #expect(try await register.registeringAccounts().isEmpty)
     }
 
-    @Test("The queries for one user and for all accounts read only an index")
+    @Test("The queries for one user and for all accounts read only an index", .onlySQLite)
     func indexes() async throws {
         func plan(_ query: String, _ arguments: StatementArguments = StatementArguments()) async throws -> String {
             try await fixture.ledger.sqlite.read { database in

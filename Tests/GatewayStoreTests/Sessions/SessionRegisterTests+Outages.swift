@@ -11,7 +11,8 @@ private typealias Fixture = LedgerFixture
 /// Tests of changes that cannot be written at once.
 extension SessionRegisterTests {
     @Test(
-        "If the ledger cannot be written nothing changes, not even in memory; what an operator revokes is revoked in memory all the same"
+        "If the ledger cannot be written nothing changes, not even in memory; what an operator revokes is revoked in memory all the same",
+        .onlySQLite
     )
     func unwritable() async throws {
         var fixture = try Fixture()
@@ -52,7 +53,7 @@ extension SessionRegisterTests {
         #expect(register.allSessions.map(\.id).sorted { $0.text < $1.text } == [session(2).id, session(3).id])
     }
 
-    @Test("What an operator revokes during an outage is written by a retry", arguments: [false, true])
+    @Test("What an operator revokes during an outage is written by a retry", .onlySQLite, arguments: [false, true])
     func retried(byOperator: Bool) async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
@@ -85,7 +86,7 @@ extension SessionRegisterTests {
             register.isRevoked(TokenReference(id: "t", session: nil, issued: now, expires: end), of: Fixture.alice))
     }
 
-    @Test("The row of a session that a new one replaced is removed later if it cannot be removed at once")
+    @Test("The row of a session that a new one replaced is removed later if it cannot be removed at once", .onlySQLite)
     func evicted() async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)

@@ -8,7 +8,7 @@ import Testing
 
 private typealias Fixture = LedgerFixture
 
-@Suite("Sessions and revocations on disk", .timeLimit(.minutes(5)))
+@Suite("Sessions and revocations on disk", .overEachStore, .timeLimit(.minutes(5)))
 struct SessionRegisterTests {
     let clock = ManualClock(wall: WallTime(seconds: 1_795_000_000))
 
@@ -122,7 +122,7 @@ struct SessionRegisterTests {
         #expect(!register.isRevoked(token(login("b", nil), now), of: Fixture.alice))
     }
 
-    @Test("A session is unchanged after a restart, and an ended one is removed")
+    @Test("A session is unchanged after a restart, and an ended one is removed", .onlySQLite)
     func restart() async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
@@ -187,7 +187,7 @@ struct SessionRegisterTests {
         #expect(!isRevoked("far") && !isRevoked("last"))
     }
 
-    @Test("A stored revocation of a token whose end cannot be read is kept", arguments: [Int64.min, -1, Int64.max])
+    @Test("A stored revocation of a token whose end cannot be read is kept", .onlySQLite, arguments: [Int64.min, -1, Int64.max])
     func unreadableEnd(until: Int64) async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
@@ -233,7 +233,7 @@ struct SessionRegisterTests {
         #expect(none.isEmpty)
     }
 
-    @Test("A ledger of the first version is migrated after a copy")
+    @Test("A ledger of the first version is migrated after a copy", .onlySQLite)
     func migration() async throws {
         let directory = TemporaryDirectory()
         let file = directory("ledger.sqlite")
