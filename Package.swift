@@ -96,7 +96,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "GatewayStore",
-            dependencies: ["CStatx", "GatewayCore", "GatewaySupport", "PostgreSQLClient", logging, nioCore, nioPosix, grdb],
+            dependencies: [
+                "CStatx", "GatewayCore", "GatewaySupport", "PostgreSQLClient", logging, nioCore, nioPosix, grdb,
+            ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "OutboundHTTP",

@@ -30,7 +30,8 @@ struct StoreTakeoverTests {
         #expect(await gateway.serve(Sample.whoami).status == 200)
     }
 
-    @Test("A send that was authenticated before is not delivered, and its outcome is recorded", arguments: [false, true])
+    @Test(
+        "A send that was authenticated before is not delivered, and its outcome is recorded", arguments: [false, true])
     func sendInProgress(toAudience: Bool) async {
         let clock = ManualClock()
         let sessions = MemorySessions(clock: clock)

@@ -91,7 +91,9 @@ extension ServerConfiguration {
             (1...65_535).contains(port)
         else { return nil }
         var name = text[..<colon]
-        if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() } else if name.contains(":") {
+        if name.hasPrefix("["), name.hasSuffix("]") {
+            name = name.dropFirst().dropLast()
+        } else if name.contains(":") {
             return nil
         }
         // A comma separates hosts in libpq's parameter, and a slash begins a directory.

@@ -1,5 +1,5 @@
-public import GatewayConfiguration
 internal import Foundation
+public import GatewayConfiguration
 public import GatewayCore
 public import GatewayStore
 internal import GatewaySupport

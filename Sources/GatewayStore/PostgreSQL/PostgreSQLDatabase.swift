@@ -115,7 +115,7 @@ final class PostgreSQLDatabase: SQLDatabase {
 
     private func retryingConflicts(_ body: () throws -> Void) throws {
         for _ in 1..<Self.maximumAttempts {
-            do { return try body() } catch where isConflict(error) {}
+            do { return try body() } catch  where isConflict(error) {}
         }
         try body()
     }

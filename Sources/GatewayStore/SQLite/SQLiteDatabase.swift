@@ -35,7 +35,6 @@ final class SQLiteDatabase: SQLDatabase {
         }
     }
 
-
     func enqueueRead(_ body: @escaping @Sendable (Result<any SQLTransaction, any Error>) -> Void) {
         pool.asyncRead { access in body(access.map { SQLiteTransaction($0) }) }
     }

@@ -25,12 +25,15 @@ package struct LedgerImport {
         }
         guard key == (try ledger.digester.fingerprint().bytes) else {
             throw LedgerUnavailable(
-                "the export has another key of device handles; copy the key file of its ledger beside this ledger first")
+                "the export has another key of device handles; copy the key file of its ledger beside this ledger first"
+            )
         }
         var rows = 0
         var line = try reader.read()
         if case .row(TransferTable.texts.name, _) = line {
-            guard let texts else { throw LedgerUnavailable("the export has texts of secure sends, which are turned off") }
+            guard let texts else {
+                throw LedgerUnavailable("the export has texts of secure sends, which are turned off")
+            }
             try texts.database.write { transaction in
                 try Self.requireEmpty([TransferTable.texts], transaction)
                 while case .row(TransferTable.texts.name, let values) = line {

@@ -1,6 +1,6 @@
 internal import CLibpq
-internal import Synchronization
 internal import Glibc
+internal import Synchronization
 
 /// Requests to cancel a statement, each on a thread of its own: PQcancel connects to the server and waits for it without a
 /// bound of its own, and a frozen server never responds.

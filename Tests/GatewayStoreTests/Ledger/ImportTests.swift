@@ -29,7 +29,9 @@ import Testing
         #expect(verdicts == [.bound, .rejected])
         try await fixture.ledger.recordImport(now: LedgerFixture.noon)
         #expect(try await fixture.ledger.migration() == .imported(rejected: 1, unconfirmed: 1))
-        #expect(try StoredLedger.migration(inFile: fixture.ledger.file) == .imported(rejected: 1, unconfirmed: 1))
+        if StoreKind.current == .sqlite {
+            #expect(try StoredLedger.migration(inFile: fixture.ledger.file) == .imported(rejected: 1, unconfirmed: 1))
+        }
         let own = try await fixture.ledger.begin(
             .update(user: LedgerFixture.alice, label: LedgerFixture.id(9), handle: LedgerFixture.handle(1)),
             now: LedgerFixture.noon)

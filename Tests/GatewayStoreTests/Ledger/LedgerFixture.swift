@@ -131,6 +131,6 @@ extension StoredLedger {
     /// The path of the SQLite file.
     var file: String { sqliteFile.path }
 
-    // All ledgers of these tests are in files.
+    // Only for tests over SQLite alone.
     private var sqliteFile: SQLiteLedgerFile { storage as! SQLiteLedgerFile }
 }

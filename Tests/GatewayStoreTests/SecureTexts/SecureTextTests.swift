@@ -49,7 +49,7 @@ struct SecureTextTests {
         #expect(try await fixture.unfetched(of: Fixture.alice, after: 40).count == 1)
     }
 
-    @Test("Text and key are private files, and no file but the key's reveals a text")
+    @Test("Text and key are private files, and no file but the key's reveals a text", .onlySQLite)
     func privacy() async throws {
         let fixture = try SecureTextFixture()
         let secret = "a text that nobody else may read: 4711"

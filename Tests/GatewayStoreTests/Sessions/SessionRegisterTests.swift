@@ -187,7 +187,9 @@ struct SessionRegisterTests {
         #expect(!isRevoked("far") && !isRevoked("last"))
     }
 
-    @Test("A stored revocation of a token whose end cannot be read is kept", .onlySQLite, arguments: [Int64.min, -1, Int64.max])
+    @Test(
+        "A stored revocation of a token whose end cannot be read is kept", .onlySQLite,
+        arguments: [Int64.min, -1, Int64.max])
     func unreadableEnd(until: Int64) async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)

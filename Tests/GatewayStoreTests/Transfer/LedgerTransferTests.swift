@@ -24,7 +24,8 @@ struct LedgerTransferTests {
         try await fixture.ledger.finish(claim, with: .unresolved(Fixture.id(3)), now: Fixture.noon)
         _ = try await fixture.ledger.importEntries(
             [
-                ImportEntry(id: Fixture.id(4), assessment: .rejected(handle: try Fixture.handle(4)), content: [1, 0, 2]),
+                ImportEntry(
+                    id: Fixture.id(4), assessment: .rejected(handle: try Fixture.handle(4)), content: [1, 0, 2]),
                 ImportEntry(
                     id: Fixture.id(5), assessment: .valid(owner: Fixture.bob, handle: try Fixture.handle(5)),
                     content: []),
@@ -91,7 +92,9 @@ struct LedgerTransferTests {
         #expect(try await copy.content() == fixture.content())
     }
 
-    @Test("An export that is cut, changed or of another key is rejected, and stores nothing", arguments: StoreKind.allCases)
+    @Test(
+        "An export that is cut, changed or of another key is rejected, and stores nothing",
+        arguments: StoreKind.allCases)
     func rejected(_ kind: StoreKind) async throws {
         guard kind == .sqlite || PostgreSQLServer.isInstalled else { return }
         let (fixture, texts) = try await filled()
