@@ -188,3 +188,13 @@ struct Forwarding: Sendable {
         return run.apply(result, of: step)
     }
 }
+
+extension UpstreamPlan.Purpose {
+    /// Whether a notification is sent.
+    fileprivate var isSend: Bool {
+        switch self {
+        case .registration: false
+        case .send: true
+        }
+    }
+}
