@@ -33,7 +33,8 @@ package final class PostgreSQLStore: LedgerStorage {
         /// - Parameters:
         ///   - patience: How long to wait for another gateway to end.
         ///   - onWait: Called once with the name of the other gateway's machine if there is one.
-        case exclusive(patience: Duration = PostgreSQLStore.patience, onWait: @Sendable (_ host: String) -> Void = { _ in })
+        case exclusive(
+            patience: Duration = PostgreSQLStore.patience, onWait: @Sendable (_ host: String) -> Void = { _ in })
         /// The process reads a store that a gateway may use, and changes nothing.
         case reading
     }

@@ -28,7 +28,8 @@ struct PostgreSQLTexts: SecureTextStorage {
 
     func keyProblem(texts: Int) -> String? {
         guard texts > 0 else { return nil }
-        return "\(texts) texts of secure notifications were sealed under another key than that in \(key), and cannot be "
+        return
+            "\(texts) texts of secure notifications were sealed under another key than that in \(key), and cannot be "
             + "read; copy the key of the machine that sealed them, or let them expire"
     }
 
