@@ -76,7 +76,7 @@ final class HostileServer: Sendable {
         var sent = 0
         while sent < bytes.count {
             let part = bytes.withUnsafeBytes {
-                Glibc.send(session, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL.rawValue))
+                Glibc.send(session, $0.baseAddress! + sent, bytes.count - sent, Int32(MSG_NOSIGNAL))
             }
             guard part > 0 else { return }
             sent += part

@@ -43,7 +43,7 @@ import Testing
         #expect(try failure { try connection.rows("SELECT 5") } != nil)
     }
 
-    @Test func `A server that closes or goes silent is unavailable`() throws {
+    @Test func `A server that closes the session early is unavailable`() throws {
         for responses in [[], [Server.prepared], [[]]] as [[[UInt8]]] {
             let server = try HostileServer(responses)
             let connection = try PostgreSQLConnection.connect(server.settings, within: .seconds(5))

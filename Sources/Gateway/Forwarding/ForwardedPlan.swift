@@ -51,6 +51,7 @@ struct Forwarding: Sendable {
     /// The connections to the upstreams, indexed by `PlannedUpstream.index`.
     let backends: [any Backend]
     let ledger: any RegistrationLedger
+    let sessions: any SessionStore
     let clocks: Clocks
 
     /// Rejects a call if its upstream is full. Runs before authentication, limits and recording, so that the response is
@@ -86,6 +87,13 @@ struct Forwarding: Sendable {
     func forward(_ recorded: consuming RecordedPlan, _ spans: CallTrace? = nil) async -> ForwardedPlan {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps
+        if recorded.plan.purpose.isSend, !sessions.isCurrent {
+            // The gateway was frozen since it authenticated the caller, whom another gateway may have revoked.
+            let failure = ForwardResult(
+                result: .ledgerUnavailable, detail: "the store has not confirmed this gateway since the call began")
+            let results = steps.map { _ in MemberResult(outcome: failure, milliseconds: 0) }
+            return ForwardedPlan(recorded.plan, failure, milliseconds: 0, memberResults: results)
+        }
         if let text = recorded.plan.secureText, let failure = await store(text) {
             let results = steps.map { _ in MemberResult(outcome: failure, milliseconds: 0) }
             return ForwardedPlan(recorded.plan, failure, milliseconds: 0, memberResults: results)

@@ -21,6 +21,14 @@ struct UpstreamPlan: ~Copyable {
         case registration(RegistrationChange)
         case send
 
+        /// Whether a notification is sent.
+        var isSend: Bool {
+            switch self {
+            case .registration: false
+            case .send: true
+            }
+        }
+
         /// Whether a device registers.
         var isUpdate: Bool {
             switch self {

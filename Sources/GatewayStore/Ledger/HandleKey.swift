@@ -7,6 +7,19 @@ struct HandleKey: Sendable, Hashable {
     let digest: KeyedDigest
 }
 
+extension HandleKey {
+    /// Decodes the columns `service` and `handle`; nil if either is NULL.
+    init?(row: SQLRow) throws(LedgerUnavailable) {
+        guard let service = try row.optional("service", as: String.self),
+            let digest = try row.optional("handle", as: [UInt8].self)
+        else { return nil }
+        guard let service = PushService(rawValue: service), let digest = KeyedDigest(digest) else {
+            throw LedgerUnavailable("the ledger contains an invalid handle")
+        }
+        self.init(service: service, digest: digest)
+    }
+}
+
 /// Derives the keys of handles with a secret that is stored in a file beside the database.
 ///
 /// Without the secret, the database alone does not reveal the handles, and guesses cannot be checked against it.

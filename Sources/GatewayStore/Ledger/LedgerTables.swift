@@ -240,16 +240,3 @@ extension LedgerTables.Registration {
         isInDoubt = try row.required("in_doubt", as: Bool.self)
     }
 }
-
-extension HandleKey {
-    /// Decodes the columns `service` and `handle`; nil if either is NULL.
-    init?(row: SQLRow) throws(LedgerUnavailable) {
-        guard let service = try row.optional("service", as: String.self),
-            let digest = try row.optional("handle", as: [UInt8].self)
-        else { return nil }
-        guard let service = PushService(rawValue: service), let digest = KeyedDigest(digest) else {
-            throw LedgerUnavailable("the ledger contains an invalid handle")
-        }
-        self.init(service: service, digest: digest)
-    }
-}

@@ -139,13 +139,25 @@ final class PostgreSQLDatabase: SQLDatabase {
         }
     }
 
+    /// The time limit of a statement at the start of a gateway and in an export, which read whole tables.
+    private static let longReadLimit = Duration.seconds(600)
+
     func read<Value>(_ body: (any SQLTransaction) throws -> Value) throws -> Value {
-        try writer.queue.sync { try Self.read(on: writer, body) }
+        try writer.queue.sync {
+            try Self.read(on: writer) { transaction in
+                let connection = transaction.connection
+                let usualLimit = connection.statementDeadline
+                connection.statementDeadline = Self.longReadLimit
+                defer { connection.statementDeadline = usualLimit }
+                try connection.simple("SET LOCAL statement_timeout = \(Self.longReadLimit.components.seconds * 1000)")
+                return try body(transaction)
+            }
+        }
     }
 
     /// Runs the body with one state of the database. Called on the session's queue.
     private static func read<Value>(
-        on session: PostgreSQLSession, _ body: (any SQLTransaction) throws -> Value
+        on session: PostgreSQLSession, _ body: (PostgreSQLTransaction) throws -> Value
     ) throws -> Value {
         try session.withConnection("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
             defer { if connection.isUsable { try? connection.simple("COMMIT") } }

@@ -78,10 +78,10 @@ extension SQLiteDatabase {
     }
 
     /// Copies the database to a file with SQLite's online backup, and changes the copy.
-    func copy(to path: String, changing change: (any SQLTransaction) throws -> Void = { _ in }) throws {
+    func copy(to path: String, changing change: ((any SQLTransaction) throws -> Void)? = nil) throws {
         let copy = try DatabaseQueue(path: path)
         try pool.backup(to: copy)
-        try copy.write { try change(SQLiteTransaction($0)) }
+        if let change { try copy.write { try change(SQLiteTransaction($0)) } }
         try copy.close()
     }
 

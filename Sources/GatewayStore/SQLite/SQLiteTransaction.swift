@@ -21,7 +21,10 @@ struct SQLiteTransaction: SQLTransaction {
         let columns = statement.columnNames
         let rows = try Row.fetchCursor(statement, arguments: StatementArguments(arguments))
         while let row = try rows.next() {
-            try body(SQLRow(columns: columns, values: columns.indices.map { SQLValue(row[$0]) }))
+            var values: [SQLValue] = []
+            values.reserveCapacity(columns.count)
+            for index in 0..<columns.count { values.append(SQLValue(row[index])) }
+            try body(SQLRow(columns: columns, values: values))
         }
     }
 
@@ -38,7 +41,7 @@ struct SQLiteTransaction: SQLTransaction {
 }
 
 extension StatementArguments {
-    fileprivate init(_ arguments: SQLArguments) { self.init(arguments.values.map(\.stored)) }
+    fileprivate init(_ arguments: SQLArguments) { self.init(arguments.values.lazy.map(\.stored)) }
 }
 
 extension SQLValue {

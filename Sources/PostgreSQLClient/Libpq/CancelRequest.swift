@@ -1,11 +1,6 @@
 internal import CLibpq
 internal import Synchronization
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Requests to cancel a statement, each on a thread of its own: PQcancel connects to the server and waits for it without a
 /// bound of its own, and a frozen server never responds.

@@ -1,10 +1,5 @@
 internal import CLibpq
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// libpq's connection keywords, and the environment variables from which it would take the others.
 enum ClientEnvironment {

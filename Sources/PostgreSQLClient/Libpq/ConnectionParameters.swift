@@ -1,11 +1,6 @@
 internal import CLibpq
 internal import GatewaySupport
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// The keywords and values by which libpq connects to one server.
 ///

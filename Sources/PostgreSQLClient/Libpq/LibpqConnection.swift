@@ -1,11 +1,6 @@
 internal import CLibpq
 internal import GatewaySupport
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// A connection of libpq in non-blocking mode, whose waits all have a deadline. Used by one thread at a time.
 ///

@@ -1,10 +1,5 @@
 internal import CLibpq
-
-#if canImport(Glibc)
 internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#endif
 
 /// Ends the wait of a connection's thread for notifications. Any thread may use it, also after the connection is closed.
 package final class PostgreSQLWakeUp: Sendable {

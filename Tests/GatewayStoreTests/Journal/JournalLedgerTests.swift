@@ -116,7 +116,7 @@ struct JournalLedgerTests {
     func migration() async throws {
         do {
             let ledger = try ledger()
-            try await ledger.database.write { try LedgerFixture.undoSchema5($0) }
+            try await ledger.sqlite.write { try LedgerFixture.undoSchema5($0) }
             try ledger.close()
         }
         #expect(try StoredCheckpoint(ledger: place("ledger.sqlite")) == nil)

@@ -32,7 +32,7 @@ struct LedgerAccessTests {
     func groupCommit() async throws {
         let fixture = try LedgerFixture()
         let commits = Commits()
-        fixture.ledger.database.add(transactionObserver: commits)
+        fixture.ledger.sqlite.add(transactionObserver: commits)
         let results = await fixture.whileBusy { ledger in
             (1...20).map { number in { await ledger.write { try $0.note(number) } } }
         }
@@ -45,7 +45,7 @@ struct LedgerAccessTests {
     func togetherAgain() async throws {
         let fixture = try LedgerFixture()
         let commits = Commits()
-        fixture.ledger.database.add(transactionObserver: commits)
+        fixture.ledger.sqlite.add(transactionObserver: commits)
         _ = await fixture.whileBusy { ledger in
             (1...20).map { number in
                 {
@@ -113,7 +113,7 @@ struct LedgerAccessTests {
     @Test("A full database fails all waiting changes, and accepts changes again when there is space")
     func full() async throws {
         let fixture = try LedgerFixture()
-        let size = try await fixture.ledger.database.writeWithoutTransaction { database in
+        let size = try await fixture.ledger.sqlite.writeWithoutTransaction { database in
             try Int.fetchOne(database, sql: "PRAGMA max_page_count = 1") ?? 0
         }
         let text = String(repeating: "x", count: 100_000)
@@ -122,7 +122,7 @@ struct LedgerAccessTests {
         }
         #expect(results.allSatisfy { (try? $0.get()) == nil })
         #expect(try await fixture.notes() == [])
-        try await fixture.ledger.database.writeWithoutTransaction {
+        try await fixture.ledger.sqlite.writeWithoutTransaction {
             try $0.execute(sql: "PRAGMA max_page_count = \(size + 1_000)")
         }
         try await fixture.ledger.write { try $0.note(6, text) }.get()
@@ -207,7 +207,7 @@ extension LedgerFixture {
         closing: Bool = false, _ writes: (StoredLedger) -> [@Sendable () async -> Outcome]
     ) async -> [Outcome] {
         let busy = DispatchSemaphore(value: 0)
-        ledger.database.asyncWriteWithoutTransaction { _ in busy.wait() }
+        ledger.sqlite.asyncWriteWithoutTransaction { _ in busy.wait() }
         var tasks: [Task<Outcome, Never>] = []
         for write in writes(ledger) {
             // The immediate task returns here once its write waits.
@@ -226,7 +226,7 @@ extension LedgerFixture {
 
     /// Copies the write-ahead log into the database.
     func emptyLog() throws {
-        try ledger.database.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
+        try ledger.sqlite.writeWithoutTransaction { _ = try $0.checkpoint(.truncate) }
     }
 }
 
@@ -235,12 +235,12 @@ extension LedgerTables {
     fileprivate func note(_ number: Int, _ text: String = "") throws {
         try execute(
             sql: "INSERT INTO property (name, value) VALUES (?, ?)",
-            arguments: ["note \(number) \(text)", Data([0])])
+            arguments: ["note \(number) \(text)", [UInt8(0)]])
     }
 
     /// Returns the notes in the order in which they were written.
     fileprivate func notes() throws -> [Int] {
-        try String.fetchAll(database, sql: "SELECT name FROM property WHERE name LIKE 'note %' ORDER BY rowid")
-            .compactMap { Int($0.split(separator: " ")[1]) }
+        try rows(sql: "SELECT name FROM property WHERE name LIKE 'note %' ORDER BY rowid")
+            .compactMap { Int(try $0.required("name", as: String.self).split(separator: " ")[1]) }
     }
 }

@@ -61,8 +61,8 @@ struct LedgerFileTests {
     @Test("Commits are durable: WAL and synchronous=FULL on the writing connection")
     func durability() throws {
         let fixture = try LedgerFixture()
-        let (synchronous, mode) = try fixture.ledger.database.writeWithoutTransaction { database in
-            (try StoredLedger.synchronous(database), try String.fetchOne(database, sql: "PRAGMA journal_mode"))
+        let (synchronous, mode) = try fixture.ledger.sqlite.writeWithoutTransaction { database in
+            (try SQLiteDatabase.synchronous(database), try String.fetchOne(database, sql: "PRAGMA journal_mode"))
         }
         #expect(synchronous == 2)
         #expect(mode == "wal")
@@ -73,7 +73,7 @@ struct LedgerFileTests {
         let directory = TemporaryDirectory()
         do {
             let fixture = try LedgerFixture(directory)
-            try fixture.ledger.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 7") }
+            try fixture.ledger.sqlite.writeWithoutTransaction { try $0.execute(sql: "PRAGMA user_version = 7") }
             try fixture.ledger.close()
         }
         let error = #expect(throws: LedgerUnavailable.self) { try LedgerFixture(directory) }

@@ -23,7 +23,7 @@ struct LedgerFixture {
 
     /// Makes all writes fail as on a full disk, or succeed again.
     func refuseWrites(_ refuses: Bool) async throws {
-        try await ledger.database.writeWithoutTransaction { database in
+        try await ledger.sqlite.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA query_only = \(refuses ? 1 : 0)")
         }
     }
@@ -117,4 +117,14 @@ struct LedgerFixture {
     func content() async throws -> [String] {
         try await ledger.allRegistrations().map { "\($0.id) \($0.owner) \($0.state)" }
     }
+}
+
+extension StoredLedger {
+    /// The connections to the SQLite file.
+    var sqlite: DatabasePool { sqliteFile.sqlite.pool }
+    /// The path of the SQLite file.
+    var file: String { sqliteFile.path }
+
+    // All ledgers of these tests are in files.
+    private var sqliteFile: SQLiteLedgerFile { storage as! SQLiteLedgerFile }
 }

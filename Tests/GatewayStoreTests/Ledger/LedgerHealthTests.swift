@@ -68,7 +68,7 @@ struct LedgerHealthTests {
         }
         #expect(try await fixture.ledger.checkIntegrity() == nil)
         #expect(fixture.ledger.fault == nil)
-        try await fixture.ledger.database.writeWithoutTransaction { database in
+        try await fixture.ledger.sqlite.writeWithoutTransaction { database in
             // An index lacks a row, so that its handle would look unbound.
             try database.execute(
                 sql: """

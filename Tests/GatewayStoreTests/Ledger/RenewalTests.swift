@@ -43,7 +43,7 @@ struct RenewalTests {
         let (fixture, handle) = try await registered()
         let (commits, committed) = AsyncStream<Void>.makeStream()
         let observer = CommitObserver { committed.yield() }
-        fixture.ledger.database.add(transactionObserver: observer)
+        fixture.ledger.sqlite.add(transactionObserver: observer)
         try await fixture.update(alice, Fixture.id(1), handle, at: later(7))
         var iterator = commits.makeAsyncIterator()
         await iterator.next()
@@ -114,7 +114,7 @@ struct RenewalTests {
     @Test("An imported registration is confirmed at once")
     func imported() async throws {
         let (fixture, handle) = try await registered()
-        try await fixture.ledger.database.write { database in
+        try await fixture.ledger.sqlite.write { database in
             try database.execute(sql: "UPDATE registration SET import_unconfirmed = 1")
         }
         try await fixture.update(alice, Fixture.id(1), handle, at: later(7))

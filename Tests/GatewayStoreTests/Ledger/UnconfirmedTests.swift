@@ -127,7 +127,7 @@ struct UnconfirmedTests {
             _ = try await fixture.ledger.importEntries([entry(1), entry(2)], purging: false, now: Fixture.noon)
             try await fixture.update(Fixture.alice, Fixture.id(2), Fixture.handle(2), at: Fixture.noon.adding(1))
             try await fixture.update(Fixture.bob, Fixture.id(3), Fixture.handle(3), fresh: Fixture.id(3))
-            try await fixture.ledger.database.write { try Fixture.undoSchema5($0) }
+            try await fixture.ledger.sqlite.write { try Fixture.undoSchema5($0) }
             try fixture.ledger.close()
         }
         let fixture = try fixture(directory)

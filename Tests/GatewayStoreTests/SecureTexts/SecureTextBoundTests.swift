@@ -65,8 +65,8 @@ struct SecureTextBoundTests {
         let reservation = try fixture.reserve(for: [Fixture.alice, Fixture.bob])
         let second = try #require(reservation.places.last)
         // The second insert fails.
-        try await fixture.texts.database.write { database in
-            try SecureTextTables(database).insert(
+        try await fixture.texts.sqlite.write { database in
+            try SecureTextTables(SQLiteTransaction(database)).insert(
                 [1], second, key: 0, delivery: Fixture.now, expiry: Fixture.now)
         }
         await #expect(throws: SecureTextsUnavailable.self) { try await reservation.store() }

@@ -1,3 +1,4 @@
+import GRDB
 import GatewayCore
 import GatewaySupport
 import GatewayTesting
@@ -61,4 +62,12 @@ struct SecureTextFixture {
 
     /// Waits until earlier changes are written.
     func flush() async throws { _ = try await texts.commits.write { _ in }.get() }
+}
+
+extension StoredSecureTexts {
+    /// The connections to the SQLite file.
+    var sqlite: DatabasePool {
+        // All texts of these tests are in files.
+        (storage as! SQLiteSecureTextFile).sqlite.pool
+    }
 }

@@ -84,19 +84,19 @@ struct SecureTextTests {
     func binding() async throws {
         let fixture = try SecureTextFixture()
         let id = try await fixture.store("bob's")
-        try await fixture.texts.database.write { database in
+        try await fixture.texts.sqlite.write { database in
             try database.execute(sql: "UPDATE text SET owner = 'alice'")
         }
         #expect(try await fixture.read(id, as: Fixture.alice) == nil)
-        try await fixture.texts.database.write { database in
+        try await fixture.texts.sqlite.write { database in
             try database.execute(sql: "UPDATE text SET owner = 'bob', expiry = expiry + 1000000")
         }
         #expect(try await fixture.read(id) == nil)
-        try await fixture.texts.database.write { database in
+        try await fixture.texts.sqlite.write { database in
             try database.execute(sql: "UPDATE text SET expiry = expiry - 1000000, id = id + 1")
         }
         #expect(try await fixture.read(SecureID(Int64(id.number) + 1)) == nil)
-        try await fixture.texts.database.write { try $0.execute(sql: "UPDATE text SET id = id - 1") }
+        try await fixture.texts.sqlite.write { try $0.execute(sql: "UPDATE text SET id = id - 1") }
         #expect(try await fixture.read(id)?.text == "bob's")
     }
 
@@ -118,13 +118,13 @@ struct SecureTextTests {
     @Test("A look-up uses the index of the owner, so it never visits the rows of others")
     func plan() async throws {
         let fixture = try SecureTextFixture()
-        let plans = try await fixture.texts.database.read { database in
+        let plans = try await fixture.texts.sqlite.read { database in
             func plan(_ sql: String, _ arguments: StatementArguments) throws -> [String] {
                 try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(sql)", arguments: arguments).map { $0["detail"] }
             }
             return [
-                try plan(SecureTextTables.select, ["bob", 1, 2, 3]),
-                try plan(SecureTextTables.selectUnfetched, ["bob", 0, 1, 2, 3, 4]),
+                try plan(SecureTextTables(SQLiteTransaction(database)).select, ["bob", 1, 2, 3]),
+                try plan(SecureTextTables(SQLiteTransaction(database)).selectUnfetched, ["bob", 0, 1, 2, 3, 4]),
             ]
         }
         #expect(plans[0] == ["SEARCH text USING INDEX text_owner (owner=? AND id=? AND key=?)"], "\(plans)")

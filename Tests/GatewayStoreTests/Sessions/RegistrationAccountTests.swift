@@ -50,7 +50,7 @@ struct RegistrationAccountTests {
     @Test("The queries for one user and for all accounts read only an index")
     func indexes() async throws {
         func plan(_ query: String, _ arguments: StatementArguments = StatementArguments()) async throws -> String {
-            try await fixture.ledger.database.read { database in
+            try await fixture.ledger.sqlite.read { database in
                 let rows = try Row.fetchAll(database, sql: "EXPLAIN QUERY PLAN \(query)", arguments: arguments)
                 return rows.map { $0["detail"] as String }.joined(separator: "; ")
             }

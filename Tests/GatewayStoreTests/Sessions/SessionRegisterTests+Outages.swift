@@ -95,15 +95,15 @@ extension SessionRegisterTests {
         }
         let oldest = try #require(register.sessions(of: Fixture.alice).last)
         // The new row can be written, and no row can be deleted.
-        try await fixture.ledger.database.writeWithoutTransaction { database in
+        try await fixture.ledger.sqlite.writeWithoutTransaction { database in
             try database.execute(
                 sql: "CREATE TRIGGER keep BEFORE DELETE ON session BEGIN SELECT raise(ABORT, 'kept'); END")
         }
         let started = try await register.start(session(100), since: register.epoch)
         #expect(started && register.session(oldest.id) == nil)
-        try await fixture.ledger.database.writeWithoutTransaction { try $0.execute(sql: "DROP TRIGGER keep") }
+        try await fixture.ledger.sqlite.writeWithoutTransaction { try $0.execute(sql: "DROP TRIGGER keep") }
         try await register.removeExpired()
-        let rows = try await fixture.ledger.database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM session") }
+        let rows = try await fixture.ledger.sqlite.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM session") }
         #expect(rows == SessionTable.maximumSessions)
         (fixture, register) = try reopened(fixture)
         #expect(register.session(oldest.id) == nil && register.session(session(100).id) != nil)

@@ -151,7 +151,7 @@ struct SessionRegisterTests {
         // Expired records are kept for another day in case the clock was wrong.
         clock.advance(by: .seconds(86_400))
         try await register.removeExpired()
-        let rows = try await fixture.ledger.database.read { database in
+        let rows = try await fixture.ledger.sqlite.read { database in
             try Int.fetchOne(
                 database, sql: "SELECT (SELECT count(*) FROM session) + (SELECT count(*) FROM revoked_token)")
         }
@@ -191,9 +191,9 @@ struct SessionRegisterTests {
     func unreadableEnd(until: Int64) async throws {
         var fixture = try Fixture()
         var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
-        try await fixture.ledger.database.writeWithoutTransaction { database in
+        try await fixture.ledger.sqlite.writeWithoutTransaction { database in
             try database.execute(
-                sql: "INSERT INTO revoked_token (user, token, until) VALUES ('alice', 't', ?)", arguments: [until])
+                sql: "INSERT INTO revoked_token (\"user\", token, until) VALUES ('alice', 't', ?)", arguments: [until])
         }
         let now = clock.clocks.wall()
         let token = TokenReference(id: "t", session: nil, issued: now, expires: WallTime(seconds: now.seconds + 60))
@@ -241,7 +241,7 @@ struct SessionRegisterTests {
             let fixture = try Fixture(directory)
             try await fixture.update(Fixture.alice, Fixture.id(1), Fixture.handle(1), fresh: Fixture.id(1))
             // As the first version wrote it.
-            try await fixture.ledger.database.write { database in
+            try await fixture.ledger.sqlite.write { database in
                 try Fixture.undoSchema5(database)
                 for table in ["session", "revoked_token", "revoked_user", "account", "imported", "stray"] {
                     try database.execute(sql: "DROP TABLE \(table)")

@@ -168,17 +168,6 @@ import Testing
         for _ in 0..<5 { await gateway.expect(.authenticatorUnavailable, for: Sample.whoami) }
     }
 
-    @Test("No credential is accepted while another gateway may use the store")
-    func noCredentialIsAcceptedWhileAnotherGatewayMayUseTheStore() async {
-        let gateway = TestGateway()
-        gateway.sessions.isCurrent = false
-        await gateway.expect(.ledgerUnavailable, for: Sample.whoami)
-        await gateway.expect(.ledgerUnavailable, for: Sample.send(to: "bob"))
-        #expect(gateway.backend.requests.isEmpty)
-        gateway.sessions.isCurrent = true
-        #expect(await gateway.serve(Sample.whoami).status == 200)
-    }
-
     @Test("Recipients are made canonical by the configured name rules")
     func recipientsAreMadeCanonicalByTheConfiguredNameRules() async {
         let gateway = TestGateway { $0.names = NameRules(suffixes: ["@example.com"]) }

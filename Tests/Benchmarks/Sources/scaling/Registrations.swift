@@ -45,7 +45,7 @@ struct Registrations: Dimension {
                 arguments: [size])
             try database.execute(
                 sql:
-                    "INSERT OR IGNORE INTO label (user, label, registration, used) SELECT owner, id, id, 0 FROM registration"
+                    "INSERT OR IGNORE INTO label (\"user\", label, registration, used) SELECT owner, id, id, 0 FROM registration"
             )
             let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM registration")
             guard count == size else { throw OutOfGrammar() }
