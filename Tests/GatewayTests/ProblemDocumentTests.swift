@@ -70,7 +70,7 @@ import Testing
             .backendFailed: .backendFailed, .backendUnreachable: .backendUnreachable,
             .backendTimedOut: .backendTimedOut, .deleteUnconfirmed: .backendFailed,
             .ledgerUnavailable: .ledgerUnavailable, .textsUnavailable: .textsUnavailable,
-            .overloaded: .overloaded, .ledgerFailed: .internalError, .unknownAtStop: .backendFailed,
+            .overloaded: .overloaded, .ledgerFailed: .ledgerUnavailable, .unknownAtStop: .backendFailed,
             .unknownAfterCrash: .backendFailed, .notIssued: .internalError, .revoked: .credentialsRejected,
         ]
         for result in CallResult.allCases { #expect(result.rejection == codes[result]) }

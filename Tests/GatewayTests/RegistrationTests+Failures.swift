@@ -35,9 +35,10 @@ extension RegistrationTests {
             let gateway = TestGateway()
             gateway.ledger.fail(at: .isHeld)
             let response = await gateway.serve(request)
-            #expect(response.status >= 500)
+            #expect(response.status == 503 && response.code == .ledgerUnavailable)
+            #expect(response.fields.contains { $0.name == "Retry-After" })
             #expect(gateway.backend.requests.count == 1)
-            _ = try outcome(gateway)
+            #expect(try outcome(gateway).result == "ledger-failed")
         }
     }
 
@@ -49,7 +50,9 @@ extension RegistrationTests {
         ] {
             let gateway = TestGateway(deciding: { _ in decision })
             gateway.ledger.fail(at: .finish)
-            #expect(await gateway.serve(request).code == .internalError)
+            let response = await gateway.serve(request)
+            #expect(response.status == 503 && response.code == .ledgerUnavailable)
+            #expect(response.fields.contains { $0.name == "Retry-After" })
             #expect(try outcome(gateway).result == "ledger-failed")
         }
     }

@@ -50,9 +50,10 @@ extension CallResult {
         case .backendUnreachable: .backendUnreachable
         case .backendTimedOut: .backendTimedOut
         case .overloaded: .overloaded
-        case .ledgerUnavailable: .ledgerUnavailable
+        // A client that registers again finds what the backend did.
+        case .ledgerUnavailable, .ledgerFailed: .ledgerUnavailable
         case .textsUnavailable: .textsUnavailable
-        case .ledgerFailed, .notIssued: .internalError
+        case .notIssued: .internalError
         case .revoked: .credentialsRejected
         case .unknownAtStop, .unknownAfterCrash: .backendFailed
         }
@@ -61,9 +62,9 @@ extension CallResult {
     /// The additional content of the error response: when to retry.
     var extra: Rejection.Extra? {
         switch self {
-        case .overloaded, .ledgerUnavailable, .textsUnavailable: .retryAfter(seconds: 1)
+        case .overloaded, .ledgerUnavailable, .ledgerFailed, .textsUnavailable: .retryAfter(seconds: 1)
         case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .backendFailed, .backendUnreachable,
-            .backendTimedOut, .ledgerFailed, .notIssued, .revoked, .unknownAtStop, .unknownAfterCrash:
+            .backendTimedOut, .notIssued, .revoked, .unknownAtStop, .unknownAfterCrash:
             nil
         }
     }

@@ -33,7 +33,7 @@ extension Forwarding {
             do throws(LedgerUnavailable) {
                 if try await ledger.isHeld(id, forAnotherThan: handle) { continue }
             } catch {
-                run.outcome.result = .backendFailed
+                run.outcome.result = .ledgerFailed
                 run.outcome.detail = "ledger: \(error.detail)"
                 return .failed
             }
@@ -85,7 +85,7 @@ extension Forwarding {
             guard try await ledger.isHeld(id, forAnotherThan: handle) else { return stepResult }
             try await ledger.dropOutdated(id, now: clocks.wall())
         } catch {
-            run.outcome.result = .backendFailed
+            run.outcome.result = .ledgerFailed
             run.outcome.detail = "ledger: \(error.detail)"
             return .failed
         }

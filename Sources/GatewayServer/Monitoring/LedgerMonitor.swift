@@ -46,7 +46,8 @@ final class LedgerMonitor: Service {
                     var known: UInt64?
                     repeat { await self.count(&known) } while (try? await Task.sleep(for: Self.countPeriod)) != nil
                 }
-                try await tasks.waitForAll()
+                // Not `waitForAll`, which throws an error only once the other tasks have ended too.
+                while try await tasks.next() != nil {}
             }
         }
     }

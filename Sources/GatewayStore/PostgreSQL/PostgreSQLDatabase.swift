@@ -34,9 +34,11 @@ final class PostgreSQLDatabase: SQLDatabase {
         var connection = settings.connection
         connection.applicationName = "notify-gateway \(name)"
         let clocks = lease.clocks
-        writer = PostgreSQLSession(connection, label: "\(name)-changes", clocks: clocks, prepare: Self.prepareWriter)
+        let limit = PostgreSQLSession.Failure()
+        writer = PostgreSQLSession(
+            connection, label: "\(name)-changes", clocks: clocks, timeLimit: limit, prepare: Self.prepareWriter)
         readers = (0..<settings.readers).map {
-            PostgreSQLSession(connection, label: "\(name)-reads-\($0)", clocks: clocks) { _ in }
+            PostgreSQLSession(connection, label: "\(name)-reads-\($0)", clocks: clocks, timeLimit: limit) { _ in }
         }
         pool = Mutex(Readers(idle: readers))
         self.lease = lease
@@ -71,8 +73,7 @@ final class PostgreSQLDatabase: SQLDatabase {
     ///
     /// - Parameter body: Returns what to do once the transaction is committed.
     func transaction(_ body: (PostgreSQLTransaction) throws -> (() -> Void)?) throws {
-        try writer.withConnection { connection in
-            try connection.simple("BEGIN ISOLATION LEVEL SERIALIZABLE")
+        try writer.withConnection("BEGIN ISOLATION LEVEL SERIALIZABLE") { connection in
             let committed: (() -> Void)?
             do {
                 committed = try body(PostgreSQLTransaction(connection: connection))
@@ -158,8 +159,7 @@ final class PostgreSQLDatabase: SQLDatabase {
     private static func read<Value>(
         on session: PostgreSQLSession, _ body: (PostgreSQLTransaction) throws -> Value
     ) throws -> Value {
-        try session.withConnection { connection in
-            try connection.simple("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        try session.withConnection("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
             defer { if connection.isUsable { try? connection.simple("COMMIT") } }
             return try body(PostgreSQLTransaction(connection: connection))
         }

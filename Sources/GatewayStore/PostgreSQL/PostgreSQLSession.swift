@@ -2,26 +2,43 @@ internal import Dispatch
 internal import GatewayCore
 internal import GatewaySupport
 internal import PostgreSQLClient
+internal import Synchronization
 
 /// One connection to a store's database, and the queue that uses it. The connection is opened when it is needed, and
 /// opened again after a failure.
 ///
-/// After a failed attempt to connect, further work fails at once for a moment: otherwise each waiting call would wait for
-/// an attempt of its own while the server is away.
+/// After a failed attempt to connect, further work fails at once for a moment, and after a time limit that of all sessions
+/// of the database: otherwise each waiting call would wait for an attempt of its own while the server is away.
 final class PostgreSQLSession: Sendable {
-    private struct State {
-        var connection: PostgreSQLConnection?
-        var failure: PostgreSQLError?
-        var failed = MonotonicInstant(nanoseconds: 0)
-        var isClosed = false
+    /// The last failure of a server. Safe to use from any thread.
+    final class Failure: Sendable {
+        /// How long work fails at once, in nanoseconds.
+        private static let pause: Int64 = 250_000_000
+        private let last = Mutex<(error: PostgreSQLError, at: MonotonicInstant)?>(nil)
+
+        /// Stores a failure.
+        func record(_ error: PostgreSQLError, at now: MonotonicInstant) { last.withLock { $0 = (error, now) } }
+
+        /// Throws the failure if it was a moment ago.
+        func check(at now: MonotonicInstant) throws {
+            try last.withLock { last in
+                if let last, now.nanoseconds - last.at.nanoseconds < Self.pause { throw last.error }
+            }
+        }
     }
 
-    /// The pause between two attempts to connect, in nanoseconds.
-    private static let pause: Int64 = 250_000_000
+    private struct State {
+        var connection: PostgreSQLConnection?
+        var isClosed = false
+    }
 
     let queue: DispatchQueue
     private let settings: PostgreSQLSettings
     private let clocks: Clocks
+    /// The last time limit that passed in any session of the database.
+    private let timeLimit: Failure
+    /// The last attempt to connect that failed.
+    private let rejection = Failure()
     private let prepare: @Sendable (PostgreSQLConnection) throws -> Void
     // A connection is not Sendable. Every access asserts that it runs on the queue.
     nonisolated(unsafe) private var state = State()
@@ -30,23 +47,57 @@ final class PostgreSQLSession: Sendable {
     ///
     /// - Parameter prepare: Runs on each new connection.
     init(
-        _ settings: PostgreSQLSettings, label: String, clocks: Clocks,
+        _ settings: PostgreSQLSettings, label: String, clocks: Clocks, timeLimit: Failure,
         prepare: @escaping @Sendable (PostgreSQLConnection) throws -> Void
     ) {
         queue = DispatchQueue(label: label)
         self.settings = settings
         self.clocks = clocks
+        self.timeLimit = timeLimit
         self.prepare = prepare
     }
 
-    /// Runs the body with the connection. Called on the queue. Blocks for at most the time limits of the settings.
-    func withConnection<Value>(_ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
+    /// Runs the body with the connection after the statement that begins its transaction. Called on the queue. Blocks for
+    /// at most the time limits of the settings.
+    ///
+    /// - Parameter begin: Runs again on a new connection if the present one was closed while it was idle, as by a restart
+    ///   of the server.
+    func withConnection<Value>(_ begin: String, _ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
         dispatchPrecondition(condition: .onQueue(queue))
+        try timeLimit.check(at: clocks.monotonic())
+        if let connection = state.connection {
+            let began = clocks.monotonic()
+            do { try run(connection, since: began) { try $0.simple(begin) } } catch let error as PostgreSQLError {
+                if connection.isUsable || elapsed(since: began) >= settings.statementTimeout { throw error }
+            }
+        }
+        let isNew = state.connection == nil
         let connection = try open()
+        return try run(connection, since: clocks.monotonic()) {
+            if isNew { try $0.simple(begin) }
+            return try body($0)
+        }
+    }
+
+    /// Runs the body, and forgets the connection if it is lost.
+    private func run<Value>(
+        _ connection: PostgreSQLConnection, since began: MonotonicInstant,
+        _ body: (PostgreSQLConnection) throws -> Value
+    ) throws -> Value {
         defer {
             if !connection.isUsable { state.connection = nil }
         }
-        return try body(connection)
+        do { return try body(connection) } catch {
+            let cause = error as? PostgreSQLError ?? (error as? PostgreSQLDatabase.OutcomeUnknown)?.cause
+            if let cause, !connection.isUsable, elapsed(since: began) >= settings.statementTimeout {
+                timeLimit.record(cause, at: clocks.monotonic())
+            }
+            throw error
+        }
+    }
+
+    private func elapsed(since began: MonotonicInstant) -> Duration {
+        .nanoseconds(clocks.monotonic().nanoseconds - began.nanoseconds)
     }
 
     /// Closes the connection; later work fails. Called on the queue.
@@ -60,9 +111,8 @@ final class PostgreSQLSession: Sendable {
     private func open() throws -> PostgreSQLConnection {
         if let connection = state.connection { return connection }
         if state.isClosed { throw LedgerUnavailable("the store is closed") }
-        if let failure = state.failure, clocks.monotonic().nanoseconds - state.failed.nanoseconds < Self.pause {
-            throw failure
-        }
+        let began = clocks.monotonic()
+        try rejection.check(at: began)
         do {
             let connection = try PostgreSQLConnection.connect(settings, within: settings.connectTimeout * 2)
             do { try prepare(connection) } catch {
@@ -70,11 +120,10 @@ final class PostgreSQLSession: Sendable {
                 throw error
             }
             state.connection = connection
-            state.failure = nil
             return connection
         } catch let error as PostgreSQLError {
-            state.failure = error
-            state.failed = clocks.monotonic()
+            let failure = elapsed(since: began) >= settings.connectTimeout ? timeLimit : rejection
+            failure.record(error, at: clocks.monotonic())
             throw error
         }
     }

@@ -19,8 +19,11 @@ package struct LedgerExport {
     package func run(_ write: ([UInt8]) throws -> Void) throws -> Int {
         var lines: Int64 = 0
         var rows = 0
+        var digest = TransferDigest()
         func add(_ line: TransferLine) throws {
-            try write(line.bytes)
+            let bytes = line.bytes
+            try digest.add(bytes.dropLast())
+            try write(bytes)
             lines += 1
         }
         try add(.head(version: TransferLine.version, key: ledger.digester.fingerprint().bytes))
@@ -34,7 +37,7 @@ package struct LedgerExport {
             }
             for table in TransferTable.ledger { rows += try Self.rows(of: table, transaction, add) }
         }
-        try write(TransferLine.end(lines: lines).bytes)
+        try write(TransferLine.end(lines: lines, digest: digest.bytes).bytes)
         return rows
     }
 

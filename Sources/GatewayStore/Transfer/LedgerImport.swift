@@ -30,12 +30,12 @@ package struct LedgerImport {
         }
         var rows = 0
         var line = try reader.read()
+        try texts?.database.read { try Self.requireEmpty([TransferTable.texts], $0) }
         if case .row(TransferTable.texts.name, _) = line {
             guard let texts else {
                 throw LedgerUnavailable("the export has texts of secure sends, which are turned off")
             }
             try texts.database.write { transaction in
-                try Self.requireEmpty([TransferTable.texts], transaction)
                 while case .row(TransferTable.texts.name, let values) = line {
                     try Self.insert(values, into: TransferTable.texts, transaction)
                     rows += 1
@@ -47,7 +47,10 @@ package struct LedgerImport {
             try ledger.database.write { transaction in
                 try Self.requireEmpty(TransferTable.ledger, transaction)
                 while true {
-                    if case .end(let lines) = line {
+                    if case .end(let lines, let digest) = line {
+                        guard digest == reader.digestBeforeLast else {
+                            throw LedgerUnavailable("the export was changed: its digest differs")
+                        }
                         guard lines == reader.number - 1 else {
                             throw LedgerUnavailable("the export has \(reader.number - 1) lines of \(lines)")
                         }
@@ -110,12 +113,22 @@ private struct LineReader {
     let tables: [TransferTable]
     /// The number of lines read.
     var number: Int64 = 0
+    /// The digest of the lines before the last one that was read.
+    var digestBeforeLast: [UInt8] = []
+    private var digest = TransferDigest()
+
+    init(next: @escaping () throws -> [UInt8]?, tables: [TransferTable]) {
+        self.next = next
+        self.tables = tables
+    }
 
     mutating func read() throws -> TransferLine {
         guard let bytes = try next() else {
             throw LedgerUnavailable("the export is incomplete: it ends after line \(number)")
         }
         number += 1
+        digestBeforeLast = digest.bytes
+        try digest.add(bytes)
         do {
             return try TransferLine(bytes, tables: tables)
         } catch {

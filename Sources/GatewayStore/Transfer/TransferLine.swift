@@ -9,8 +9,8 @@ enum TransferLine: Sendable, Hashable {
     case property(name: String, value: [UInt8])
     /// A row of a table.
     case row(table: String, values: [String: SQLValue])
-    /// The last line, with the number of lines before it. Without it the export is incomplete.
-    case end(lines: Int64)
+    /// The last line, with the number of lines before it and their digest. Without it the export is incomplete.
+    case end(lines: Int64, digest: [UInt8])
 
     /// The version of the format.
     static let version: Int64 = 1
@@ -32,8 +32,8 @@ enum TransferLine: Sendable, Hashable {
                 .init(
                     table,
                     .object(values.sorted { $0.key < $1.key }.map { .init($0.key, Self.json($0.value)) }))
-            case .end(let lines):
-                .init("end", .object([.init("lines", .number("\(lines)"))]))
+            case .end(let lines, let digest):
+                .init("end", .object([.init("lines", .number("\(lines)")), .init("digest", Self.hex(digest))]))
             }
         return JSONWriter.bytes(of: .object([member])) + [UInt8(ascii: "\n")]
     }
@@ -54,8 +54,10 @@ enum TransferLine: Sendable, Hashable {
             guard let name = value["name"]?.string, let content = Self.bytes(value["value"]) else { throw Self.fault }
             self = .property(name: name, value: content)
         case "end":
-            guard let lines = value["lines"]?.integer else { throw Self.fault }
-            self = .end(lines: lines)
+            guard let lines = value["lines"]?.integer, let digest = Self.bytes(value["digest"]) else {
+                throw Self.fault
+            }
+            self = .end(lines: lines, digest: digest)
         default:
             guard let table = tables.first(where: { $0.name == name }), case .object(let members) = value else {
                 throw LedgerUnavailable("has an unknown kind")
