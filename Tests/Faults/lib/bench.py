@@ -114,14 +114,14 @@ log: {{ level: notice }}
 """
         )
 
-    async def start(self):
+    async def start(self, *options):
         self.process = await asyncio.create_subprocess_exec(
-            *self.before, self.program, "serve", "--config", str(self.directory / "gateway.yaml"),
+            *self.before, self.program, "serve", "--config", str(self.directory / "gateway.yaml"), *options,
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
         )
-        log = ""
+        self.log = ""
         while line := (await self.process.stderr.readline()).decode():
-            log += line
+            self.log += line
             if "Gateway started" in line:
                 listeners = re.search(r'"listeners":"([^"]*)"', line)[1]
                 self.ports = [int(port) for port in re.findall(r"127\.0\.0\.1:(\d+)", listeners)]
@@ -129,11 +129,11 @@ log: {{ level: notice }}
                 self.admin_port = int(re.search(r'"admin":"127\.0\.0\.1:(\d+)"', line)[1])
                 self.reading = asyncio.create_task(self.drain())
                 return
-        raise SystemExit(f"the gateway did not start:\n{log}")
+        raise SystemExit(f"the gateway did not start:\n{self.log}")
 
     async def drain(self):
-        while await self.process.stderr.read(65536):
-            pass
+        while data := await self.process.stderr.read(65536):
+            self.log += data.decode()
 
     async def readiness(self, seconds=10):
         """Returns the status of GET /health/ready, or 0 without a response, and the duration of the request."""
