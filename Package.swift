@@ -343,8 +343,8 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
-                "GatewayStore", "GatewaySupport", "GatewayTesting", "StaticUsers", logging, coreMetrics, nioCore,
-                nioPosix,
+                "GatewayStore", "GatewaySupport", "GatewayTesting", "PostgreSQLClient", "StaticUsers", logging, coreMetrics,
+                nioCore, nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -3,6 +3,7 @@ import GatewayStore
 import GatewaySupport
 import GatewayTesting
 import Logging
+import PostgreSQLClient
 import Testing
 
 @testable import GatewayServer
