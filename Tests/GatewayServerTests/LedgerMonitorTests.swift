@@ -12,15 +12,14 @@ import Testing
 struct LedgerMonitorTests {
     @Test("The service ends with an error once another gateway uses the store", .timeLimit(.minutes(1)))
     func lostStore() async throws {
-        let server = try #require(PostgreSQLServer.shared())
+        let server = try PostgreSQLServer()
         let files = try TestFiles()
-        let settings = try server.freshDatabase()
         let store = try PostgreSQLStore(
-            PostgreSQLStore.Settings(connection: settings), file: files.path + "/ledger.sqlite", use: .exclusive(),
+            PostgreSQLStore.Settings(connection: server.settings), file: files.path + "/ledger.sqlite",
+            use: .exclusive(),
             clocks: .system)
         let ledger = StoredLedger(store)
-        let schema = try #require(settings.schema)
-        try server.run("UPDATE \(schema).node SET fence = fence + 1")
+        try server.run("UPDATE node SET fence = fence + 1")
         #expect(await ledger.check() != nil)
         await #expect(throws: LedgerUnavailable.self) {
             try await LedgerMonitor(ledger: ledger, logger: Logger(label: "test")).run()
