@@ -43,7 +43,7 @@ extension JournalStatistics {
     private func fill(
         _ segment: SegmentFiles.ListedSegment, before end: UInt64, _ pace: inout BackgroundThrottle
     ) throws {
-        guard let found = try index.index(of: segment, before: end) else { return }
+        guard let found = try index.open(segment, before: end) else { return }
         let first = segment.name.first
         let now = clocks.wall().microseconds
         var lines = try IndexedLines(found, after: state.withLock { $0?.segments.position(in: first) } ?? .init())
