@@ -10,9 +10,9 @@ internal import Synchronization
 /// Counting starts with ``start()`` or the first query; before, the object needs no memory and does nothing. The lines
 /// of the segment in use are counted every second (``count(_:_:before:)``), closed segments through their indexes on a
 /// queue of its own, newest first and throttled (``BackgroundThrottle``). Nothing is stored on disk, so a restart counts
-/// again what the journal has. So does a wall clock that is set while counting (``ComparedTime``). Nothing but a step of
-/// some milliseconds holds the lock of the counts, and the thread that follows the journal never waits for it: lines that it
-/// could not count are counted later, from the same segment. Safe to use from any thread.
+/// again what the journal has. So does a wall clock that is set while counting (``ComparedTime``). Counting holds the
+/// lock of the counts for some milliseconds at a time, a query for as long as it runs. The thread that follows the journal
+/// never waits for it: lines that it could not count are counted later, from the same segment. Safe to use from any thread.
 public final class JournalStatistics: Sendable {
     let index: AuditIndex
     let clocks: Clocks
