@@ -6,20 +6,19 @@ extension AuditIndex {
     /// Removes the damaged index of a segment, so that it is built again. Returns false if none was in use.
     func discard(_ first: UInt64) -> Bool {
         let wasUsed = state.withLock { state in
-            if state.closed.removeValue(forKey: first) != nil { return true }
-            guard state.current?.header.first == first else { return false }
-            state.current = nil
-            return true
+            // Both are removed: the file may have been written during the query.
+            let (closed, partial) = (state.closed.removeValue(forKey: first), state.partial.removeValue(forKey: first))
+            return closed != nil || partial != nil
         }
         followed.withLock { if $0?.first == first { $0 = nil } }
+        forgetFinished(first)
         unlink(path(first))
         return wasUsed
     }
 
     /// Removes the indexes of all segments.
     func discardAll() throws(FileFailure) {
-        state.withLock { $0 = State() }
-        followed.withLock { $0 = nil }
+        close()
         for name in try SystemFileSystem().fileNames(in: files.directory) where Self.first(inFileName: name) != nil {
             try PrivateFiles.remove("\(files.directory)/\(name)")
         }
@@ -29,6 +28,7 @@ extension AuditIndex {
     public func close() {
         state.withLock { $0 = State() }
         followed.withLock { $0 = nil }
+        finished.withLock { $0 = nil }
     }
 
     private func path(_ first: UInt64) -> String { "\(files.directory)/\(Self.fileName(first: first))" }
@@ -44,7 +44,9 @@ extension AuditIndex {
         state.withLock { state in
             state.closed[first] = index
             state.failed[first] = nil
+            state.partial[first] = nil
         }
+        forgetFinished(first)
         return index
     }
 

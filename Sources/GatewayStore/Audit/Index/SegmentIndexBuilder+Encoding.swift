@@ -31,7 +31,8 @@ extension SegmentIndexBuilder {
         header.latest = rows.lazy.map(\.time).max() ?? 0
         header.lastTime = rows.last?.time ?? 0
         if let lastLine { header.lastLine = (UInt64(lastLine.offset), lastLine.tail) }
-        let unmatched = unmatchedRows(calls)
+        // Only a start uses them, which reads the indexes of closed segments.
+        let unmatched = end == nil ? [] : unmatchedRows(calls)
         // In the order of the sections.
         header.counts = [
             rows.count, users.rows.count, recipients.rows.count, order.count, longNames.reduce(0) { $0 + $1.count },

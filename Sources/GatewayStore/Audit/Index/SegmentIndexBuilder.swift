@@ -103,6 +103,39 @@ struct SegmentIndexBuilder {
                 call: line.call.map { SegmentIndex.CallKey(text($0)) } ?? .missing))
     }
 
+    /// Returns a builder that has only the lines in the range of ``rows``, and only their names and shapes.
+    func excerpt(_ range: Range<Int>) -> SegmentIndexBuilder {
+        var part = SegmentIndexBuilder(first: first)
+        part.rows.reserveCapacity(range.count)
+        var newNames = [UInt32](repeating: SegmentIndex.none, count: names.count)
+        var newShapes = [UInt32](repeating: SegmentIndex.none, count: shapeList.count)
+        func name(_ old: UInt32) -> UInt32 {
+            guard old != SegmentIndex.none else { return old }
+            if newNames[Int(old)] == SegmentIndex.none {
+                newNames[Int(old)] = part.names.number(of: old, in: names)
+            }
+            return newNames[Int(old)]
+        }
+        func term(_ old: UInt32) -> UInt32 {
+            old == SegmentIndex.none ? old : part.terms.number(of: old, in: terms)
+        }
+        for row in rows[range] {
+            if newShapes[Int(row.shape)] == SegmentIndex.none {
+                let old = shapeList[Int(row.shape)]
+                newShapes[Int(row.shape)] = part.number(
+                    of: Shape(
+                        kind: term(old.kind), action: term(old.action), pns: term(old.pns), result: term(old.result),
+                        count: old.count, latency: old.latency))
+            }
+            part.rows.append(
+                Row(
+                    number: row.number, time: row.time, offset: row.offset, length: row.length,
+                    shape: newShapes[Int(row.shape)], user: name(row.user), recipient: name(row.recipient),
+                    call: row.call))
+        }
+        return part
+    }
+
     private mutating func number(of shape: Shape) -> UInt32 {
         if let number = shapes[shape] { return number }
         let number = UInt32(shapeList.count)

@@ -20,6 +20,11 @@ struct WordTable {
         return number
     }
 
+    /// Returns the number of a word that another table has; adds it if it is new.
+    mutating func number(of word: UInt32, in other: WordTable) -> UInt32 {
+        other.text.withUnsafeBytes { number(of: UnsafeRawBufferPointer(rebasing: $0[other.range(of: word)])) }
+    }
+
     /// Returns the number of the word; nil if the table lacks it.
     func find(_ word: StaticString) -> UInt32? {
         find(UnsafeRawBufferPointer(start: word.utf8Start, count: word.utf8CodeUnitCount))
@@ -38,6 +43,21 @@ struct WordTable {
 
     /// The number of words.
     var count: Int { ends.count }
+
+    /// Whether ``enlarge()`` should precede the next two words, because the table is so large that its enlargement takes
+    /// longer than a millisecond.
+    var needsEnlargement: Bool {
+        ends.count >= 1 << 16
+            && (ends.count + 2 > ends.capacity || (ends.count + 2) * 2 > slots.count
+                || text.count + 4096 > text.capacity)
+    }
+
+    /// Makes room for as many words as the table has.
+    mutating func enlarge() {
+        ends.reserveCapacity(ends.count * 2)
+        text.reserveCapacity(text.count * 2)
+        if (ends.count + 2) * 2 > slots.count { grow() }
+    }
 
     /// Returns the words in ascending order of their hashes, and of their texts if hashes are equal.
     func sortedByHash() -> [(hash: UInt32, number: UInt32)] {

@@ -28,12 +28,13 @@ extension AuditReader {
                 appended.append(notification(line.reader.text("user"), line.reader.text("pns"), line.time))
             }
             newest += appended.suffix(limit - newest.count).reversed()
-            guard let index = segment.index, newest.count < limit else { continue }
-            let rows = IndexedRows(index)
-            _ = try rows.sends(to: user, newestFirst: true) { send in
-                guard isReceived(send.kind, send.time, send.result) else { return true }
-                newest.append(notification(try rows.name(send.sender), send.service, send.time))
-                return newest.count < limit
+            for index in segment.indexes.reversed() where newest.count < limit {
+                let rows = IndexedRows(index)
+                _ = try rows.sends(to: user, newestFirst: true) { send in
+                    guard isReceived(send.kind, send.time, send.result) else { return true }
+                    newest.append(notification(try rows.name(send.sender), send.service, send.time))
+                    return newest.count < limit
+                }
             }
         }
         return newest.compactMap(\.self)
@@ -43,7 +44,7 @@ extension AuditReader {
     func senders(to user: UserName, since: WallTime) throws -> [SenderSummary] {
         var totals: [String: SenderTotals] = [:]
         for segment in try segments(since: since.microseconds) {
-            if let index = segment.index {
+            for index in segment.indexes {
                 let rows = IndexedRows(index)
                 var found: [UInt32: SenderTotals] = [:]
                 _ = try rows.sends(to: user, newestFirst: false) { send in

@@ -11,8 +11,18 @@ struct AuditReader {
         let listed: SegmentFiles.ListedSegment
         /// The number of the next segment's first line; nil for the last segment.
         let end: UInt64?
-        /// Its index; nil if it has to be read itself.
-        let index: SegmentIndex?
+        /// The indexes of its lines, in the order of the lines; none if it has to be read itself.
+        let indexes: [SegmentIndex]
+        /// The offset from which it has to be read itself; nil if the indexes cover it.
+        let unindexedStart: Int?
+
+        init(
+            _ listed: SegmentFiles.ListedSegment, before end: UInt64?, covered: (indexes: [SegmentIndex], bytes: UInt64)
+        ) {
+            (self.listed, self.end) = (listed, end)
+            indexes = covered.indexes
+            unindexedStart = covered.bytes < listed.size ? Int(clamping: covered.bytes) : nil
+        }
     }
 
     let files: SegmentFiles
@@ -45,20 +55,21 @@ struct AuditReader {
         let listed = try files.list()
         return try listed.indices.compactMap { position in
             let end = position + 1 < listed.count ? listed[position + 1].name.first : nil
-            let index = try indexes?.index(of: listed[position], before: end)
+            let stored = try end.flatMap { try indexes?.open(listed[position], before: $0) }
             if end != nil, since > .min + Self.maximumClockSetback {
-                let last = try index.map(\.header.lastTime) ?? scan.lastTime(of: listed[position])
+                let last = try stored.map(\.header.lastTime) ?? files.lastTime(of: listed[position])
                 if let last, last < since - Self.maximumClockSetback { return nil }
             }
-            return Segment(listed: listed[position], end: end, index: index)
+            let covered =
+                stored.map { ([$0], listed[position].size) } ?? indexes?.partial(of: listed[position], before: end)
+            return Segment(listed[position], before: end, covered: covered ?? ([], 0))
         }
     }
 
-    /// Visits the lines of a segment that its index does not cover: all lines if it has no index, and otherwise those
-    /// that were appended to the segment in use after the last update.
+    /// Visits the lines of a segment that its indexes do not cover: all lines if it has none, and otherwise those that
+    /// were appended after the last update.
     func visitUnindexed(_ segment: Segment, _ body: (SegmentScan.Line) throws -> Void) throws {
-        if let index = segment.index, segment.end != nil || index.header.bytes >= segment.listed.size { return }
-        let start = segment.index.map { Int(clamping: $0.header.bytes) } ?? 0
+        guard let start = segment.unindexedStart else { return }
         try scan.visit(segment.listed, from: start, before: segment.end, body)
     }
 }
@@ -74,7 +85,7 @@ extension AuditReader: AuditLocator {
                 }
             }
             if newestFirst { for location in appended.reversed() { guard try visit(location) else { return } } }
-            if let index = segment.index {
+            for index in newestFirst ? segment.indexes.reversed() : segment.indexes {
                 let rows = IndexedRows(index)
                 guard try rows.locate(filter, newestFirst: newestFirst, visit) else { return }
             }
@@ -88,7 +99,7 @@ extension AuditReader: AuditLocator {
         let keys = calls.map { call in (call, call.withUnsafeBytes(SegmentIndex.CallKey.init)) }
         let source = AuditLineSource(files)
         for segment in try segments(since: .min) {
-            if let index = segment.index {
+            for index in segment.indexes {
                 let rows = IndexedRows(index)
                 for (call, key) in keys {
                     for location in try rows.locations(ofCall: key)

@@ -21,9 +21,9 @@ public final class AuditTrail: Sendable {
         self.init(SegmentFiles(directory: directory), minimumFree: minimumFree)
     }
 
-    init(_ files: SegmentFiles, minimumFree: Int = 0) {
+    init(_ files: SegmentFiles, minimumFree: Int = 0, partSizes: PartialIndex.PartSizes = .init()) {
         self.files = files
-        index = AuditIndex(files, minimumFree: minimumFree)
+        index = AuditIndex(files, minimumFree: minimumFree, partSizes: partSizes)
     }
 
     /// Updates the indexes from the segments.

@@ -69,7 +69,7 @@ extension AuditTrail {
     }
 
     private func summary(of segment: SegmentFiles.ListedSegment, before end: UInt64) throws -> SegmentSummary {
-        var found = try index.index(of: segment, before: end)
+        var found = try index.open(segment, before: end)
         var endsWithCheckpoint: Bool?
         do {
             endsWithCheckpoint = try found.flatMap(Self.endsWithCheckpoint)

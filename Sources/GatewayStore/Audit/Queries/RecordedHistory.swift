@@ -125,7 +125,7 @@ public final class RecordedHistory: NotificationHistory {
     public func page(
         _ query: AuditQuery, limit: Int, isOfCalls: Bool
     ) async throws(HistoryUnavailable) -> AuditPage {
-        // Without this, the query would read the whole segment in use.
+        // Without this, the query would read all lines since the last update itself.
         try await run(on: queries, waiting) { [self] in follow() }
         return try await run(on: operators, waitingOperators) { [self] in
             try trail.page(
@@ -202,6 +202,8 @@ public final class RecordedHistory: NotificationHistory {
                     return isWanted()
                 })
                 report(nil, reportsBuilding)
+                // The statistics count the segment through its index.
+                refresh()
             } catch {
                 report(error, reportsBuilding)
             }

@@ -17,8 +17,6 @@ struct SegmentScan {
     }
 
     private static let blockBytes = 1 << 20
-    /// The number of bytes at a segment's end that are searched for the time of its last line.
-    private static let tailBytes = 64 << 10
 
     /// Creates a scan.
     ///
@@ -82,16 +80,5 @@ struct SegmentScan {
             }
             start += bytes.count
         }
-    }
-
-    /// Returns the time of a segment's last line; nil if none is found near its end.
-    func lastTime(of segment: SegmentFiles.ListedSegment) throws -> Int64? {
-        let start = max(0, Int(clamping: segment.size) - Self.tailBytes)
-        let bytes = try files.ifPresent { () throws(FileFailure) in try files.read(segment.name, from: start) }
-        var lines = BackwardLines(bytes ?? [])
-        while let line = lines.next() {
-            if let time = JournalLineReader(bytes: line).time { return time.microseconds }
-        }
-        return nil
     }
 }

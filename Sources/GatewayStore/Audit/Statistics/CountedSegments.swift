@@ -19,6 +19,8 @@ struct CountedSegments {
     private(set) var listed: [UInt64] = []
     private var positions: [UInt64: Position] = [:]
     private var complete: Set<UInt64> = []
+    /// The latest times of closed segments, as far as they are known.
+    private var latest: [UInt64: Int64] = [:]
 
     /// Sets the existing segments. Forgets removed ones.
     mutating func update(_ segments: [UInt64]) {
@@ -27,6 +29,7 @@ struct CountedSegments {
         let present = Set(segments)
         complete.formIntersection(present)
         positions = positions.filter { present.contains($0.key) }
+        latest = latest.filter { present.contains($0.key) }
     }
 
     func position(in segment: UInt64) -> Position { positions[segment] ?? Position() }
@@ -44,6 +47,23 @@ struct CountedSegments {
     mutating func complete(_ segment: UInt64) {
         guard listed.contains(segment) else { return }
         complete.insert(segment)
+    }
+
+    /// Sets the latest time of a closed segment's lines.
+    mutating func setLatest(_ time: Int64, of segment: UInt64) {
+        guard listed.contains(segment) else { return }
+        latest[segment] = time
+    }
+
+    /// Whether the latest time of a closed segment's lines is known.
+    func hasLatest(of segment: UInt64) -> Bool { latest[segment] != nil }
+
+    /// Returns whether no line of the time or later is in a segment that is not counted completely, apart from the one in
+    /// use. After the clock was set back, an earlier segment may have later lines.
+    func hasAll(since: Int64) -> Bool {
+        listed.dropLast().allSatisfy { segment in
+            complete.contains(segment) || latest[segment].map { $0 < since } ?? false
+        }
     }
 
     /// Whether all closed segments are counted.

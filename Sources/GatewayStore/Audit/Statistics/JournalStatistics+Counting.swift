@@ -12,20 +12,34 @@ extension JournalStatistics {
     ///   - listed: The segments of the journal.
     ///   - end: ``countableEnd()`` before the segments were listed.
     func count(_ lines: SegmentIndexBuilder, _ listed: [SegmentFiles.ListedSegment], before end: CountableEnd) {
-        let needsFilling = state.withLock { state in
+        // The memory of discarded counts is released after the lock.
+        var discarded: StatisticsState?
+        let isAvailable: Void? = state.withLockIfAvailable { state in
+            guard let epoch = state?.epoch else { return }
+            if state?.isOutdated(at: end.read) ?? false {
+                discarded = state
+                state = StatisticsState(limits: limits, began: end.read, epoch: epoch + 1)
+            }
             state?.begin(listed.map(\.name.first), now: end.time)
-            return !(state?.segments.hasAllClosed ?? true)
         }
-        while isWanted(), state.withLock({ $0?.countSlice(of: lines, before: end) ?? false }) {}
-        if needsFilling { fill(listed) }
+        _ = consume discarded
+        guard isAvailable != nil else { return }
+        while isWanted(), state.withLockIfAvailable({ $0?.countSlice(of: lines, before: end) ?? false }) ?? false {}
+        let needsFilling = state.withLockIfAvailable { state in
+            state.map { !$0.segments.hasAllClosed || $0.needsMaintenance } ?? false
+        }
+        if needsFilling ?? true { fill(listed) }
     }
 
-    /// Starts to count the closed segments, newest first, unless that is under way.
+    /// Starts to maintain the pairs and to count the closed segments, newest first, unless that is under way.
     private func fill(_ listed: [SegmentFiles.ListedSegment]) {
         guard !isFilling.exchange(true, ordering: .acquiringAndReleasing) else { return }
         fills.async { [self] in
             var pace = BackgroundThrottle()
-            for (segment, next) in zip(listed, listed.dropFirst()).reversed() {
+            maintain()
+            let closed = Array(zip(listed, listed.dropFirst()).reversed())
+            for (segment, next) in closed where isWanted() { findLatest(of: segment, before: next.name.first) }
+            for (segment, next) in closed {
                 guard isWanted() else { break }
                 guard state.withLock({ !($0?.segments.isComplete(segment.name.first) ?? true) }) else { continue }
                 do {
@@ -39,26 +53,81 @@ extension JournalStatistics {
         }
     }
 
+    /// Maintains the pairs (``PairTable/maintain(to:)``) on a copy, during which no line is counted. Holds the lock only to
+    /// copy the references and to exchange the tables. Runs on `fills`.
+    ///
+    /// - Parameter whileCopied: Called while the copy is maintained.
+    func maintain(whileCopied: () -> Void = {}) {
+        guard let epoch = maintainCopy(whileCopied) else { return }
+        // The former table is released now. Had it not been, the first change would copy what both tables have.
+        state.withLock { state in if state?.epoch == epoch { state?.endMaintenance() } }
+    }
+
+    private func maintainCopy(_ whileCopied: () -> Void) -> Int? {
+        guard var copy = state.withLock({ $0?.beginMaintenance() }) else { return nil }
+        copy.pairs.maintain(to: copy.retention)
+        whileCopied()
+        state.withLock { state in if state?.epoch == copy.epoch { state?.exchangePairs(&copy.pairs) } }
+        return copy.epoch
+    }
+
+    /// Finds the latest time of a closed segment that is not counted. Without an index, this is the time of its first or
+    /// last line.
+    private func findLatest(of segment: SegmentFiles.ListedSegment, before end: UInt64) {
+        let first = segment.name.first
+        let isKnown = state.withLock { state in
+            state.map { $0.segments.isComplete(first) || $0.segments.hasLatest(of: first) } ?? true
+        }
+        guard !isKnown else { return }
+        var times: [Int64] = []
+        if let found = try? index.open(segment, before: end) {
+            times = [found.header.latest]
+        } else {
+            let files = index.files
+            times = [try? files.firstTime(of: segment), try? files.lastTime(of: segment)].compactMap { $0 ?? nil }
+        }
+        guard let latest = times.max() else { return }
+        state.withLock { $0?.segments.setLatest(latest, of: first) }
+    }
+
     /// Counts the lines of a closed segment that has an index and is not counted yet.
     private func fill(
         _ segment: SegmentFiles.ListedSegment, before end: UInt64, _ pace: inout BackgroundThrottle
     ) throws {
-        guard let found = try index.index(of: segment, before: end) else { return }
+        guard let found = try index.open(segment, before: end) else { return }
         let first = segment.name.first
+        let began = state.withLock { state -> (epoch: Int, position: CountedSegments.Position)? in
+            state?.segments.setLatest(found.header.latest, of: first)
+            return state.map { ($0.epoch, $0.segments.position(in: first)) }
+        }
+        guard let began else { return }
         let now = clocks.wall().microseconds
-        var lines = try IndexedLines(found, after: state.withLock { $0?.segments.position(in: first) } ?? .init())
+        var lines = try IndexedLines(found, after: began.position)
         if found.header.latest >= PairRetention(now: now).firstDayHour * StatisticsBucket.hour {
             while isWanted(), try lines.load(Self.sliceLines) {
-                state.withLock { state in
-                    lines.count(in: &state, now: now)
-                    state?.segments.advance(first, to: lines.position)
+                while !lines.isCounted {
+                    guard isWanted(), add(&lines, of: first, in: began.epoch, now: now) else { return }
+                    maintain()
                 }
                 pause(for: pace.pause())
                 pace.begin()
             }
         }
         guard isWanted() else { return }
-        state.withLock { $0?.segments.complete(first) }
+        state.withLock { state in if state?.epoch == began.epoch { state?.segments.complete(first) } }
+    }
+
+    /// Counts lines until all that were read are counted or the pairs have no room. Returns false if the counts were
+    /// discarded.
+    private func add(_ lines: inout IndexedLines, of segment: UInt64, in epoch: Int, now: Int64) -> Bool {
+        state.withLock { state in
+            guard var counts = state, counts.epoch == epoch else { return false }
+            state = nil
+            lines.count(in: &counts, now: now)
+            counts.segments.advance(segment, to: lines.position)
+            state = counts
+            return true
+        }
     }
 
     /// Sleeps, or returns early if the statistics are closed.
@@ -76,10 +145,12 @@ extension JournalStatistics {
 }
 
 extension StatisticsState {
-    /// Counts the next lines of the segment in use. Returns whether there are more.
+    /// Counts the next lines of the segment in use. Returns whether there are more that can be counted now.
     fileprivate mutating func countSlice(
         of lines: SegmentIndexBuilder, before end: JournalStatistics.CountableEnd
     ) -> Bool {
+        // The pairs are maintained. The next call continues.
+        guard !isCopied else { return false }
         if liveSegment != lines.first {
             liveSegment = lines.first
             live = SegmentVocabulary()
@@ -108,7 +179,13 @@ extension StatisticsState {
         live = SegmentVocabulary()
         let stop = min(lines.rows.count, position.rows + JournalStatistics.sliceLines)
         var isAtEnd = stop == lines.rows.count
+        var hasRoom = true
         while position.rows < stop {
+            hasRoom = pairs.hasRoom
+            guard hasRoom else {
+                isAtEnd = false
+                break
+            }
             let row = lines.rows[position.rows]
             guard row.number < end.number else {
                 isAtEnd = true
@@ -129,62 +206,6 @@ extension StatisticsState {
         segments.advance(lines.first, to: position)
         // Everything that was on disk when the segments were listed is counted.
         if isAtEnd { countedUntil = end.time }
-        return !isAtEnd
+        return !isAtEnd && hasRoom
     }
-}
-
-/// The lines of a closed segment, read through its index, in portions. Confined to one thread.
-private struct IndexedLines {
-    private let reader: SegmentIndexReader
-    private let rows: Int
-    private var vocabulary = SegmentVocabulary()
-    private var texts: [[UInt8]?]
-    private var loaded: [SegmentIndex.Row] = []
-    private(set) var position: CountedSegments.Position
-
-    /// Creates the lines after the position.
-    init(_ index: SegmentIndex, after position: CountedSegments.Position) throws {
-        reader = SegmentIndexReader(index)
-        rows = index.header.count(of: .rows)
-        texts = [[UInt8]?](repeating: nil, count: index.header.count(of: .names))
-        vocabulary.effects = try reader.shapes().map {
-            CountedLine(kind: $0.kind, action: $0.action, result: $0.result, count: $0.count, latency: $0.latency)
-        }
-        self.position = position
-        // Usually the index has the rows that were counted while the lines were written.
-        let isContinued =
-            try position.rows == 0
-            || (position.rows <= rows && reader.row(UInt32(position.rows - 1)).number + 1 == position.next)
-        if !isContinued { self.position.rows = 0 }
-    }
-
-    /// Reads up to `count` further lines and their names. Returns false if there are none.
-    mutating func load(_ count: Int) throws -> Bool {
-        loaded.removeAll(keepingCapacity: true)
-        let stop = min(rows, position.rows + count)
-        for number in position.rows..<stop {
-            let row = try reader.row(UInt32(number))
-            guard vocabulary.effects.indices.contains(row.shape) else { throw damage }
-            for name in [row.user, row.recipient] where name != SegmentIndex.none {
-                guard texts.indices.contains(Int(name)) else { throw damage }
-                if texts[Int(name)] == nil { texts[Int(name)] = try reader.text(ofName: name) }
-            }
-            loaded.append(row)
-        }
-        position.rows = stop
-        return !loaded.isEmpty
-    }
-
-    /// Counts the lines that were read.
-    mutating func count(in state: inout StatisticsState?, now: Int64) {
-        for row in loaded where row.number >= position.next {
-            position.next = row.number + 1
-            position.earliest = min(position.earliest ?? row.time, row.time)
-            state?.count(
-                vocabulary.effects[row.shape], at: row.time, from: row.user, to: row.recipient, &vocabulary, now: now
-            ) { [texts] in texts[Int($0)]?[...] ?? [] }
-        }
-    }
-
-    private var damage: AuditIndex.Failure { AuditIndex.Failure(damaged: reader.index.header.first) }
 }

@@ -1,11 +1,25 @@
 extension PairTable {
-    /// Removes a quarter of the rows, so that more can be added. The sends of removed rows count in ``others``.
+    /// Removes the buckets that are not retained, makes room if the table is full, and enlarges it if necessary. Then
+    /// ``hasRoom`` holds. Takes up to half a second.
+    mutating func maintain(to retention: PairRetention) {
+        expire(to: retention)
+        if isFull { makeRoom() }
+        if needsEnlargement { enlarge() }
+    }
+
+    /// Removes a quarter of the rows, and more while the names need more than three quarters of their bytes, so that many
+    /// can be added before the table is full again. The sends of removed rows count in ``others``.
     ///
     /// The senders with the most rows lose rows until no sender has more than a common level. So a sender with very many
     /// recipients displaces its own rows, and those of other senders only where they have more than the level. Of a
     /// sender's rows, those of the oldest days go first, and of a day those with the fewest sends.
     mutating func makeRoom() {
-        let target = min(limits.rows, rows.count) / 4 * 3
+        repeat {
+            removeRows(downTo: min(limits.rows, rows.count) / 4 * 3)
+        } while names.text.count > limits.nameBytes / 4 * 3 && !rows.isEmpty
+    }
+
+    private mutating func removeRows(downTo target: Int) {
         var held = [Int](repeating: 0, count: names.count)
         for row in rows { held[sender(of: row)] += 1 }
         let level = Self.level(of: held, total: target)

@@ -5,7 +5,8 @@ internal import GatewaySupport
 /// Its memory is bounded by the number of rows and the bytes of names. A row is one pair in one bucket, 32 bytes; the rows
 /// of a pair are a linked list. When the table is full, ``makeRoom()`` moves the smallest rows of the senders with the
 /// most rows into the numbers of ``others``. Names and pairs have numbers, which a removal of rows changes
-/// (``generation``).
+/// (``generation``). While ``hasRoom`` holds, adding a send never takes longer than about a millisecond; the owner runs
+/// ``maintain(to:)``, which takes longer, on a copy.
 struct PairTable {
     /// The bounds of a table.
     struct Limits: Sendable, Hashable {
@@ -56,16 +57,47 @@ struct PairTable {
     var others: [StatisticsBucket: SendCounts] = [:]
     /// Increases when the numbers of names change.
     var generation = 0
-    private var slots = [UInt32](repeating: SegmentIndex.none, count: 256)
+    var slots = [UInt32](repeating: SegmentIndex.none, count: 256)
     private static let seed = UInt64.random(in: .min ... .max)
 
     init(limits: Limits = Limits(), retention: PairRetention) {
-        self.limits = limits
+        // After rows were removed, two more always have room.
+        self.limits = Limits(rows: max(8, limits.rows), nameBytes: limits.nameBytes)
         self.retention = retention
+    }
+
+    /// Whether the next sends can be added without ``maintain(to:)``.
+    var hasRoom: Bool { !isFull && !needsEnlargement }
+
+    /// Whether the memory is so large that its enlargement takes longer than a millisecond, and has no room for two rows.
+    var needsEnlargement: Bool {
+        if rows.count >= 1 << 16, rows.count + 2 > rows.capacity { return true }
+        if pairs.count >= 1 << 16 {
+            let room = min(pairs.capacity, heads.capacity, slots.count / 2)
+            if pairs.count + 1 > room { return true }
+        }
+        return names.needsEnlargement
+    }
+
+    /// Makes room for as many rows, pairs and names as there are, within the limits.
+    mutating func enlarge() {
+        rows.reserveCapacity(min(limits.rows, rows.count * 2))
+        pairs.reserveCapacity(pairs.count * 2)
+        heads.reserveCapacity(pairs.count * 2)
+        if (pairs.count + 1) * 2 > slots.count { enlargeSlots() }
+        if names.needsEnlargement { names.enlarge() }
+    }
+
+    private mutating func enlargeSlots() {
+        slots = [UInt32](repeating: SegmentIndex.none, count: slots.count * 2)
+        for (number, key) in pairs.enumerated() { slots[slot(of: key)] = UInt32(number) }
     }
 
     /// Whether ``makeRoom()`` must be called before the next sends are added.
     var isFull: Bool { rows.count + 2 > limits.rows || names.text.count > limits.nameBytes }
+
+    /// Returns whether sends of the time are counted.
+    func keeps(_ time: Int64) -> Bool { StatisticsBucket.day(of: time).map(retention.keeps) ?? false }
 
     /// Adds sends, unless they are outside the retention. The caller has made room for two rows.
     ///
@@ -122,10 +154,7 @@ struct PairTable {
         pairs.append(key)
         heads.append(SegmentIndex.none)
         slots[slot] = number
-        if pairs.count * 2 > slots.count {
-            slots = [UInt32](repeating: SegmentIndex.none, count: slots.count * 2)
-            for (number, key) in pairs.enumerated() { slots[self.slot(of: key)] = UInt32(number) }
-        }
+        if pairs.count * 2 > slots.count { enlargeSlots() }
         return number
     }
 
@@ -135,45 +164,5 @@ struct PairTable {
         var slot = Int(truncatingIfNeeded: hash >> 32) & (slots.count - 1)
         while slots[slot] != SegmentIndex.none, pairs[Int(slots[slot])] != key { slot = (slot + 1) & (slots.count - 1) }
         return slot
-    }
-
-    /// Removes all pairs and names, and takes those of the given rows instead.
-    ///
-    /// - Parameter isKept: Returns whether a row, by its number, stays.
-    mutating func rebuild(keeping isKept: (Int) -> Bool) {
-        let (oldNames, oldPairs) = (names, pairs)
-        names = WordTable()
-        (pairs, heads) = ([], [])
-        // Most pairs usually stay, so the table keeps its size.
-        slots = [UInt32](repeating: SegmentIndex.none, count: slots.count)
-        var newNames = [UInt32](repeating: SegmentIndex.none, count: oldNames.count)
-        var newPairs = [UInt32](repeating: SegmentIndex.none, count: oldPairs.count)
-        func renumbered(_ name: UInt32) -> UInt32 {
-            guard name != SegmentIndex.none else { return name }
-            if newNames[Int(name)] == SegmentIndex.none {
-                newNames[Int(name)] = oldNames.text.withUnsafeBytes { text in
-                    names.number(of: UnsafeRawBufferPointer(rebasing: text[oldNames.range(of: name)]))
-                }
-            }
-            return newNames[Int(name)]
-        }
-        var kept = 0
-        for number in rows.indices where isKept(number) {
-            var row = rows[number]
-            let old = Int(row.pair)
-            if newPairs[old] == SegmentIndex.none {
-                let key = oldPairs[old]
-                let sender = renumbered(UInt32(key >> 32))
-                newPairs[old] = self.number(
-                    ofPair: UInt64(sender) << 32 | UInt64(renumbered(UInt32(truncatingIfNeeded: key))))
-            }
-            row.pair = newPairs[old]
-            row.next = heads[Int(row.pair)]
-            heads[Int(row.pair)] = UInt32(kept)
-            rows[kept] = row
-            kept += 1
-        }
-        rows.removeLast(rows.count - kept)
-        generation += 1
     }
 }

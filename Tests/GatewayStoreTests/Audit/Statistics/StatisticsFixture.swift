@@ -1,6 +1,7 @@
 import Dispatch
 import GatewayCore
 import GatewayTesting
+import Synchronization
 import Testing
 
 @testable import GatewayStore
@@ -23,12 +24,25 @@ struct StatisticsFixture {
     }
 
     /// Counts the new lines of the segment in use, as the gateway does every second, and waits for the closed segments.
+    /// Repeats it while lines are left because the pairs had no room.
     func update() throws {
+        var counted: UInt64?
+        while case let next = nextNumber, next != counted {
+            counted = next
+            try count()
+            statistics.fills.sync {}
+        }
+    }
+
+    /// The number after the last line of a segment in use that was counted; nil if nothing was counted.
+    var nextNumber: UInt64? { statistics.state.withLock { $0?.nextNumber } }
+
+    /// Counts the new lines of the segment in use as far as they have room.
+    func count() throws {
         let end = statistics.countableEnd()
         try index.follow(onUpdate: { lines, segments in
             if let end { statistics.count(lines, segments, before: end) }
         })
-        statistics.fills.sync {}
     }
 
     /// Counts everything, also segments whose index was missing.
