@@ -33,7 +33,7 @@ struct ExampleTests {
             environment: [
                 "BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example", "LDAP_PASSWORD": "example",
                 "STATUS_TOKEN": "0123456789abcdef", "WEBHOOK_SECRET": String(repeating: "k", count: 32),
-                "COLLECTOR_TOKEN": "example",
+                "COLLECTOR_TOKEN": "example", "STORE_PASSWORD": "example",
                 "HUB_CONNECTION_STRING":
                     "Endpoint=sb://example.servicebus.windows.net/;SharedAccessKeyName=Send;SharedAccessKey=0123456789abcdef",
             ]

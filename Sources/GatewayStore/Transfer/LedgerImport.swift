@@ -48,11 +48,11 @@ package struct LedgerImport {
                 try Self.requireEmpty(TransferTable.ledger, transaction)
                 while true {
                     if case .end(let lines, let digest) = line {
-                        guard digest == reader.digestBeforeLast else {
-                            throw LedgerUnavailable("the export was changed: its digest differs")
-                        }
                         guard lines == reader.number - 1 else {
                             throw LedgerUnavailable("the export has \(reader.number - 1) lines of \(lines)")
+                        }
+                        guard digest == reader.digestBeforeLast else {
+                            throw LedgerUnavailable("the export was changed: its digest differs")
                         }
                         return
                     }
