@@ -343,7 +343,8 @@ let package = Package(
             name: "GatewayServerTests",
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
-                "GatewayStore", "GatewaySupport", "GatewayTesting", "PostgreSQLClient", "StaticUsers", logging, coreMetrics,
+                "GatewayStore", "GatewaySupport", "GatewayTesting", "PostgreSQLClient", "StaticUsers", logging,
+                coreMetrics,
                 nioCore, nioPosix,
             ],
             swiftSettings: strict),

@@ -10,7 +10,7 @@ extension PartialIndexTests {
     @Test("A call that was answered is in the next page, while others are recorded and segments rotate")
     func ownWrites() async throws {
         let fixture = JournalFixture(segmentBytes: 20_000)
-        let ledger = try SQLiteLedger(file: TemporaryDirectory()("ledger.sqlite"))
+        let ledger = try StoredLedger(file: TemporaryDirectory()("ledger.sqlite"))
         let sessions = try SessionRegister(ledger, clocks: fixture.configuration.clocks)
         let journal = try fixture.open()
         let history = RecordedHistory(
