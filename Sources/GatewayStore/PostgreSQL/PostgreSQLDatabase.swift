@@ -72,8 +72,10 @@ final class PostgreSQLDatabase: SQLDatabase {
     /// Runs the body in a transaction of the writer, without a check of the lease. Called on the writer's queue.
     ///
     /// - Parameter body: Returns what to do once the transaction is committed.
-    func transaction(_ body: (PostgreSQLTransaction) throws -> (() -> Void)?) throws {
-        try writer.withConnection("BEGIN ISOLATION LEVEL SERIALIZABLE") { connection in
+    private func transaction(
+        _ isolation: String = "SERIALIZABLE", _ body: (PostgreSQLTransaction) throws -> (() -> Void)?
+    ) throws {
+        try writer.withConnection("BEGIN ISOLATION LEVEL \(isolation)") { connection in
             let committed: (() -> Void)?
             do {
                 committed = try body(PostgreSQLTransaction(connection: connection))
@@ -100,11 +102,16 @@ final class PostgreSQLDatabase: SQLDatabase {
     }
 
     /// Runs the body in a transaction that does not check the lease. Blocks; called at startup.
-    func writeUnchecked<Value>(_ body: (PostgreSQLTransaction) throws -> Value) throws -> Value {
+    ///
+    /// - Parameter isolation: `READ COMMITTED` for a body that waits for a lock and then reads what its holder has
+    ///   committed.
+    func writeUnchecked<Value>(
+        _ isolation: String, _ body: (PostgreSQLTransaction) throws -> Value
+    ) throws -> Value {
         try writer.queue.sync {
             var value: Value?
             try retryingConflicts {
-                try transaction {
+                try transaction(isolation) {
                     value = try body($0)
                     return nil
                 }
@@ -143,8 +150,10 @@ final class PostgreSQLDatabase: SQLDatabase {
     private static let longReadLimit = Duration.seconds(600)
 
     func read<Value>(_ body: (any SQLTransaction) throws -> Value) throws -> Value {
-        try writer.queue.sync {
-            try Self.read(on: writer) { transaction in
+        // Not the writer, whose planner avoids to read whole tables.
+        let session = readers[0]
+        return try session.queue.sync {
+            try Self.read(on: session) { transaction in
                 let connection = transaction.connection
                 let usualLimit = connection.statementDeadline
                 connection.statementDeadline = Self.longReadLimit

@@ -31,7 +31,8 @@ enum PostgreSQLSchema {
     /// Creates the tables in an empty schema, or adds those of newer versions. Throws, and changes nothing, for a store
     /// of a newer version or of another key.
     ///
-    /// Runs in one transaction, and holds a lock so that two gateways that start at once do not both create tables.
+    /// Runs in one transaction with the isolation `READ COMMITTED`, and holds a lock so that two gateways that start at
+    /// once do not both create tables.
     static func prepare(_ transaction: PostgreSQLTransaction, fingerprint: KeyedDigest) throws {
         // Released at the end of the transaction. The number only has to be the same for all gateways.
         try transaction.script("SELECT pg_advisory_xact_lock(7094305128776391)")

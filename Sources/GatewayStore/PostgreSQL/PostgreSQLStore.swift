@@ -78,7 +78,9 @@ package final class PostgreSQLStore: LedgerStorage {
             digester = try HandleDigester(keyFile: Self.keyFile(of: file), mayCreate: version == nil)
             if case .exclusive(let patience, let onWait) = use {
                 let fingerprint = try digester.fingerprint()
-                try postgreSQL.writeUnchecked { try PostgreSQLSchema.prepare($0, fingerprint: fingerprint) }
+                try postgreSQL.writeUnchecked("READ COMMITTED") {
+                    try PostgreSQLSchema.prepare($0, fingerprint: fingerprint)
+                }
                 let fence = try Self.acquire(lease, postgreSQL, patience: patience, clocks: clocks, onWait: onWait)
                 let isOlder = fence <= node.fence
                 try postgreSQL.write { try LedgerTables($0).recordRestore(isCopy: isOlder, now: clocks.wall()) }
@@ -129,7 +131,7 @@ package final class PostgreSQLStore: LedgerStorage {
         guard let lock else { return postgreSQL.close() }
         defer { lock.release() }
         do {
-            let released = Result { try postgreSQL.writeUnchecked { try lease.release($0) } }
+            let released = Result { try postgreSQL.writeUnchecked("SERIALIZABLE") { try lease.release($0) } }
             postgreSQL.close()
             var node = try NodeFile(file: NodeFile.path(ofLedger: file))
             node.fence = try released.get()
@@ -148,7 +150,7 @@ package final class PostgreSQLStore: LedgerStorage {
         let began = clocks.monotonic().nanoseconds
         var isReported = false
         while true {
-            switch try database.writeUnchecked({ try lease.acquire($0) }) {
+            switch try database.writeUnchecked("SERIALIZABLE", { try lease.acquire($0) }) {
             case .acquired(let fence): return fence
             case .heldBy(let host):
                 guard Duration.nanoseconds(clocks.monotonic().nanoseconds - began) < patience else {
