@@ -24,7 +24,7 @@ struct SyslogMessage: Sendable {
 
     /// Creates messages of a facility, from this machine and process.
     init(facility: SyslogSettings.Facility) {
-        self.init(facility: facility, host: Self.hostName, process: getpid())
+        self.init(facility: facility, host: HostName.current ?? "-", process: getpid())
     }
 
     init(facility: SyslogSettings.Facility, host: String, process: pid_t) {
@@ -84,11 +84,5 @@ struct SyslogMessage: Sendable {
         // A continuation byte (RFC 3629) belongs to the character before.
         while end > bytes.startIndex, bytes[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
         return bytes[..<end]
-    }
-
-    private static var hostName: String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "-" }
-        return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 }

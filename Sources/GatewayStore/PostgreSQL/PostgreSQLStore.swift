@@ -69,7 +69,7 @@ package final class PostgreSQLStore: LedgerStorage {
                 lock = nil
             }
             var node = try NodeFile(file: NodeFile.path(ofLedger: file))
-            lease = StoreLease(instance: node.instance, host: Self.hostName, clocks: clocks)
+            lease = StoreLease(instance: node.instance, host: HostName.current ?? "unknown", clocks: clocks)
             postgreSQL = PostgreSQLDatabase(settings, name: "ledger", lease: lease, renewsLease: true)
             let version = try postgreSQL.read { try PostgreSQLSchema.version(of: $0) }
             if case .reading = use, version == nil {
@@ -161,12 +161,6 @@ package final class PostgreSQLStore: LedgerStorage {
                 usleep(200_000)
             }
         }
-    }
-
-    private static var hostName: String {
-        var name = [CChar](repeating: 0, count: 256)
-        guard gethostname(&name, name.count - 1) == 0 else { return "unknown" }
-        return String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 }
 
