@@ -129,7 +129,7 @@ class Moves:
         changed = lines[middle].replace('"owner":"user', '"owner":"uses', 1)
         self.refused_import("incomplete", lines[:-1])
         self.refused_import("incomplete", [*lines[:-1], lines[-1][:-5]])
-        self.refused_import("digest", [*lines[:middle], *lines[middle + 1 :]])
+        self.refused_import("lines of", [*lines[:middle], *lines[middle + 1 :]])
         self.refused_import("digest", [*lines[:middle], changed, *lines[middle + 1 :]])
         self.refused_import(f"line {middle + 1}", [*lines[:middle], lines[middle][1:], *lines[middle + 1 :]])
         # The other gateway has never run: its first command creates its keys.
