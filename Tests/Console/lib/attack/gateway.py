@@ -1,5 +1,6 @@
 """A `notify-gateway serve` process with a console and the embedded backend, in a directory of its own."""
 
+import contextlib
 import base64
 import http.client
 import json
@@ -98,8 +99,10 @@ class Gateway:
         """Returns the address of the console: of the ports on which the process listens, the one with its pages."""
         inodes = set()
         for link in pathlib.Path(f"/proc/{self.process.pid}/fd").iterdir():
-            if found := re.fullmatch(r"socket:\[(\d+)\]", str(link.readlink())):
-                inodes.add(found.group(1))
+            # The gateway may close a file after it was listed.
+            with contextlib.suppress(FileNotFoundError):
+                if found := re.fullmatch(r"socket:\[(\d+)\]", str(link.readlink())):
+                    inodes.add(found.group(1))
         for line in pathlib.Path("/proc/net/tcp").read_text().splitlines()[1:]:
             fields = line.split()
             if fields[3] == "0A" and fields[9] in inodes:
