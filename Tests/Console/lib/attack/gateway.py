@@ -1,7 +1,7 @@
 """A `notify-gateway serve` process with a console and the embedded backend, in a directory of its own."""
 
-import contextlib
 import base64
+import contextlib
 import http.client
 import json
 import pathlib
