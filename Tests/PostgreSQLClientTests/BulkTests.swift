@@ -73,7 +73,7 @@ import Testing
         let list = [insert(1), insert(1), insert(2), PostgreSQLStatement("SELECT 5 + ?", [.integer(1)])]
         #expect(try failure { try connection.pipeline(list) }?.kind == .constraint)
         #expect(try connection.rows("SELECT i FROM t") == [])
-        // What the server skipped is prepared the next time.
+        // The connection prepares a skipped statement the next time.
         #expect(try connection.pipeline([insert(3), list[3]]) == [1, 1])
         let script = [PostgreSQLStatement("BEGIN"), insert(4), insert(3), PostgreSQLStatement("COMMIT")]
         #expect(try failure { try connection.pipeline(script) }?.kind == .constraint)

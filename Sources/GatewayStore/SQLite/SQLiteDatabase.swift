@@ -58,7 +58,7 @@ final class SQLiteDatabase: SQLDatabase {
     func close() throws { try pool.close() }
 }
 
-/// What only files can do.
+/// Functions that only a file has.
 extension SQLiteDatabase {
     /// Makes every commit durable before it is acknowledged. Called before the first write.
     func makeDurable() throws {

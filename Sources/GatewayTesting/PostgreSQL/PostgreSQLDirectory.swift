@@ -58,7 +58,8 @@ final class PostgreSQLDirectory: Sendable {
         return process
     }
 
-    /// Who may connect: the role of the tests from the socket, others with a password, over TCP only with TLS.
+    /// The rules of access (`pg_hba.conf`): the role of the tests from the socket, others with a password, over TCP
+    /// only with TLS.
     private static let access = """
         local all \(PostgreSQLServer.user) trust
         local all all scram-sha-256

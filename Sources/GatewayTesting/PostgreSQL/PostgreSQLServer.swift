@@ -13,7 +13,7 @@ public final class PostgreSQLServer: Sendable {
     /// The name of the database.
     public static let database = "postgres"
 
-    /// What differs between servers.
+    /// The settings in which the servers of tests differ.
     public struct Options: Sendable {
         /// The server's certificate, for TLS on a port of 127.0.0.1; without one it has only the Unix socket.
         public var certificate: TestCertificate?

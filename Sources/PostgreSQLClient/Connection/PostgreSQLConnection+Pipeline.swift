@@ -38,7 +38,7 @@ extension PostgreSQLConnection {
     /// A statement of a pipeline whose result is still to come.
     private struct PendingStatement {
         let sql: String
-        /// What is prepared before it, if anything.
+        /// The preparation that is sent before it; nil if it is prepared already.
         let preparation: StatementCache.Prepared?
     }
 
@@ -91,7 +91,7 @@ extension PostgreSQLConnection {
         return counts
     }
 
-    /// What one statement of a pipeline came to.
+    /// The result of one statement of a pipeline.
     private struct PipelinedOutcome {
         var changedRows = 0
         var failure: (any Error)?

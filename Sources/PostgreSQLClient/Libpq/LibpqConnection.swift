@@ -14,7 +14,7 @@ final class LibpqConnection {
     /// The same without a statement, when only short messages come.
     private static let idlePendingCheck: Int32 = 500
 
-    /// What ended a wait.
+    /// The event that ended a wait.
     enum Readiness { case readable, writable, timedOut, woken }
 
     private init(_ pointer: OpaquePointer) { self.pointer = pointer }

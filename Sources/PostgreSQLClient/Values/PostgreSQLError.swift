@@ -1,6 +1,6 @@
 /// A failure of a connection or of a statement.
 package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What the caller may do about a failure.
+    /// The kind of a failure, which decides how the caller proceeds.
     package enum Kind: Sendable, Hashable {
         /// Another transaction was in the way (40001, 40P01): repeat the transaction.
         case conflict
@@ -21,7 +21,7 @@ package struct PostgreSQLError: Error, Sendable, Hashable, CustomStringConvertib
     package let sqlState: String?
     /// One line for operators: severity, reason and detail. Without passwords, and without the values of the statement.
     package let message: String
-    /// What the caller may do about it.
+    /// The kind of the failure.
     package let kind: Kind
 
     package var description: String { sqlState.map { "\(message) (SQLSTATE \($0))" } ?? message }
