@@ -174,9 +174,9 @@ def timestamp(root):
 def main():
     root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
     graph = json.loads(pathlib.Path(sys.argv[3]).read_text())
-    match = re.search(r'text = "([^"]+)"', (root / "Sources/GatewayServer/ProgramVersion.swift").read_text())
+    match = re.search(r'text = "([^"]+)"', (root / "Sources/GatewaySupport/ProgramVersion.swift").read_text())
     if not match:
-        stop("Sources/GatewayServer/ProgramVersion.swift has no version")
+        stop("Sources/GatewaySupport/ProgramVersion.swift has no version")
     version = match[1]
     packages, direct, depends = swift_components(graph, pins(root), checked_out(build))
     runtime = swift_runtime()

@@ -1,5 +1,6 @@
 internal import GatewayConfiguration
 internal import GatewayCore
+internal import GatewaySupport
 internal import Logging
 internal import OutboundHTTP
 internal import ServiceLifecycle

@@ -22,18 +22,18 @@ final class PostgreSQLDatabase: SQLDatabase {
     private let writer: PostgreSQLSession
     private let readers: [PostgreSQLSession]
     private let pool: Mutex<Readers>
-    private let lease: StoreLease
-    private let renewsLease: Bool
+    private let node: StoreNode
+    private let renewsNode: Bool
 
     /// Creates a database without connections.
     ///
     /// - Parameters:
     ///   - name: The name of the store in the list of the server's connections (`pg_stat_activity`).
-    ///   - renewsLease: Whether changes renew the lease. One database of a gateway does.
-    init(_ settings: PostgreSQLStore.Settings, name: String, lease: StoreLease, renewsLease: Bool) {
+    ///   - renewsNode: Whether changes renew the node. One database of a gateway does.
+    init(_ settings: PostgreSQLStore.Settings, name: String, node: StoreNode, renewsNode: Bool) {
         var connection = settings.connection
         connection.applicationName = "notify-gateway \(name)"
-        let clocks = lease.clocks
+        let clocks = node.clocks
         let limit = PostgreSQLSession.Failure()
         writer = PostgreSQLSession(
             connection, label: "\(name)-changes", clocks: clocks, timeLimit: limit, prepare: Self.prepareWriter)
@@ -41,8 +41,8 @@ final class PostgreSQLDatabase: SQLDatabase {
             PostgreSQLSession(connection, label: "\(name)-reads-\($0)", clocks: clocks, timeLimit: limit) { _ in }
         }
         pool = Mutex(Readers(idle: readers))
-        self.lease = lease
-        self.renewsLease = renewsLease
+        self.node = node
+        self.renewsNode = renewsNode
     }
 
     /// Makes commits durable, as the ledger promises, and keeps the planner from reading whole tables: a serializable
@@ -62,14 +62,14 @@ final class PostgreSQLDatabase: SQLDatabase {
 
     func inTransaction(_ body: (any SQLTransaction) throws -> Void) throws {
         try transaction { transaction in
-            try lease.check(transaction)
-            let renewed = renewsLease ? try lease.renew(transaction) : nil
+            try node.check(transaction)
+            let renewed = renewsNode ? try node.renew(transaction) : nil
             try body(transaction)
             return renewed
         }
     }
 
-    /// Runs the body in a transaction of the writer, without a check of the lease. Called on the writer's queue.
+    /// Runs the body in a transaction of the writer, without a check of the node. Called on the writer's queue.
     ///
     /// - Parameter body: Returns what to do once the transaction is committed.
     private func transaction(
@@ -101,7 +101,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         }
     }
 
-    /// Runs the body in a transaction that does not check the lease. Blocks; called at startup.
+    /// Runs the body in a transaction that does not check the node. Blocks; called at startup.
     ///
     /// - Parameter isolation: `READ COMMITTED` for a body that waits for a lock and then reads what its holder has
     ///   committed.
@@ -209,7 +209,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         // Class 22 is about values.
         case let error as PostgreSQLError:
             error.kind != .constraint && error.kind != .conflict && error.sqlState?.hasPrefix("22") != true
-        case is OutcomeUnknown, is StoreLease.Lost: true
+        case is OutcomeUnknown, is StoreNode.Lost: true
         default: false
         }
     }
@@ -223,7 +223,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         switch error {
         case let error as PostgreSQLError: error.message
         case let error as OutcomeUnknown: "the connection was lost during a commit: \(error.cause.message)"
-        case is StoreLease.Lost: "another gateway has taken the place of this one"
+        case is StoreNode.Lost: "another gateway has taken the place of this one"
         case let error as LedgerUnavailable: error.detail
         default: "\(error)"
         }

@@ -43,14 +43,14 @@ package final class PostgreSQLStore: LedgerStorage {
     package static let defaultReaders = 4
 
     /// How long a start waits for another gateway to end: longer than the right of a gateway that was killed.
-    package static let patience = Duration.microseconds(StoreLease.duration) + .seconds(5)
+    package static let patience = Duration.microseconds(StoreNode.duration) + .seconds(5)
 
     let settings: Settings
     let file: String
     let postgreSQL: PostgreSQLDatabase
     /// Derives the keys of the handles with the secret in the local file.
     let digester: HandleDigester
-    let lease: StoreLease
+    let node: StoreNode
     /// The lock of the local files; nil for a process that only reads.
     private let lock: LockFile?
 
@@ -68,9 +68,11 @@ package final class PostgreSQLStore: LedgerStorage {
             } else {
                 lock = nil
             }
-            var node = try NodeFile(file: NodeFile.path(ofLedger: file))
-            lease = StoreLease(instance: node.instance, host: HostName.current ?? "unknown", clocks: clocks)
-            postgreSQL = PostgreSQLDatabase(settings, name: "ledger", lease: lease, renewsLease: true)
+            var known = try NodeFile(file: NodeFile.path(ofLedger: file))
+            node = StoreNode(
+                instance: known.instance, host: HostName.current ?? "unknown", program: ProgramVersion.text,
+                clocks: clocks)
+            postgreSQL = PostgreSQLDatabase(settings, name: "ledger", node: node, renewsNode: true)
             let version = try postgreSQL.read { try PostgreSQLSchema.version(of: $0) }
             if case .reading = use, version == nil {
                 throw LedgerUnavailable("there is no store: no gateway has used this database yet")
@@ -81,12 +83,12 @@ package final class PostgreSQLStore: LedgerStorage {
                 try postgreSQL.writeUnchecked("READ COMMITTED") {
                     try PostgreSQLSchema.prepare($0, fingerprint: fingerprint)
                 }
-                let fence = try Self.acquire(lease, postgreSQL, patience: patience, clocks: clocks, onWait: onWait)
-                let isOlder = fence <= node.fence
+                let fence = try Self.acquire(node, postgreSQL, patience: patience, clocks: clocks, onWait: onWait)
+                let isOlder = fence <= known.fence
                 try postgreSQL.write { try LedgerTables($0).recordRestore(isCopy: isOlder, now: clocks.wall()) }
                 // Written last: after a crash before this line, the next start sees the older copy again.
-                node.fence = fence
-                try node.write(NodeFile.path(ofLedger: file))
+                known.fence = fence
+                try known.write(NodeFile.path(ofLedger: file))
             }
         } catch {
             throw LedgerUnavailable("\(settings.connection.name): \(PostgreSQLDatabase.text(for: error))")
@@ -112,11 +114,11 @@ package final class PostgreSQLStore: LedgerStorage {
     var database: any SQLDatabase { postgreSQL }
 
     /// The name of the installation: each has a journal of its own.
-    var journal: any SQLValueConvertible { lease.instance }
+    var journal: any SQLValueConvertible { node.instance }
 
-    var isCurrent: Bool { lease.isValid }
+    var isCurrent: Bool { node.isValid }
 
-    var isLost: Bool { lease.isLost }
+    var isLost: Bool { node.isLost }
 
     /// Throws: the server has its own means.
     func copy(to path: String) throws(LedgerUnavailable) {
@@ -131,11 +133,11 @@ package final class PostgreSQLStore: LedgerStorage {
         guard let lock else { return postgreSQL.close() }
         defer { lock.release() }
         do {
-            let released = Result { try postgreSQL.writeUnchecked("SERIALIZABLE") { try lease.release($0) } }
+            let released = Result { try postgreSQL.writeUnchecked("SERIALIZABLE") { try node.release($0) } }
             postgreSQL.close()
-            var node = try NodeFile(file: NodeFile.path(ofLedger: file))
-            node.fence = try released.get()
-            try node.write(NodeFile.path(ofLedger: file))
+            var known = try NodeFile(file: NodeFile.path(ofLedger: file))
+            known.fence = try released.get()
+            try known.write(NodeFile.path(ofLedger: file))
         } catch {
             throw postgreSQL.unavailable(error)
         }
@@ -144,13 +146,13 @@ package final class PostgreSQLStore: LedgerStorage {
     // MARK: Start
 
     private static func acquire(
-        _ lease: StoreLease, _ database: PostgreSQLDatabase, patience: Duration, clocks: Clocks,
+        _ node: StoreNode, _ database: PostgreSQLDatabase, patience: Duration, clocks: Clocks,
         onWait: (String) -> Void
     ) throws -> Int64 {
         let began = clocks.monotonic().nanoseconds
         var isReported = false
         while true {
-            switch try database.writeUnchecked("SERIALIZABLE", { try lease.acquire($0) }) {
+            switch try database.writeUnchecked("SERIALIZABLE", { try node.acquire($0) }) {
             case .acquired(let fence): return fence
             case .heldBy(let host):
                 guard Duration.nanoseconds(clocks.monotonic().nanoseconds - began) < patience else {

@@ -16,7 +16,7 @@ struct PostgreSQLTexts: SecureTextStorage {
         } catch {
             throw LedgerUnavailable("secure notifications: \(error)")
         }
-        database = PostgreSQLDatabase(store.settings, name: "texts", lease: store.lease, renewsLease: false)
+        database = PostgreSQLDatabase(store.settings, name: "texts", node: store.node, renewsNode: false)
     }
 
     /// Throws: the server has its own means.

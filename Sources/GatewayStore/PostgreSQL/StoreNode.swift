@@ -10,7 +10,7 @@ internal import Synchronization
 /// the store.
 ///
 /// Safe to use from any thread.
-final class StoreLease: Sendable {
+final class StoreNode: Sendable {
     /// How long the right lasts without a renewal, on the database's clock, in microseconds.
     static let duration: Int64 = 15_000_000
     /// How long the gateway relies on its last renewal, on its own clock: shorter than `duration`, because the two clocks
@@ -33,6 +33,8 @@ final class StoreLease: Sendable {
     /// The random name of this installation, which stays the same over restarts.
     let instance: String
     private let host: String
+    /// The version of the program, for the list of nodes.
+    private let program: String
     let clocks: Clocks
     private let fence = Atomic<Int64>(0)
     /// The time on the monotonic clock at which the last successful renewal began, in nanoseconds.
@@ -42,11 +44,15 @@ final class StoreLease: Sendable {
     /// Creates a right that `acquire` has yet to take.
     ///
     /// - Parameter host: The name of this machine, for messages.
-    init(instance: String, host: String, clocks: Clocks) {
+    init(instance: String, host: String, program: String, clocks: Clocks) {
         self.instance = instance
         self.host = host
+        self.program = program
         self.clocks = clocks
     }
+
+    /// The fence number of this run: larger than that of all earlier runs of the installation.
+    var fenceNumber: Int64 { fence.load(ordering: .relaxed) }
 
     /// Whether no other gateway can have taken the place of this one. Costs two atomic loads and a look at the clock.
     var isValid: Bool {
@@ -68,12 +74,14 @@ final class StoreLease: Sendable {
         try transaction.execute(sql: "UPDATE node SET fence = fence + 1 WHERE instance <> ?", arguments: [instance])
         let row = try transaction.firstRow(
             sql: """
-                INSERT INTO node (instance, host, fence, until) VALUES (?, ?, 1, \(Self.now) + ?)
-                ON CONFLICT (instance) DO UPDATE SET host = excluded.host, fence = node.fence + 1,
-                    until = excluded.until
+                INSERT INTO node (instance, host, program, fence, started, until, is_exclusive, applied)
+                VALUES (?, ?, ?, 1, \(Self.now), \(Self.now) + ?, TRUE, 0)
+                ON CONFLICT (instance) DO UPDATE SET host = excluded.host, program = excluded.program,
+                    fence = node.fence + 1, started = excluded.started, until = excluded.until,
+                    is_exclusive = excluded.is_exclusive, applied = excluded.applied, accounts = NULL
                 RETURNING fence
                 """,
-            arguments: [instance, host, Self.duration])
+            arguments: [instance, host, program, Self.duration])
         let number = try row?.required("fence", as: Int64.self) ?? 0
         fence.store(number, ordering: .relaxed)
         renewed.store(began, ordering: .relaxed)
@@ -118,7 +126,7 @@ final class StoreLease: Sendable {
     }
 
     /// The current time on the database's clock in microseconds, as an expression of SQL.
-    private static let now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+    static let now = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
     private static func nanoseconds(_ duration: Duration) -> Int64 {
         duration.components.seconds * 1_000_000_000 + duration.components.attoseconds / 1_000_000_000

@@ -1,0 +1,74 @@
+extension PostgreSQLSchema {
+    /// The tables that gateways share besides the ledger.
+    ///
+    /// - `node`: the gateways that use the store or have used it. `fence` grows with each start; `until` is the time on the
+    ///   database's clock, in microseconds, until which the node is live without another sign of life; `applied` is the
+    ///   number of the last change in `change` that the node has applied; `accounts` is the digest of its account lists.
+    /// - `change`: changes of sessions and revocations, numbered in the order of their commits, for the memory of the other
+    ///   nodes.
+    /// - `claim`: the handles and registrations that a call of a node uses exclusively. A claim of a node that is not live
+    ///   at this fence is void. The table is empty after a crash of the server, and then no call can finish its change.
+    /// - `keyed_send`: sends with an idempotency key. `state` is `in-flight`, `completed` or `unknown`.
+    /// - `debt`: the rate limiter state of keys that nodes have charged. `arrival` is the theoretical arrival time of `GCRA`
+    ///   on the database's clock, in nanoseconds. Empty after a crash of the server.
+    /// - `lease`: tasks that one node at a time has.
+    static let nodeTables = """
+        CREATE TABLE node (
+            instance text COLLATE "C" PRIMARY KEY,
+            host text NOT NULL,
+            program text NOT NULL,
+            fence bigint NOT NULL,
+            started bigint NOT NULL,
+            until bigint NOT NULL,
+            is_exclusive boolean NOT NULL,
+            applied bigint NOT NULL,
+            accounts bytea
+        );
+
+        CREATE TABLE change (
+            number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            node text COLLATE "C" NOT NULL,
+            at bigint NOT NULL,
+            kind text NOT NULL,
+            "user" text COLLATE "C",
+            content text COLLATE "C" NOT NULL
+        );
+        CREATE INDEX change_at ON change (at);
+
+        CREATE UNLOGGED TABLE claim (
+            key bytea PRIMARY KEY,
+            instance text COLLATE "C" NOT NULL,
+            fence bigint NOT NULL,
+            number bigint NOT NULL
+        );
+
+        CREATE TABLE keyed_send (
+            "user" text COLLATE "C" NOT NULL,
+            target text COLLATE "C" NOT NULL,
+            service text COLLATE "C" NOT NULL,
+            key bytea NOT NULL,
+            message bytea NOT NULL,
+            at bigint NOT NULL,
+            instance text COLLATE "C" NOT NULL,
+            fence bigint NOT NULL,
+            state text NOT NULL CHECK (state IN ('in-flight', 'completed', 'unknown')),
+            result text,
+            response bytea,
+            PRIMARY KEY ("user", target, service, key)
+        );
+        CREATE INDEX keyed_send_at ON keyed_send (at);
+
+        CREATE UNLOGGED TABLE debt (
+            key bytea PRIMARY KEY,
+            arrival bigint NOT NULL
+        );
+        CREATE INDEX debt_arrival ON debt (arrival);
+
+        CREATE TABLE lease (
+            name text COLLATE "C" PRIMARY KEY,
+            instance text COLLATE "C" NOT NULL,
+            fence bigint NOT NULL
+        );
+
+        """
+}
