@@ -35,6 +35,15 @@ package struct UserRevocation: Sendable {
         await write(records)
     }
 
+    /// Clears the state in memory about users whose access another gateway of the same store revokes from now on.
+    package func followOtherGateways() {
+        sessions.clearAfterRevocationElsewhere { [passwordCache, throttle, sweeper] user in
+            passwordCache.removeAll(of: user)
+            throttle.removeKnownAddresses(of: user)
+            sweeper.wake()
+        }
+    }
+
     /// Revokes one user whose account has ended, and records it.
     package func revoke(
         _ user: UserName, because reason: AccountEndReason, authenticator: PluginName

@@ -20,16 +20,21 @@ public struct ConfiguredStore: Sendable {
         configuration.store == nil && !FileManager.default.fileExists(atPath: configuration.ledger.file)
     }
 
-    /// Opens the store as its only user, or creates it. Blocks; waits for another gateway that uses it in PostgreSQL.
-    func open(clocks: Clocks, logger: Logger) throws(LedgerUnavailable) -> OpenStore {
+    /// Opens the store, or creates it. Blocks; waits for a process that uses a store in PostgreSQL alone.
+    ///
+    /// - Parameter isExclusive: Whether no other gateway may use a store in PostgreSQL. A file has one user anyway.
+    func open(isExclusive: Bool, clocks: Clocks, logger: Logger) throws(LedgerUnavailable) -> OpenStore {
         let limits = GatewayStores.ledgerLimits(configuration)
         guard let settings = configuration.store else {
             let ledger = try StoredLedger(file: configuration.ledger.file, limits: limits, now: clocks.wall())
             return OpenStore(ledger: ledger, postgreSQL: nil)
         }
-        let use = PostgreSQLStore.Use.exclusive { host in
-            logger.notice("Waiting for another gateway that uses the store", metadata: ["host": "\(host)"])
-        }
+        let use =
+            isExclusive
+            ? PostgreSQLStore.Use.exclusive
+            : .shared { host in
+                logger.notice("Waiting for a process that uses the store alone", metadata: ["host": "\(host)"])
+            }
         let store = try PostgreSQLStore(settings, file: configuration.ledger.file, use: use, clocks: clocks)
         return OpenStore(ledger: StoredLedger(store, limits: limits), postgreSQL: store)
     }

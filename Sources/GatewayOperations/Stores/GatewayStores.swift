@@ -29,23 +29,33 @@ package struct GatewayStores: Sendable {
     /// The idempotent sends of the last day, for replays.
     package let keyedSends: [IdempotentSend]
 
+    /// What an operator, or a command, decides about the opening of the stores.
+    package struct Opening: Sendable {
+        /// Whether the rules of user names may differ from those in the ledger.
+        package var acceptsIdentityChange = false
+        /// The treatment of sessions if the ledger was restored from a backup.
+        package var restore = RestoredSessions.untouched
+        /// Whether an operator knows that it was restored. Otherwise its files show it.
+        package var isRestored = false
+        /// Whether no other gateway may use the store.
+        package var isExclusive = false
+
+        /// Creates the decisions of a command.
+        package init() {}
+    }
+
     /// Opens the stores.
-    ///
-    /// - Parameters:
-    ///   - acceptsIdentityChange: Whether the rules of user names may differ from those in the ledger.
-    ///   - restore: The treatment of sessions if the ledger was restored from a backup.
-    ///   - isRestored: Whether an operator knows that it was restored. Otherwise its files show it.
     package init(
-        _ configuration: ServerConfiguration, acceptsIdentityChange: Bool = false,
-        restore: RestoredSessions = .untouched, isRestored: Bool = false, clocks: Clocks, logger: Logger
+        _ configuration: ServerConfiguration, _ opening: Opening = Opening(), clocks: Clocks, logger: Logger
     ) throws {
         let section = configuration.journal
-        let store = try ConfiguredStore(configuration).open(clocks: clocks, logger: logger)
+        let store = try ConfiguredStore(configuration).open(
+            isExclusive: opening.isExclusive, clocks: clocks, logger: logger)
         ledger = store.ledger
         do {
-            try Self.reconcileIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
-            if isRestored { try ledger.recordRestore(now: clocks.wall()) }
-            try Self.completeRestore(ledger, restore, journal: section.directory, logger: logger)
+            try Self.reconcileIdentity(ledger, configuration, isAccepted: opening.acceptsIdentityChange, logger: logger)
+            if opening.isRestored { try ledger.recordRestore(now: clocks.wall()) }
+            try Self.completeRestore(ledger, opening.restore, journal: section.directory, logger: logger)
             sessions = try SessionRegister(ledger, clocks: clocks)
             texts = try store.texts(configuration)
             if let problem = texts?.keyProblem {

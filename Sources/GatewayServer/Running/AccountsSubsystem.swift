@@ -29,6 +29,7 @@ struct AccountsSubsystem: ReloadParticipant {
         revocation = UserRevocation(
             stores: stores, passwordCache: calls.passwordCache, throttle: calls.throttle, sends: calls.sends,
             sweeper: sweeper, logger: logger)
+        revocation.followOtherGateways()
         monitor = AccountMonitor(
             lists, sessions: stores.sessions, revocation: revocation, clocks: context.clocks, logger: logger)
         recheck = AccountRecheck(

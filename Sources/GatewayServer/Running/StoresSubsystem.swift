@@ -19,10 +19,11 @@ struct StoresSubsystem: ReloadParticipant {
     /// Opens the stores.
     init(_ context: ServerContext, _ permissions: StartPermissions) throws {
         logger = context.logger
-        stores = try GatewayStores(
-            context.configuration, acceptsIdentityChange: permissions.contains(.identityChange),
-            restore: permissions.contains(.restoredSessions) ? .kept : .ended,
-            isRestored: permissions.contains(.restoredStore), clocks: context.clocks, logger: logger)
+        var opening = GatewayStores.Opening()
+        opening.acceptsIdentityChange = permissions.contains(.identityChange)
+        opening.restore = permissions.contains(.restoredSessions) ? .kept : .ended
+        opening.isRestored = permissions.contains(.restoredStore)
+        stores = try GatewayStores(context.configuration, opening, clocks: context.clocks, logger: logger)
         history = RecordedHistory(
             directory: context.configuration.journal.directory,
             minimumFree: context.configuration.journal.minimumFree, followers: stores.followers,

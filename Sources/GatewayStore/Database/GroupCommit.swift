@@ -12,6 +12,8 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
     private struct Change: Sendable {
         /// Whether the change only tests that the ledger can be written.
         let isTest: Bool
+        /// Whether the change stores changes for the memory of other nodes.
+        var announces = false
         /// Writes the change inside a transaction and returns the acknowledgement to its caller. May run again after a
         /// rollback.
         let apply: @Sendable (Tables) throws -> Acknowledgement
@@ -68,11 +70,13 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
     }
 
     /// Writes a change durably. Resumes once it is on disk or has failed.
+    ///
+    /// - Parameter announcing: Whether the change stores changes for the memory of other nodes.
     func write<Value: Sendable>(
-        isTest: Bool = false, _ body: @escaping @Sendable (Tables) throws -> Value
+        isTest: Bool = false, announcing: Bool = false, _ body: @escaping @Sendable (Tables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
         await withCheckedContinuation { continuation in
-            let change = Change(isTest: isTest) { tables in
+            let change = Change(isTest: isTest, announces: announcing) { tables in
                 let value = try body(tables)
                 return { continuation.resume(returning: .success(value)) }
             } fail: {
@@ -150,7 +154,7 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
         var fault = Fault.begin
         var written: [Acknowledgement] = []
         do {
-            try database.inTransaction { transaction in
+            try database.inTransaction(announcing: changes.contains(where: \.announces)) { transaction in
                 for (index, change) in changes.enumerated() {
                     fault = .change(index)
                     written.append(try change.apply(Tables(transaction)))

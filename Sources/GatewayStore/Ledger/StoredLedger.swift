@@ -66,11 +66,14 @@ public final class StoredLedger: Sendable {
         present = Mutex(limits)
     }
 
-    /// Whether no other gateway can have changed the ledger. Costs two atomic loads.
+    /// Whether the changes of other gateways were read recently. Costs two atomic loads.
     var isCurrent: Bool { storage.isCurrent }
 
-    /// Whether another gateway has taken over the ledger, so that this one can never change it again.
-    public var isLost: Bool { storage.isLost }
+    /// Whether another process has taken the place of this gateway, so that this one can never change the ledger again.
+    public var isLost: Bool { storage.lossReason != nil }
+
+    /// The reason why this gateway can never change the ledger again; nil while it can.
+    public var lossReason: String? { storage.lossReason }
 
     /// Writes what is buffered, waits for running operations and closes the storage. Later operations on the ledger
     /// throw. Blocks.
@@ -83,8 +86,10 @@ public final class StoredLedger: Sendable {
 extension LedgerStorage {
     /// True: a file has one user.
     var isCurrent: Bool { true }
-    /// False: a file has one user.
-    var isLost: Bool { false }
+    /// Nil: a file has one user.
+    var lossReason: String? { nil }
+    /// Nil: a file has one user.
+    var feed: (any SessionFeed)? { nil }
 }
 
 /// The database of a ledger, with what depends on the kind of its storage.
@@ -95,11 +100,14 @@ protocol LedgerStorage: Sendable {
     /// The key of this gateway's journal among the journals whose checkpoints the ledger stores.
     var journal: any SQLValueConvertible { get }
 
-    /// Whether no other gateway can have changed the ledger. Costs two atomic loads.
+    /// Whether the changes of other gateways were read recently. Costs two atomic loads.
     var isCurrent: Bool { get }
 
-    /// Whether another gateway has taken over the ledger, so that this one can never change it again.
-    var isLost: Bool { get }
+    /// The reason why this gateway can never change the ledger again; nil while it can. Takes a lock briefly.
+    var lossReason: String? { get }
+
+    /// The changes of sessions by other gateways; nil for a storage with one user.
+    var feed: (any SessionFeed)? { get }
 
     /// Copies the ledger and its keys to new files. Throws if one of them exists, and then leaves none. Blocks.
     func copy(to path: String) throws(LedgerUnavailable)

@@ -24,6 +24,7 @@ final class PostgreSQLDatabase: SQLDatabase {
     private let pool: Mutex<Readers>
     private let node: StoreNode
     private let renewsNode: Bool
+    private let channel: String
 
     /// Creates a database without connections.
     ///
@@ -43,6 +44,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         pool = Mutex(Readers(idle: readers))
         self.node = node
         self.renewsNode = renewsNode
+        channel = ChangeFeed.channel(of: connection)
     }
 
     /// Makes commits durable, as the ledger promises, and keeps the planner from reading whole tables: a serializable
@@ -60,11 +62,14 @@ final class PostgreSQLDatabase: SQLDatabase {
 
     func enqueue(_ work: @escaping @Sendable () -> Void) { writer.queue.async(execute: work) }
 
-    func inTransaction(_ body: (any SQLTransaction) throws -> Void) throws {
+    func inTransaction(announcing: Bool, _ body: (any SQLTransaction) throws -> Void) throws {
         try transaction { transaction in
+            // Before the first query, so that the transaction sees what was committed while it waited.
+            if announcing { try transaction.script("LOCK TABLE change IN EXCLUSIVE MODE") }
             try node.check(transaction)
             let renewed = renewsNode ? try node.renew(transaction) : nil
             try body(transaction)
+            if announcing { try transaction.notify(channel) }
             return renewed
         }
     }
@@ -78,7 +83,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         try writer.withConnection("BEGIN ISOLATION LEVEL \(isolation)") { connection in
             let committed: (() -> Void)?
             do {
-                committed = try body(PostgreSQLTransaction(connection: connection))
+                committed = try body(PostgreSQLTransaction(connection: connection, node: node.instance))
             } catch {
                 if connection.isUsable { try? connection.simple("ROLLBACK") }
                 throw error
@@ -95,7 +100,7 @@ final class PostgreSQLDatabase: SQLDatabase {
     func write<Value>(_ body: (any SQLTransaction) throws -> Value) throws -> Value {
         try writer.queue.sync {
             var value: Value?
-            try retryingConflicts { try inTransaction { value = try body($0) } }
+            try retryingConflicts { try inTransaction(announcing: true) { value = try body($0) } }
             guard let value else { throw LedgerUnavailable("the transaction has no result") }
             return value
         }
@@ -136,7 +141,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         take { [self] session in
             session.queue.async { [self] in
                 do {
-                    try Self.read(on: session) { body(.success($0)) }
+                    try read(on: session) { body(.success($0)) }
                 } catch {
                     // Once it has begun, the body has passed its errors on to its callers.
                     body(.failure(error))
@@ -153,7 +158,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         // Not the writer, whose planner avoids to read whole tables.
         let session = readers[0]
         return try session.queue.sync {
-            try Self.read(on: session) { transaction in
+            try read(on: session) { transaction in
                 let connection = transaction.connection
                 let usualLimit = connection.statementDeadline
                 connection.statementDeadline = Self.longReadLimit
@@ -165,12 +170,12 @@ final class PostgreSQLDatabase: SQLDatabase {
     }
 
     /// Runs the body with one state of the database. Called on the session's queue.
-    private static func read<Value>(
+    private func read<Value>(
         on session: PostgreSQLSession, _ body: (PostgreSQLTransaction) throws -> Value
     ) throws -> Value {
         try session.withConnection("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
             defer { if connection.isUsable { try? connection.simple("COMMIT") } }
-            return try body(PostgreSQLTransaction(connection: connection))
+            return try body(PostgreSQLTransaction(connection: connection, node: node.instance))
         }
     }
 
@@ -223,7 +228,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         switch error {
         case let error as PostgreSQLError: error.message
         case let error as OutcomeUnknown: "the connection was lost during a commit: \(error.cause.message)"
-        case is StoreNode.Lost: "another gateway has taken the place of this one"
+        case let error as StoreNode.Lost: error.reason
         case let error as LedgerUnavailable: error.detail
         default: "\(error)"
         }

@@ -4,8 +4,9 @@ extension PostgreSQLSchema {
     /// - `node`: the gateways that use the store or have used it. `fence` grows with each start; `until` is the time on the
     ///   database's clock, in microseconds, until which the node is live without another sign of life; `applied` is the
     ///   number of the last change in `change` that the node has applied; `accounts` is the digest of its account lists.
-    /// - `change`: changes of sessions and revocations, numbered in the order of their commits, for the memory of the other
-    ///   nodes.
+    /// - `change`: changes of sessions and revocations for the memory of the other nodes (``SessionChange``). A transaction
+    ///   that adds rows locks the table first, so the numbers have the order of the commits. `recorded` is the time of the
+    ///   row on the database's clock.
     /// - `claim`: the handles and registrations that a call of a node uses exclusively. A claim of a node that is not live
     ///   at this fence is void. The table is empty after a crash of the server, and then no call can finish its change.
     /// - `keyed_send`: sends with an idempotency key. `state` is `in-flight`, `completed` or `unknown`.
@@ -28,12 +29,14 @@ extension PostgreSQLSchema {
         CREATE TABLE change (
             number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
             node text COLLATE "C" NOT NULL,
-            at bigint NOT NULL,
+            recorded bigint NOT NULL DEFAULT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
             kind text NOT NULL,
             "user" text COLLATE "C",
-            content text COLLATE "C" NOT NULL
+            subject text COLLATE "C",
+            issuer text COLLATE "C",
+            time bigint
         );
-        CREATE INDEX change_at ON change (at);
+        CREATE INDEX change_recorded ON change (recorded);
 
         CREATE UNLOGGED TABLE claim (
             key bytea PRIMARY KEY,

@@ -3,6 +3,7 @@ internal import PostgreSQLClient
 /// An open transaction on a connection of a store in PostgreSQL.
 struct PostgreSQLTransaction: SQLTransaction {
     let connection: PostgreSQLConnection
+    let node: String?
 
     @discardableResult
     func execute(sql: String, arguments: SQLArguments) throws -> Int {
@@ -13,6 +14,11 @@ struct PostgreSQLTransaction: SQLTransaction {
         try connection.forEachRow(sql, arguments.values.map(PostgreSQLValue.init)) { columns, values in
             try body(SQLRow(columns: columns, values: values.map(SQLValue.init)))
         }
+    }
+
+    /// Wakes those that listen to the channel, once the transaction is committed.
+    func notify(_ channel: String) throws {
+        _ = try firstRow(sql: "SELECT pg_notify(?, '')", arguments: [channel])
     }
 
     /// Executes statements without arguments, separated by semicolons.
