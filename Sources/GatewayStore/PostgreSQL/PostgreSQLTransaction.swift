@@ -18,7 +18,7 @@ struct PostgreSQLTransaction: SQLTransaction {
 
     /// Wakes those that listen to the channel, once the transaction is committed.
     func notify(_ channel: String) throws {
-        _ = try firstRow(sql: "SELECT pg_notify(?, '')", arguments: [channel])
+        _ = try firstRow(sql: "SELECT pg_notify(?, '')::text AS sent", arguments: [channel])
     }
 
     /// Executes statements without arguments, separated by semicolons.
