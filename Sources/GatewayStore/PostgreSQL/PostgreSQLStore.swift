@@ -51,6 +51,8 @@ package final class PostgreSQLStore: LedgerStorage {
     /// Derives the keys of the handles with the secret in the local file.
     let digester: HandleDigester
     let node: StoreNode
+    /// The claims that exclude other gateways; nil for a process that only reads.
+    let claims: PostgreSQLClaims?
     /// The lock of the local files; nil for a process that only reads.
     private let lock: LockFile?
 
@@ -73,6 +75,7 @@ package final class PostgreSQLStore: LedgerStorage {
                 instance: known.instance, host: HostName.current ?? "unknown", program: ProgramVersion.text,
                 clocks: clocks)
             postgreSQL = PostgreSQLDatabase(settings, name: "ledger", node: node, renewsNode: true)
+            claims = lock == nil ? nil : PostgreSQLClaims(settings.connection, node: node)
             let version = try postgreSQL.read { try PostgreSQLSchema.version(of: $0) }
             if case .reading = use, version == nil {
                 throw LedgerUnavailable("there is no store: no gateway has used this database yet")
@@ -120,6 +123,8 @@ package final class PostgreSQLStore: LedgerStorage {
 
     var isLost: Bool { node.isLost }
 
+    var sharedClaims: (any SharedClaims)? { claims }
+
     /// Throws: the server has its own means.
     func copy(to path: String) throws(LedgerUnavailable) {
         throw LedgerUnavailable("a ledger in PostgreSQL is backed up with the server's means, such as pg_dump")
@@ -130,6 +135,7 @@ package final class PostgreSQLStore: LedgerStorage {
 
     /// Gives up the right to use the store, closes the connections and releases the lock.
     func close(isUsable: Bool) throws(LedgerUnavailable) {
+        claims?.close()
         guard let lock else { return postgreSQL.close() }
         defer { lock.release() }
         do {
