@@ -36,9 +36,6 @@ final class ClaimLocks: Sendable {
     /// Whether other gateways use the ledger, so that it may change at any time except for what is claimed.
     var isShared: Bool { shared != nil }
 
-    /// Whether no other gateway can take this one for dead by now, and thus its claims.
-    var isValid: Bool { shared?.isValid ?? true }
-
     /// The number of claims that wait for another call of this gateway. For tests.
     var waiting: Int { locks.waiting }
 
@@ -73,7 +70,8 @@ final class ClaimLocks: Sendable {
         var next = Self.firstPause
         while try await !shared.tryAcquire(key, for: claim) {
             guard waited < Self.patience else {
-                throw LedgerUnavailable("another gateway works on the device or registration for too long", isFull: true)
+                throw LedgerUnavailable(
+                    "another gateway works on the device or registration for too long", isFull: true)
             }
             do { try await pause(next) } catch { throw KeyLocks.cancelled }
             waited += next
@@ -94,6 +92,9 @@ final class ClaimLocks: Sendable {
     }
 
     // MARK: Transactions
+
+    /// Returns whether no other gateway can have taken over the claim. Otherwise only `check` tells.
+    func isCertain(_ claim: UInt64) -> Bool { shared?.isCertain(claim) ?? true }
 
     /// Checks within a transaction that no other gateway has taken over the claim, and keeps others from doing so until it
     /// ends.

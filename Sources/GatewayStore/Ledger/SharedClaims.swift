@@ -5,9 +5,6 @@ internal import GatewayCore
 /// The caller holds the lock of `KeyLocks` on a key before it acquires the claim, so a claim that this gateway still has
 /// for the key is an earlier one. A gateway that other gateways take for dead loses its claims to them.
 protocol SharedClaims: Sendable {
-    /// Whether no other gateway can take this one for dead by now, on this gateway's own clock.
-    var isValid: Bool { get }
-
     /// Acquires the key unless another live gateway has it. Does not wait for that gateway.
     ///
     /// - Returns: Whether the claim holds the key now.
@@ -18,6 +15,10 @@ protocol SharedClaims: Sendable {
 
     /// Releases all keys of the claim. Does not wait; has no effect on a claim that holds none.
     func releaseAll(_ claim: UInt64)
+
+    /// Returns whether no other gateway can have taken a key of the claim, on this gateway's own clock: the claim is some
+    /// seconds old at most. Otherwise only `check` tells.
+    func isCertain(_ claim: UInt64) -> Bool
 
     /// Checks that the claim still holds its keys, and keeps others from taking them until the transaction ends.
     ///

@@ -10,7 +10,6 @@ extension StoredLedger: RegistrationLedger {
         isRevoked: @escaping @Sendable () -> Bool
     ) async throws(LedgerUnavailable) -> LedgerClaim {
         try await requireWritable()
-        try await requireValidClaims()
         if case .sweep(let id) = request { return try await beginSweep(of: id, now: now) }
         let handle = try key(of: request.handle)
         let number = claims.makeClaim(isRevoked)
@@ -23,6 +22,7 @@ extension StoredLedger: RegistrationLedger {
                 renewable = LedgerClaim.Renewable(id: id, version: version)
             }
             if let handle, !lookup.touchesHandle { claims.release(.handle(handle), of: number) }
+            try await confirm(number)
             return LedgerClaim(
                 number: number, request: request, decision: lookup.decision, upstream: upstream, place: lookup.place,
                 registered: lookup.isRegistered ? lookup.registration : nil,
@@ -53,6 +53,7 @@ extension StoredLedger: RegistrationLedger {
                     try $0.lookUp(.sweep(id), handle: nil, at: nil, handOverLimit: 0, now: now)
                 }
             }
+            try await confirm(number)
             return LedgerClaim(
                 number: number, request: .sweep(id), decision: lookup.decision, place: lookup.place,
                 precedesCall: result == .heldByRevoked
@@ -80,16 +81,14 @@ extension StoredLedger: RegistrationLedger {
     public func prepare(
         _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
     ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
+        let number = claim.number
         if id == claim.registered {
-            // While the claims are valid, no other gateway can have taken them. Without a transaction, a loss in a crash of
-            // the server shows only when the claim is finished.
-            try await requireValidClaims()
+            try await confirm(number)
             return claim.isRevoked() ? nil : RegistrationAttempt(id: id, undo: .nothing)
         }
         let task = LedgerTask(
             request: claim.request, decision: claim.decision, handle: try key(of: claim.request.handle),
             changeHandle: nil, now: now, limits: limits, isRevoked: claim.isRevoked, upstream: claim.upstream)
-        let number = claim.number
         // A later revocation has its own transaction after this one and finds the attempt.
         return try await write { [claims] tables in
             try claims.check(number, tables)
@@ -201,13 +200,11 @@ extension StoredLedger: RegistrationLedger {
         throw LedgerUnavailable("the registration changed too often while it was being claimed")
     }
 
-    /// Throws if other gateways may take this one for dead, after an attempt to renew its right.
-    private func requireValidClaims() async throws(LedgerUnavailable) {
-        if claims.isValid { return }
-        if let failure = await check() { throw failure }
-        guard claims.isValid else {
-            throw LedgerUnavailable("this gateway has not renewed its right to claim devices and registrations in time")
-        }
+    /// Throws if another gateway has taken over the claim, before the backend is called. Reads only memory for a claim that
+    /// is some seconds old at most. Such a claim can be lost only in a crash of the server, and then `finish` throws.
+    private func confirm(_ number: UInt64) async throws(LedgerUnavailable) {
+        if claims.isCertain(number) { return }
+        try await write { [claims] tables in try claims.check(number, tables) }.get()
     }
 
     private func key(of handle: DeviceHandle?) throws(LedgerUnavailable) -> HandleKey? {

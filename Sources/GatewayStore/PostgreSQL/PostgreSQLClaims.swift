@@ -17,11 +17,18 @@ final class PostgreSQLClaims: SharedClaims {
     private struct State {
         /// The keys of each claim that has rows.
         var keys: [UInt64: [[UInt8]]] = [:]
+        /// When each of these claims certainly held its first key, in nanoseconds on the monotonic clock.
+        var since: [UInt64: Int64] = [:]
         /// Rows whose deletion has failed and is to be repeated.
         var undeleted: Set<Row> = []
         /// The largest number of a claim whose row was to be deleted and found no place in `undeleted`.
         var forgotten: UInt64 = 0
         var isScheduled = false
+
+        mutating func remove(_ claim: UInt64) -> [[UInt8]]? {
+            since[claim] = nil
+            return keys.removeValue(forKey: claim)
+        }
     }
 
     private let node: StoreNode
@@ -53,13 +60,15 @@ final class PostgreSQLClaims: SharedClaims {
 
     // MARK: SharedClaims
 
-    var isValid: Bool { node.isValid }
-
     func tryAcquire(_ key: KeyLocks.Key, for claim: UInt64) async throws(LedgerUnavailable) -> Bool {
         retryDeletions()
         let row = Row(key: key.bytes, claim: claim)
         // Known before the row exists, so that it is not taken for a forgotten one.
-        state.withLock { $0.keys[claim, default: []].append(row.key) }
+        let since = certainTime
+        state.withLock { state in
+            if state.keys[claim] == nil { state.since[claim] = since }
+            state.keys[claim, default: []].append(row.key)
+        }
         let result = await execute(ClaimStatements.acquire(row.key, owner(claim)), order: .acquisition(row.key))
         switch result {
         case .success(1...): return true
@@ -83,19 +92,28 @@ final class PostgreSQLClaims: SharedClaims {
     }
 
     func releaseAll(_ claim: UInt64) {
-        let keys = state.withLock { $0.keys.removeValue(forKey: claim) } ?? []
+        let keys = state.withLock { $0.remove(claim) } ?? []
         delete(keys.map { Row(key: $0, claim: claim) })
     }
 
+    func isCertain(_ claim: UInt64) -> Bool {
+        let (isHeld, since) = state.withLock { ($0.keys[claim] != nil, $0.since[claim]) }
+        guard isHeld else { return true }
+        guard let since else { return false }
+        return Duration.nanoseconds(node.clocks.monotonic().nanoseconds - since) < Self.certainty
+    }
+
     func check(_ claim: UInt64, _ tables: LedgerTables) throws {
+        let since = certainTime
         try change(claim, tables) { ClaimStatements.keep($0, owner(claim)) }
+        state.withLock { $0.since[claim] = since }
     }
 
     func remove(_ claim: UInt64, _ tables: LedgerTables) throws {
         try change(claim, tables) { ClaimStatements.delete($0, owner(claim)) }
     }
 
-    func forget(_ claim: UInt64) { state.withLock { _ = $0.keys.removeValue(forKey: claim) } }
+    func forget(_ claim: UInt64) { state.withLock { _ = $0.remove(claim) } }
 
     func renew(_ id: RegistrationID, _ renewal: RenewalBuffer.Renewal, limit: Int, for claim: UInt64) async -> Bool {
         guard let keys = state.withLock({ $0.keys[claim] }), keys.count == 2 else { return false }
@@ -106,6 +124,16 @@ final class PostgreSQLClaims: SharedClaims {
     }
 
     // MARK: Rows
+
+    /// How long a claim stays certain: less than the time that the right of the gateway lasts after `StoreNode.isValid`
+    /// was true.
+    private static let certainty = Duration.microseconds(StoreNode.duration) - StoreNode.reliance - .seconds(1)
+
+    /// The present time if no other gateway can take this one for dead now; otherwise nil.
+    private var certainTime: Int64? {
+        let now = node.clocks.monotonic().nanoseconds
+        return node.isValid ? now : nil
+    }
 
     private func owner(_ claim: UInt64) -> ClaimStatements.Owner {
         ClaimStatements.Owner(instance: node.instance, fence: node.fenceNumber, claim: claim)
@@ -127,7 +155,7 @@ final class PostgreSQLClaims: SharedClaims {
         state.withLock { state in
             guard let index = state.keys[row.claim]?.firstIndex(of: row.key) else { return false }
             state.keys[row.claim]?.remove(at: index)
-            if state.keys[row.claim]?.isEmpty == true { state.keys[row.claim] = nil }
+            if state.keys[row.claim]?.isEmpty == true { _ = state.remove(row.claim) }
             return true
         }
     }

@@ -234,6 +234,25 @@ struct SharedClaimTests {
         #expect(try await content(both.first) == ["1-1-1 alice live"])
     }
 
+    @Test("The backend is not called for a renewal whose claim was taken over", arguments: [false, true])
+    func frozen(isRenewed: Bool) async throws {
+        let both = try TwoGateways()
+        try await register(1, 1, of: alice, at: both.first)
+        let kept = try await both.first.begin(update(alice, 1, 1), now: noon)
+        both.clock.advance(by: .seconds(6))
+        #expect(try await both.first.prepare(Fixture.id(1), replacing: nil, for: kept, now: noon) != nil)
+        both.clock.advance(by: .seconds(20))
+        try both.expireFirst()
+        let other = try await both.second.begin(update(bob, 2, 1), now: noon)
+        // The gateway may renew its right before it notices that it has lost the claim.
+        if isRenewed { await both.first.testWrite() }
+        do {
+            _ = try await both.first.prepare(Fixture.id(1), replacing: nil, for: kept, now: noon)
+            Issue.record("The backend would be called.")
+        } catch { #expect(error.detail.contains("taken over the claim")) }
+        _ = other.decision
+    }
+
     @Test("A renewal whose claim was taken over fails")
     func renewalTakenOver() async throws {
         let both = try TwoGateways()

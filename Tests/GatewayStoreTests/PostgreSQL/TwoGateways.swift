@@ -15,6 +15,8 @@ struct TwoGateways {
     let stores: [PostgreSQLStore]
     /// Where calls of the second gateway wait for the first one.
     let pauses = ClaimPauses()
+    /// The clock of both gateways. It stands, so they do not renew their rights.
+    let clock = ManualClock()
     private let settings: PostgreSQLSettings
     private let directories = [TemporaryDirectory(), TemporaryDirectory()]
 
@@ -24,8 +26,6 @@ struct TwoGateways {
         let server = try #require(PostgreSQLServer.shared(), "PostgreSQL did not start")
         settings = try server.freshDatabase()
         let key = [UInt8](repeating: 7, count: KeyFile.byteCount)
-        // The clock stands, so the gateways do not renew their rights.
-        let clocks = ManualClock().clocks
         var stores: [PostgreSQLStore] = []
         for directory in directories {
             try PrivateFiles.makeDirectory(directory.path)
@@ -33,7 +33,7 @@ struct TwoGateways {
             stores.append(
                 try PostgreSQLStore(
                     .init(connection: settings, readers: 2), file: directory("ledger.sqlite"),
-                    use: .exclusive(patience: .zero), clocks: clocks))
+                    use: .exclusive(patience: .zero), clocks: clock.clocks))
             try Self.execute("UPDATE node SET until = 0", settings)
         }
         for node in stores.map(\.node) {
