@@ -39,7 +39,7 @@ public final class StoredLedger: Sendable {
     let commits: GroupCommit<LedgerTables>
     let renewals: RenewalBuffer
     let digester: HandleDigester
-    let claims: KeyLocks
+    let claims: ClaimLocks
     let health: LedgerHealth
     /// The current limits. The limits of waiting calls are fixed when the ledger is opened.
     public var limits: Limits {
@@ -54,7 +54,11 @@ public final class StoredLedger: Sendable {
     /// - Parameters:
     ///   - digester: Derives the keys of the handles. The storage must contain keys of the same one only.
     ///   - proofLifetime: How long a commit proves that the next one will succeed, so that the backend may be called.
-    init(_ storage: any LedgerStorage, digester: HandleDigester, limits: Limits, proofLifetime: Duration) {
+    ///   - pause: Waits between two attempts to claim what another gateway has.
+    init(
+        _ storage: any LedgerStorage, digester: HandleDigester, limits: Limits, proofLifetime: Duration,
+        pause: @escaping ClaimLocks.Pause = ClaimLocks.sleep
+    ) {
         self.storage = storage
         self.digester = digester
         database = storage.database
@@ -62,7 +66,9 @@ public final class StoredLedger: Sendable {
         reads = BatchedRead(database, health: health)
         commits = GroupCommit(database, health: health)
         renewals = RenewalBuffer(commits)
-        claims = KeyLocks(maximumWaitersPerKey: limits.maximumWaitersPerKey, maximumWaiters: limits.maximumWaiters)
+        claims = ClaimLocks(
+            KeyLocks(maximumWaitersPerKey: limits.maximumWaitersPerKey, maximumWaiters: limits.maximumWaiters),
+            shared: storage.sharedClaims, pause: pause)
         present = Mutex(limits)
     }
 
@@ -90,6 +96,8 @@ extension LedgerStorage {
     var lossReason: String? { nil }
     /// Nil: a file has one user.
     var feed: (any SessionFeed)? { nil }
+    /// Nil: a file has one user.
+    var sharedClaims: (any SharedClaims)? { nil }
 }
 
 /// The database of a ledger, with what depends on the kind of its storage.
@@ -108,6 +116,9 @@ protocol LedgerStorage: Sendable {
 
     /// The changes of sessions by other gateways; nil for a storage with one user.
     var feed: (any SessionFeed)? { get }
+
+    /// The claims that exclude the other gateways that use the ledger; nil if no other one can.
+    var sharedClaims: (any SharedClaims)? { get }
 
     /// Copies the ledger and its keys to new files. Throws if one of them exists, and then leaves none. Blocks.
     func copy(to path: String) throws(LedgerUnavailable)

@@ -8,7 +8,8 @@ extension PostgreSQLSchema {
     ///   that adds rows locks the table first, so the numbers have the order of the commits. `recorded` is the time of the
     ///   row on the database's clock.
     /// - `claim`: the handles and registrations that a call of a node uses exclusively. A claim of a node that is not live
-    ///   at this fence is void. The table is empty after a crash of the server, and then no call can finish its change.
+    ///   at this fence is void. `number` tells a claim from an earlier one of the node. The table is empty after a crash of
+    ///   the server, and then no call can finish its change.
     /// - `keyed_send`: sends with an idempotency key. `state` is `in-flight`, `completed` or `unknown`.
     /// - `debt`: the rate limiter state of keys that nodes have charged. `arrival` is the theoretical arrival time of `GCRA`
     ///   on the database's clock, in nanoseconds. Empty after a crash of the server.
@@ -43,7 +44,7 @@ extension PostgreSQLSchema {
             instance text COLLATE "C" NOT NULL,
             fence bigint NOT NULL,
             number bigint NOT NULL
-        );
+        ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 10000);
 
         CREATE TABLE keyed_send (
             "user" text COLLATE "C" NOT NULL,

@@ -54,6 +54,8 @@ package final class PostgreSQLStore: LedgerStorage {
     let digester: HandleDigester
     let node: StoreNode
     private let changes: ChangeFeed
+    /// The claims that exclude other gateways; nil for a process that only reads.
+    let claims: PostgreSQLClaims?
     /// The lock of the local files; nil for a process that only reads.
     private let lock: LockFile?
 
@@ -81,6 +83,7 @@ package final class PostgreSQLStore: LedgerStorage {
                 // The next start sees that the store is older.
                 try? known.with(fence: node.fenceNumber + 1).write(nodeFile)
             }
+            claims = lock == nil ? nil : PostgreSQLClaims(settings.connection, node: node)
             let version = try postgreSQL.read { try PostgreSQLSchema.version(of: $0) }
             if case .reading = use, version == nil {
                 throw LedgerUnavailable("there is no store: no gateway has used this database yet")
@@ -129,6 +132,8 @@ package final class PostgreSQLStore: LedgerStorage {
     /// The changes of other gateways; nil for a process that only reads.
     var feed: (any SessionFeed)? { lock == nil ? nil : changes }
 
+    var sharedClaims: (any SharedClaims)? { claims }
+
     /// Throws: the server has its own means.
     func copy(to path: String) throws(LedgerUnavailable) {
         throw LedgerUnavailable("a ledger in PostgreSQL is backed up with the server's means, such as pg_dump")
@@ -139,6 +144,7 @@ package final class PostgreSQLStore: LedgerStorage {
 
     /// Leaves the gateways that use the store, closes the connections and releases the lock.
     func close(isUsable: Bool) throws(LedgerUnavailable) {
+        claims?.close()
         guard let lock else { return postgreSQL.close() }
         changes.stop()
         defer { lock.release() }

@@ -26,7 +26,8 @@ struct PostgreSQLTransaction: SQLTransaction {
 }
 
 extension PostgreSQLValue {
-    fileprivate init(_ value: SQLValue) {
+    /// Converts an argument of a statement.
+    init(_ value: SQLValue) {
         switch value {
         case .null: self = .null
         case .integer(let value): self = .integer(value)
