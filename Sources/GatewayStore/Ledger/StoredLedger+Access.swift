@@ -52,12 +52,14 @@ extension StoredLedger {
     /// Writes a change that a revocation of the user must precede or undo, so that the body's checks of memory include
     /// every revocation that another node has committed before.
     ///
-    /// - Parameter body: May run again after a rollback, and after the changes of other nodes were applied.
+    /// - Parameters:
+    ///   - user: Nil for a change that no revocation concerns.
+    ///   - body: May run again after a rollback, and after the changes of other nodes were applied.
     func write<Value: Sendable>(
-        knowingRevocationsOf user: UserName, announcing: Bool = false,
+        knowingRevocationsOf user: UserName?, announcing: Bool = false,
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
-        guard let feed = storage.feed else { return await write(body) }
+        guard let feed = storage.feed, let user else { return await write(body) }
         renewals.write()
         for _ in 0..<Self.maximumRefreshes {
             let written = await commits.write(announcing: announcing) { tables -> Value? in

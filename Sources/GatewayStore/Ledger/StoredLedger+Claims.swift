@@ -90,7 +90,7 @@ extension StoredLedger: RegistrationLedger {
             request: claim.request, decision: claim.decision, handle: try key(of: claim.request.handle),
             changeHandle: nil, now: now, limits: limits, isRevoked: claim.isRevoked, upstream: claim.upstream)
         // A later revocation has its own transaction after this one and finds the attempt.
-        return try await write { [claims] tables in
+        return try await write(knowingRevocationsOf: claim.request.user) { [claims] tables in
             try claims.check(number, tables)
             return try tables.isRevoked(task) ? nil : try tables.prepare(id, replacing: replacing, for: task)
         }.get()
@@ -137,7 +137,7 @@ extension StoredLedger: RegistrationLedger {
                 request: claim.request, decision: claim.decision,
                 handle: try key(of: claim.request.handle), changeHandle: try key(of: change.handle), now: now,
                 limits: limits, isRevoked: claim.isRevoked, upstream: claim.upstream, precedesCall: claim.precedesCall)
-            outcome = await write { [claims] tables in
+            outcome = await write(knowingRevocationsOf: claim.request.user) { [claims] tables in
                 try claims.remove(number, tables)
                 return try tables.apply(change, to: task)
             }
