@@ -77,6 +77,17 @@ struct OpenStore {
     /// The store in PostgreSQL; nil for a file.
     let postgreSQL: PostgreSQLStore?
 
+    /// Returns whether other gateways may have used the store with a key of message digests. Blocks.
+    func hasDigestKey() throws(LedgerUnavailable) -> Bool { try postgreSQL?.hasDigestKey() ?? false }
+
+    /// Opens the register of sends with an idempotency key; nil for a file. Throws if the store is used with another key of
+    /// message digests. Blocks.
+    func keyedSends(_ digester: KeyedDigester, keyFile: String) throws(LedgerUnavailable) -> PostgreSQLKeyedSends? {
+        guard let postgreSQL else { return nil }
+        try postgreSQL.verify(digester, keyFile: keyFile)
+        return PostgreSQLKeyedSends(postgreSQL)
+    }
+
     /// Opens the texts of secure sends; nil if there are none. Those of a former configuration are opened too, so that
     /// they still expire and end with the account of their recipient. Blocks.
     func texts(_ configuration: ServerConfiguration) throws(LedgerUnavailable) -> StoredSecureTexts? {

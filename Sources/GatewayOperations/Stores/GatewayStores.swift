@@ -26,7 +26,9 @@ package struct GatewayStores: Sendable {
     /// The durable end of the journal, and what the audit sinks need of it.
     package let followers: JournalFollowers
     package let messageDigester: KeyedDigester
-    /// The idempotent sends of the last day, for replays.
+    /// The register of sends with an idempotency key that gateways share; nil for a store that has none.
+    package let keyedSendRegister: PostgreSQLKeyedSends?
+    /// The idempotent sends of the last day, for replays. Empty with a shared register.
     package let keyedSends: [IdempotentSend]
 
     /// What an operator, or a command, decides about the opening of the stores.
@@ -61,6 +63,14 @@ package struct GatewayStores: Sendable {
             if let problem = texts?.keyProblem {
                 logger.warning("Texts of secure notifications cannot be read", metadata: ["detail": "\(problem)"])
             }
+            let digestKey = try DigestKeyFile.loadOrCreate(
+                ledger: configuration.ledger.file, journal: section.directory, mayCreate: !store.hasDigestKey())
+            if let warning = digestKey.warning {
+                logger.warning("Duplicate digest key found", metadata: ["detail": "\(warning)"])
+            }
+            messageDigester = KeyedDigester(key: digestKey.key)
+            keyedSendRegister = try store.keyedSends(
+                messageDigester, keyFile: DigestKeyFile.path(ofLedger: configuration.ledger.file))
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
             settings.signingKey = try SigningKeyFile.open(
@@ -76,14 +86,10 @@ package struct GatewayStores: Sendable {
             settings.indexedSegments = index
             journal = try JournalFile(settings)
             let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
-            keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday, indexed: index)
-                .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) }
-            let digestKey = try DigestKeyFile.loadOrCreate(
-                ledger: configuration.ledger.file, journal: section.directory)
-            if let warning = digestKey.warning {
-                logger.warning("Duplicate digest key found", metadata: ["detail": "\(warning)"])
-            }
-            messageDigester = KeyedDigester(key: digestKey.key)
+            keyedSends =
+                keyedSendRegister == nil
+                ? try JournalFile.keyedSends(in: section.directory, since: yesterday, indexed: index)
+                    .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) } : []
         } catch {
             try? ledger.close()
             throw error
@@ -152,6 +158,7 @@ package struct GatewayStores: Sendable {
     /// Closes the stores. Logs a failure, because the caller is about to exit.
     package func close(logger: Logger) async {
         await journal.close()
+        keyedSendRegister?.close()
         do throws(LedgerUnavailable) {
             try texts?.close()
         } catch {

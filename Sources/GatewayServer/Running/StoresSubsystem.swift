@@ -13,7 +13,7 @@ struct StoresSubsystem: ReloadParticipant {
     let readiness: Readiness
     /// Monitors the ledger.
     let monitor: LedgerMonitor
-    private let expiry: SecureTextExpiry?
+    private let expiries: [any Service]
     private let logger: Logger
 
     /// Opens the stores.
@@ -31,11 +31,13 @@ struct StoresSubsystem: ReloadParticipant {
         readiness = stores.readiness(clocks: context.clocks)
         monitor = LedgerMonitor(ledger: stores.ledger, logger: logger)
         let sessions = stores.sessions
-        expiry = stores.texts.map { SecureTextExpiry($0, sessions: sessions, logger: context.logger) }
+        let texts = stores.texts.map { SecureTextExpiry($0, sessions: sessions, logger: context.logger) }
+        let keyedSends = stores.keyedSendRegister.map { KeyedSendExpiry($0, logger: context.logger) }
+        expiries = [texts as (any Service)?, keyedSends].compactMap(\.self)
     }
 
     /// The services of the stores.
-    var services: [any Service] { [monitor] + (expiry.map { [$0] } ?? []) }
+    var services: [any Service] { [monitor] + expiries }
 
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
         stores.adopt(configuration)

@@ -64,9 +64,14 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
 
     /// Adds a change that nobody waits for.
     ///
-    /// - Parameter apply: Writes the change. Returns what to do once it is on disk. May run again after a rollback.
-    func add(_ apply: @escaping @Sendable (Tables) throws -> Acknowledgement) {
-        add(Change(isTest: false, apply: apply) { _ in })
+    /// - Parameters:
+    ///   - apply: Writes the change. Returns what to do once it is on disk. May run again after a rollback.
+    ///   - fail: Called if the change is not or may not be on disk.
+    func add(
+        _ apply: @escaping @Sendable (Tables) throws -> Acknowledgement,
+        orElse fail: @escaping @Sendable (LedgerUnavailable) -> Void = { _ in }
+    ) {
+        add(Change(isTest: false, apply: apply, fail: fail))
     }
 
     /// Writes a change durably. Resumes once it is on disk or has failed.

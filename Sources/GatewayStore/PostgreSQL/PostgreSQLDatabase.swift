@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// A store's database in PostgreSQL: one connection for changes and a few for reads.
 ///
-/// Changes run in serializable transactions, so the rules of ownership hold as in SQLite, which has one writer. Each
+/// By default, changes run in serializable transactions, so the rules of ownership hold as in SQLite, which has one writer. Each
 /// checks in its transaction that this gateway still has the right to use the store.
 final class PostgreSQLDatabase: SQLDatabase {
     /// The error that the connection was lost during a commit, so that the changes may or may not be stored.
@@ -25,13 +25,18 @@ final class PostgreSQLDatabase: SQLDatabase {
     private let node: StoreNode
     private let renewsNode: Bool
     private let channel: String
+    private let isolation: String
 
     /// Creates a database without connections.
     ///
     /// - Parameters:
     ///   - name: The name of the store in the list of the server's connections (`pg_stat_activity`).
     ///   - renewsNode: Whether changes renew the node. One database of a gateway does.
-    init(_ settings: PostgreSQLStore.Settings, name: String, node: StoreNode, renewsNode: Bool) {
+    ///   - isolation: The isolation of changes. `READ COMMITTED` is enough for changes that each concern one row.
+    init(
+        _ settings: PostgreSQLStore.Settings, name: String, node: StoreNode, renewsNode: Bool,
+        isolation: String = "SERIALIZABLE"
+    ) {
         var connection = settings.connection
         connection.applicationName = "notify-gateway \(name)"
         let clocks = node.clocks
@@ -45,6 +50,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         self.node = node
         self.renewsNode = renewsNode
         channel = ChangeFeed.channel(of: connection)
+        self.isolation = isolation
     }
 
     /// Makes commits durable, as the ledger promises, and keeps the planner from reading whole tables: a serializable
@@ -63,7 +69,7 @@ final class PostgreSQLDatabase: SQLDatabase {
     func enqueue(_ work: @escaping @Sendable () -> Void) { writer.queue.async(execute: work) }
 
     func inTransaction(announcing: Bool, _ body: (any SQLTransaction) throws -> Void) throws {
-        try transaction { transaction in
+        try transaction(isolation) { transaction in
             // Before the first query, so that the transaction sees what was committed while it waited.
             if announcing { try transaction.script("LOCK TABLE change IN EXCLUSIVE MODE") }
             try node.check(transaction)
@@ -78,7 +84,7 @@ final class PostgreSQLDatabase: SQLDatabase {
     ///
     /// - Parameter body: Returns what to do once the transaction is committed.
     private func transaction(
-        _ isolation: String = "SERIALIZABLE", _ body: (PostgreSQLTransaction) throws -> (() -> Void)?
+        _ isolation: String, _ body: (PostgreSQLTransaction) throws -> (() -> Void)?
     ) throws {
         try writer.withConnection("BEGIN ISOLATION LEVEL \(isolation)") { connection in
             let committed: (() -> Void)?

@@ -10,7 +10,8 @@ extension PostgreSQLSchema {
     /// - `claim`: the handles and registrations that a call of a node uses exclusively. A claim of a node that is not live
     ///   at this fence is void. `number` tells a claim from an earlier one of the node. The table is empty after a crash of
     ///   the server, and then no call can finish its change.
-    /// - `keyed_send`: sends with an idempotency key. `state` is `in-flight`, `completed` or `unknown`.
+    /// - `keyed_send`: sends with an idempotency key. `state` is `in-flight`, `completed` or `unknown`. `number` identifies
+    ///   the call among those of its node at its fence.
     /// - `debt`: the rate limiter state of keys that nodes have charged. `arrival` is the theoretical arrival time of `GCRA`
     ///   on the database's clock, in nanoseconds. Empty after a crash of the server.
     /// - `lease`: tasks that one node at a time has.
@@ -55,6 +56,7 @@ extension PostgreSQLSchema {
             at bigint NOT NULL,
             instance text COLLATE "C" NOT NULL,
             fence bigint NOT NULL,
+            number bigint NOT NULL,
             state text NOT NULL CHECK (state IN ('in-flight', 'completed', 'unknown')),
             result text,
             response bytea,
