@@ -33,10 +33,10 @@ struct AccountsSubsystem: ReloadParticipant {
         monitor = AccountMonitor(
             lists, revocation: revocation, agreement: stores.nodes, clocks: context.clocks, logger: logger)
         recheck = AccountRecheck(
-            sessions: stores.sessions, chain: authenticators.chain, revocation: revocation,
-            authentication: authenticators.rules, logger: logger)
+            chain: authenticators.chain, revocation: revocation, authentication: authenticators.rules,
+            sharing: stores.nodes, logger: logger)
         expiry = UnconfirmedRegistrationExpiry(
-            ledger: stores.ledger, sweeper: sweeper, clocks: context.clocks, logger: logger)
+            ledger: stores.ledger, sweeper: sweeper, leases: stores.nodes, clocks: context.clocks, logger: logger)
     }
 
     /// Revokes the accounts that ended while the gateway was stopped. Called before the first call.
