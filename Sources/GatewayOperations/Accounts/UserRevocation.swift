@@ -23,7 +23,7 @@ package struct UserRevocation: Sendable {
 
     /// Applies the changes of an authenticator's accounts. The revocation comes first; its journal records follow.
     func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
-        for (user, reason) in changes.revoked { clearCaches(of: user, because: reason) }
+        clearCaches(of: changes)
         async let removed: Void = removeTexts(of: changes.replaced)
         async let forgotten: Void = removeKeyedSends(of: changes.revoked.filter { $1 == .ended }.map(\.key))
         try await sessions.reconcile(changes, of: authenticator)
@@ -46,6 +46,17 @@ package struct UserRevocation: Sendable {
             throttle.removeKnownAddresses(of: user)
             sweeper.wake()
         }
+    }
+
+    /// Removes what the memory of this gateway keeps of accounts that have ended or have a new password.
+    func clearCaches(of changes: AccountChanges) {
+        for (user, reason) in changes.revoked { clearCaches(of: user, because: reason) }
+    }
+
+    /// Removes the cached password results of accounts whose change is not applied yet, because logins follow the present
+    /// lists.
+    func removeCachedPasswords(of changes: AccountChanges) {
+        for user in changes.revoked.keys { passwordCache.removeAll(of: user) }
     }
 
     /// Revokes one user whose account has ended, and records it.

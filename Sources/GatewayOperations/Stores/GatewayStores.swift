@@ -19,6 +19,8 @@ package enum RestoredSessions: Sendable, Hashable {
 package struct GatewayStores: Sendable {
     package let ledger: StoredLedger
     package let sessions: SessionRegister
+    /// The gateways that share the store; nil for a ledger in a file.
+    package let nodes: StoreNodes?
     /// The texts of secure sends; nil without secure sends, unless a former configuration had some.
     package let texts: StoredSecureTexts?
     package let journal: JournalFile
@@ -54,6 +56,7 @@ package struct GatewayStores: Sendable {
         let store = try ConfiguredStore(configuration).open(
             isExclusive: opening.isExclusive, clocks: clocks, logger: logger)
         ledger = store.ledger
+        nodes = store.postgreSQL.map { StoreNodes($0, ledger: store.ledger) }
         do {
             try Self.reconcileIdentity(ledger, configuration, isAccepted: opening.acceptsIdentityChange, logger: logger)
             if opening.isRestored { try ledger.recordRestore(now: clocks.wall()) }

@@ -38,8 +38,8 @@ final class AccountFixture: Sendable {
             keyedSends: nil, texts: texts, journal: journal,
             sweeper: RegistrationSweeper(ledger: ledger, logger: logger), logger: logger)
         watch = AccountMonitor(
-            lists ?? [ScopedAccountList(name: "list", list: accounts)], sessions: sessions, revocation: revocation,
-            clocks: clock.clocks, logger: logger)
+            lists ?? [ScopedAccountList(name: "list", list: accounts)], revocation: revocation, clocks: clock.clocks,
+            logger: logger)
     }
 
     func login(_ user: UserName) async throws -> SessionID {
