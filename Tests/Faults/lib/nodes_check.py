@@ -7,8 +7,8 @@ import statistics
 import nodes_gateway
 from nodes_faults import KILL
 
-# After this time an acknowledged end of a session binds every node that reaches PostgreSQL, and after that one each other node.
-EFFECT, EFFECT_CUT_OFF = 1.0, 11.0
+# After this time an acknowledged end of a session binds every node, also one that was frozen or cut off.
+EFFECT = 1.0
 
 
 def abridged(problems):
@@ -66,7 +66,7 @@ class Check:
                 around = [name for name, number, start, end in self.world.faults
                           if name != KILL and number in (None, node) and start < arrived and ended < end + 2]
                 (self.lags_cut_off if around else self.lags).append(lag)
-                if lag > (EFFECT_CUT_OFF if around else EFFECT):
+                if lag > EFFECT:
                     self.problems.append(
                         f"node {node} sent {text} with a token that ended {lag:.2f} s before, during {around or 'no fault'}")
 

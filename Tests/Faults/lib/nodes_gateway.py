@@ -126,7 +126,7 @@ defaults
     mode http
     timeout connect 1s
     timeout client 60s
-    timeout server 8s
+    timeout server 20s
     timeout check 1s
     retries 2
     option redispatch 1
