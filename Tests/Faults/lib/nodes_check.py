@@ -9,6 +9,8 @@ from nodes_faults import KILL
 
 # After this time an acknowledged end of a session binds every node, also one that was frozen or cut off.
 EFFECT = 1.0
+# The seconds for which a device may be kept by a call that never ended.
+PATIENCE = 20
 
 
 def abridged(problems):
@@ -41,6 +43,7 @@ class Check:
                 device.connection.close()
                 device.connection.gateway = node
                 self.problems += [f"node {node.number}: {problem}" for problem in await device.check_sessions()]
+        await self.check_changes()
         for node in self.world.nodes:
             is_good, words = await asyncio.to_thread(node.verify)
             if not is_good:
@@ -101,18 +104,41 @@ class Check:
         self.problems += [f"the handle {handle[:16]} of a revoked user is registered"
                           for handle in self.record.revoked_handles & set(handles)]
 
+    async def check_changes(self):
+        """No fault left a device that cannot be registered again, at any node."""
+        for device in self.world.devices:
+            if not device.is_certain:
+                continue
+            device.connection.close()
+            device.connection.gateway = self.world.chance.choice(self.world.nodes)
+            for _ in range(PATIENCE):
+                if await device.register():
+                    break
+                await asyncio.sleep(1)
+            else:
+                self.problems.append(
+                    f"node {device.connection.gateway.number}: the device {device.handle} cannot be registered: {device.last}")
+
+    def times(self):
+        """Returns the faults with their times, and the responses, for those who look for the reason of a problem."""
+        faults = [(name, node, round(begin - self.record.began, 1), round(end - self.record.began, 1))
+                  for name, node, begin, end in self.world.faults]
+        return f"faults (node, begin, end): {faults}; responses: {sorted(self.record.statuses.items())}"
+
     def figures(self):
         record, world = self.record, self.world
+        counts = {key: count for key, count in record.statuses.items() if key[0] != "ghost"}
+        calls, served = sum(counts.values()), sum(count for (_, status), count in counts.items() if status in (200, 204, 429))
         sends = len(self.backend.calls)
         keyed = [send for send in record.sends.values() if send.user in nodes_gateway.KEYED]
         attempts = sum(len(send.statuses) for send in keyed)
         slowest = max(world.recoveries, default=(0, "none"))
         median = statistics.median(time for time, _ in world.recoveries) if world.recoveries else 0
         return (
-            f"{len(world.nodes)} nodes, {world.ended - world.began:.0f} s, {len(world.faults)} faults; acknowledged: "
-            f"{record.registrations} registrations, {record.logins} logins, {record.logouts} logouts, "
-            f"{record.revocations} revocations; {sends} sends arrived, {len(keyed)} keyed ones of {attempts} requests; "
-            f"401 to valid credentials: {record.unauthorized}; ended sessions sent for at most {max(self.lags):.2f} s, "
-            f"{max(self.lags_cut_off):.2f} s at a node that is cut off; limited "
-            f"sends: {max(self.limited):.2f} of the rate; ready after {median:.1f} s, at most {slowest[0]:.1f} s "
-            f"({slowest[1]}); gateways ended by themselves: {sum(len(node.ends) for node in world.nodes)}")
+            f"{len(world.nodes)} nodes, {world.ended - world.began:.0f} s, {len(world.faults)} faults; {100 * served / calls:.1f} % of "
+            f"{calls} calls carried out; acknowledged: {record.registrations} registrations, {record.logins} logins, "
+            f"{record.logouts} logouts, {record.revocations} revocations; {sends} sends arrived, {len(keyed)} keyed ones of "
+            f"{attempts} requests; 401 to valid credentials: {record.unauthorized}; ended sessions sent for at most "
+            f"{max(self.lags):.2f} s, {max(self.lags_cut_off):.2f} s at a node that is cut off; limited sends: "
+            f"{max(self.limited):.2f} of the rate; nodes serve after {median:.1f} s, at most {slowest[0]:.1f} s ({slowest[1]}); "
+            f"gateways ended by themselves: {sum(len(node.ends) for node in world.nodes)}")

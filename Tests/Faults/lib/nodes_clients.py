@@ -30,7 +30,7 @@ class Client:
         status, fields, content = await connection.call(method, target, credential, body, 10, more)
         self.record.add_status(kind, status)
         if status not in EXPECTED and status not in expected:
-            self.record.problems.append(f"{kind}: {status} {content.decode()[:300]}")
+            self.record.say(f"{kind}: {status} {content.decode()[:300]}")
         return status, fields, content
 
 
@@ -48,10 +48,10 @@ class Device(phones.Phone):
         if status == 401:
             self.record.refused(f"{kind} {target}: {content.decode()[:300]}")
         elif status == 503 and "retry-after" not in fields:
-            self.record.problems.append(f"{kind}: 503 without Retry-After: {content.decode()[:300]}")
+            self.record.say(f"{kind}: 503 without Retry-After: {content.decode()[:300]}")
         # A list of sessions may name one whose end another node acknowledged a moment ago.
         elif status not in EXPECTED and not (kind == "logout" and status in (403, 404)):
-            self.record.problems.append(f"{kind}: {status} {content.decode()[:300]}")
+            self.record.say(f"{kind}: {status} {content.decode()[:300]}")
         return status, content
 
     async def register(self):
@@ -158,6 +158,31 @@ class Ghost(Client):
         return True
 
 
+class Contenders(Client):
+    """Two users who register one device at the same time, at any nodes. Each takes it from the other."""
+
+    def __init__(self, world, seed):
+        super().__init__(world, seed)
+        self.count = 0
+        self.clients = [(user, Client(world, seed + n)) for n, user in enumerate(nodes_gateway.CONTENDERS)]
+
+    async def act(self):
+        if self.chance.random() < 0.2:
+            self.count += 1
+        handle = f"C0{self.count:014X}" * 4
+        return any(await asyncio.gather(*(register(client, user, handle) for user, client in self.clients)))
+
+
+async def register(client, user, handle):
+    """Registers a new device. Returns whether that was acknowledged."""
+    status, _, body = await client.call("reserve", "POST", f"/api/register?handle={handle}", basic(user))
+    if status == 200:
+        status, _, _ = await client.call(
+            "register", "PUT", f"/api/register/{json.loads(body)}", basic(user),
+            {"Platform": "apns", "Handle": handle, "Tags": []})
+    return status == 200
+
+
 class Operator(Client):
     """Revokes a user at one node again and again, after logins and a registration of that user."""
 
@@ -198,10 +223,5 @@ class Operator(Client):
     async def register(self):
         self.count += 1
         handle = f"{len(self.user):04X}{ord(self.user[-1]):04X}{self.count:08X}" * 4
-        status, _, body = await self.call("reserve", "POST", f"/api/register?handle={handle}", basic(self.user))
-        if status == 200:
-            status, _, _ = await self.call(
-                "register", "PUT", f"/api/register/{json.loads(body)}", basic(self.user),
-                {"Platform": "apns", "Handle": handle, "Tags": []})
-            if status == 200:
-                self.handles.append(handle)
+        if await register(self, self.user, handle):
+            self.handles.append(handle)

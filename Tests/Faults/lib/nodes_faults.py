@@ -16,8 +16,11 @@ class Faults:
         self.world, self.chance, self.is_full = world, world.chance, is_full
         self.all = [
             self.kill_node, self.freeze_node, self.kill_server, self.freeze_server, self.cut_one_way, self.cut_both_ways,
-            self.refuse, self.fail_over, self.second_primary,
+            self.refuse, self.second_primary,
         ]
+        # The last one includes a failover, and each needs a new standby.
+        if is_full:
+            self.all.append(self.fail_over)
 
     async def run(self, until):
         """Causes all faults in a random order, again until the given time, with pauses."""
@@ -125,7 +128,8 @@ class Faults:
         return former
 
     async def replace(self, former):
-        """Removes a former primary and gives the present one a standby."""
+        """Removes a former primary, and gives the present one a standby if another failover will follow."""
         await former.remove()
         self.world.servers.remove(former)
-        await self.world.add_standby()
+        if self.is_full:
+            await self.world.add_standby()

@@ -13,12 +13,15 @@ import bench
 import phones
 import registrar
 
-# Users beside those of the phones: senders near a limit, senders with idempotency keys, and users whom operators revoke.
+# Users beside those of the phones: senders near a limit, senders with idempotency keys, users whom operators revoke, and users who
+# register the same device at the same time.
 LIMITED = ["limited0", "limited1"]
 KEYED = ["keyed0", "keyed1"]
 REVOKED = ["revoked0", "revoked1"]
+CONTENDERS = ["contender0", "contender1"]
 # The user whose logins show that a node changes the ledger.
 PROBE = "probe"
+OTHERS = KEYED + REVOKED + CONTENDERS + [PROBE]
 # The limit of LIMITED: sends a second, and the burst.
 RATE, BURST = 2, 10
 
@@ -36,9 +39,9 @@ class Node(phones.Gateway):
         super().__init__(program, backend, link.directory, "cluster", "user: gateway, timeout: 2s", keys_of)
         self.link, self.number = link, number
         self.port, self.admin_port = free_port(), free_port()
-        users = "".join(f'  {user}: {{ hash: "{phones.HASH}" }}\n' for user in phones.USERS + LIMITED + KEYED + REVOKED + [PROBE])
+        users = "".join(f'  {user}: {{ hash: "{phones.HASH}" }}\n' for user in phones.USERS + LIMITED + OTHERS)
         (self.directory / "users.yaml").write_text("users:\n" + users)
-        exempt = ", ".join(phones.USERS + KEYED + REVOKED)
+        exempt = ", ".join(phones.USERS + OTHERS)
         text = self.configuration.read_text()
         for old, new in (
             ('listen: [{ address: "127.0.0.1:0" }]', f'listen: [{{ address: "127.0.0.1:{self.port}" }}]'),

@@ -28,7 +28,11 @@ class Record:
         # The responses by kind and status; those of valid credentials with 401.
         self.statuses, self.unauthorized = {}, 0
         self.revocations, self.registrations, self.logins, self.logouts = 0, 0, 0, 0
-        self.texts = 0
+        self.texts, self.began = 0, bench.now()
+
+    def say(self, problem):
+        """Records a problem with its time."""
+        self.problems.append(f"{problem} [at {bench.now() - self.began:.1f} s]")
 
     def text(self, user, session=None):
         """Returns a new text to send."""
@@ -43,7 +47,7 @@ class Record:
     def refused(self, what):
         """Records a 401 to a valid credential."""
         self.unauthorized += 1
-        self.problems.append(f"401 to a valid credential: {what}")
+        self.say(f"401 to a valid credential: {what}")
 
 
 class Backend(registrar.Backend):
@@ -71,10 +75,10 @@ class Backend(registrar.Backend):
         response = super().response(method, target, fields, body)
         for call, text in self.sends[before:]:
             if call in self.calls:
-                self.record.problems.append(f"call {call} was sent twice")
+                self.record.say(f"call {call} was sent twice")
             self.calls.add(call)
             arrivals = self.arrivals.setdefault(text, [])
             arrivals.append((bench.now(), call))
             if len(arrivals) > 1:
-                self.record.problems.append(f"the text {text} was sent {len(arrivals)} times: {[id for _, id in arrivals]}")
+                self.record.say(f"the text {text} was sent {len(arrivals)} times: {[id for _, id in arrivals]}")
         return response

@@ -72,7 +72,7 @@ class World:
         began = bench.now()
         while not all(states := await asyncio.gather(*(node.serves() for node in self.nodes))):
             if bench.now() - began > RECOVERY:
-                self.record.problems.append(f"{name}: nodes serve {states} {RECOVERY} s after the end of the fault")
+                self.record.say(f"{name}: nodes serve {states} {RECOVERY} s after the end of the fault")
                 break
             await asyncio.sleep(0.2)
         if name != "start":
@@ -83,6 +83,7 @@ class World:
         self.devices = [nodes_clients.Device(self, number) for number in range(len(phones.USERS))]
         clients = list(self.devices)
         clients += [nodes_clients.Reader(self, 100), nodes_clients.Ghost(self, 101), nodes_clients.Ghost(self, 102)]
+        clients += [nodes_clients.Contenders(self, 103)]
         clients += [nodes_clients.Limited(self, 110 + n, user) for n, user in enumerate(nodes_gateway.LIMITED)]
         clients += [nodes_clients.Keyed(self, 120 + 2 * n, user) for n, user in enumerate(nodes_gateway.KEYED)]
         clients += [nodes_clients.Operator(self, 130 + n, user) for n, user in enumerate(nodes_gateway.REVOKED)]
