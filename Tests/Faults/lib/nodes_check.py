@@ -92,8 +92,13 @@ class Check:
 
     async def check_registrations(self):
         """Acknowledged registrations are in the ledger, revoked ones are not, and no handle has two. All nodes list the same."""
-        listed = [await node.registrations() for node in self.world.nodes]
-        if any(other.keys() != listed[0].keys() for other in listed):
+        for _ in range(PATIENCE):
+            listed = [await node.registrations() for node in self.world.nodes]
+            if all(other.keys() == listed[0].keys() for other in listed):
+                break
+            # Registrations of revoked users are still being deleted at the backend.
+            await asyncio.sleep(1)
+        else:
             self.problems.append(f"the nodes list {[len(list) for list in listed]} registrations, which differ")
         for device in self.world.devices:
             self.problems += device.check_registration(listed[0], self.backend.handles)

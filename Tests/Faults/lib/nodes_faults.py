@@ -118,6 +118,8 @@ class Faults:
 
     async def promote(self, links):
         """Kills the primary, promotes the standby and leads these links to it. Returns the former primary."""
+        if not self.world.standby:
+            await self.world.add_standby()
         former = self.world.server
         await former.kill()
         await asyncio.to_thread(self.world.standby.sql, "postgres", "SELECT pg_promote()")

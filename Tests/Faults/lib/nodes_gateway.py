@@ -1,6 +1,7 @@
 """A gateway that is one of several nodes on one store, started again whenever it ends, and the balancer before the nodes."""
 
 import asyncio
+import contextlib
 import os
 import pathlib
 import shutil
@@ -92,14 +93,20 @@ class Node(phones.Gateway):
 
     async def kill(self):
         self.is_wanted = False
-        self.process.kill()
+        self.started.clear()
+        self.signal(signal.SIGKILL)
         await self.process.wait()
 
     def freeze(self):
-        self.process.send_signal(signal.SIGSTOP)
+        self.signal(signal.SIGSTOP)
 
     def thaw(self):
-        self.process.send_signal(signal.SIGCONT)
+        self.signal(signal.SIGCONT)
+
+    def signal(self, number):
+        # It may have ended by itself.
+        with contextlib.suppress(ProcessLookupError):
+            self.process.send_signal(number)
 
     async def end(self):
         """Ends the gateway and removes its files."""

@@ -56,6 +56,7 @@ listen_addresses = ''
 port = {PORT}
 unix_socket_directories = '{self.directory}'
 synchronous_standby_names = ''
+wal_retrieve_retry_interval = 100ms
 fsync = off
 full_page_writes = off
 shared_buffers = 32MB
