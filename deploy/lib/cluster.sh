@@ -103,7 +103,7 @@ keep_node() {
 }
 
 start_haproxy() {
-    local node
+    local node state
     {
         cat <<CONFIGURATION
 defaults
@@ -115,14 +115,20 @@ defaults
     option redispatch 1
 frontend calls
     bind 127.0.0.1:$port
-    default_backend gateways
-backend gateways
+    # While PostgreSQL is away no gateway is ready, but sends without a key still go on for 10 s.
+    use_backend live if { nbsrv(ready) eq 0 }
+    default_backend ready
+CONFIGURATION
+        for state in ready live; do
+            cat <<CONFIGURATION
+backend $state
     balance roundrobin
-    option httpchk GET /health/ready
+    option httpchk GET /health/$state
     default-server inter 500ms fall 2 rise 1
 CONFIGURATION
-        for ((node = 1; node <= nodes; node++)); do
-            printf '    server node%d 127.0.0.1:%d check port %d\n' "$node" "$((port + node))" "$((port + 10 + node))"
+            for ((node = 1; node <= nodes; node++)); do
+                printf '    server node%d 127.0.0.1:%d check port %d\n' "$node" "$((port + node))" "$((port + 10 + node))"
+            done
         done
     } >"$directory/haproxy/haproxy.cfg"
     (cd / && exec "${unprivileged[@]}" "$(PATH="$PATH:/usr/sbin" command -v haproxy)" -db -f "$directory/haproxy/haproxy.cfg" \

@@ -121,14 +121,14 @@ class Node(phones.Gateway):
 
 
 class Balancer:
-    """HAProxy before the nodes, as an unprivileged user. It sends calls only to nodes that say that they are ready."""
+    """HAProxy before the nodes, as an unprivileged user. Calls go to nodes that are ready, and to any live one if none is."""
 
     def __init__(self, nodes):
         self.port = free_port()
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="gateway-haproxy-"))
         servers = "\n".join(
             f"    server node{node.number} 127.0.0.1:{node.port} check port {node.admin_port}" for node in nodes)
-        # Beside a gateway's response, 503 is HAProxy's own when no node is ready.
+        # Beside a gateway's response, 503 is HAProxy's own when no node is live.
         (self.directory / "haproxy.cfg").write_text(f"""
 global
     maxconn 1000
@@ -143,10 +143,16 @@ defaults
     http-error status 503 content-type text/plain string "no node" hdr Retry-After 1
 frontend calls
     bind 127.0.0.1:{self.port}
-    default_backend nodes
-backend nodes
+    use_backend live if {{ nbsrv(ready) eq 0 }}
+    default_backend ready
+backend ready
     balance roundrobin
     option httpchk GET /health/ready
+    default-server inter 500ms fall 2 rise 1
+{servers}
+backend live
+    balance roundrobin
+    option httpchk GET /health/live
     default-server inter 500ms fall 2 rise 1
 {servers}
 """)
