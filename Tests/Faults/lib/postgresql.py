@@ -29,9 +29,12 @@ def obstacle():
 
 
 class Server:
-    """A server without fsync, since its faults end only processes: what it wrote is in the page cache then."""
+    """A server without fsync, since its faults end only processes: what it wrote is in the page cache then.
 
-    def __init__(self):
+    With `origin` it is a standby that copies that running server until it is promoted.
+    """
+
+    def __init__(self, origin=None):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="gateway-postgresql-"))
         self.data = self.directory / "data"
         self.process = None
@@ -41,12 +44,33 @@ class Server:
         self.before = as_nobody if os.geteuid() == 0 else []
         if self.before:
             os.chown(self.directory, user, user)
-        self.run("initdb", "--no-sync", "--auth=trust", f"--username={ROLE}", "--encoding=UTF8", "--locale=C", "-D", self.data)
-        (self.data / "pg_hba.conf").write_text(f"local all {ROLE} trust\nlocal all all scram-sha-256\n")
-        (self.data / "postgresql.auto.conf").write_text(
-            f"listen_addresses = ''\nport = {PORT}\nunix_socket_directories = '{self.directory}'\nfsync = off\n"
-            "full_page_writes = off\nshared_buffers = 32MB\ndynamic_shared_memory_type = mmap\nlog_min_messages = warning\n"
-        )
+        if origin:
+            origin.client("pg_basebackup", "-D", self.data, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
+        else:
+            self.run(
+                "initdb", "--no-sync", "--auth=trust", f"--username={ROLE}", "--encoding=UTF8", "--locale=C", "-D", self.data)
+            (self.data / "pg_hba.conf").write_text(
+                f"local all,replication {ROLE} trust\nlocal all all scram-sha-256\n")
+        self.change(f"""
+listen_addresses = ''
+port = {PORT}
+unix_socket_directories = '{self.directory}'
+synchronous_standby_names = ''
+wal_retrieve_retry_interval = 100ms
+fsync = off
+full_page_writes = off
+shared_buffers = 32MB
+dynamic_shared_memory_type = mmap
+log_min_messages = warning
+""")
+
+    def change(self, settings):
+        """Appends settings, which override earlier ones. A running server needs `reload` to apply them."""
+        with (self.data / "postgresql.auto.conf").open("a") as file:
+            file.write(settings)
+
+    def reload(self):
+        os.kill(self.process.pid, signal.SIGHUP)
 
     def command(self, program, *arguments):
         return [*self.before, str(programs() / program), *map(str, arguments)]

@@ -61,21 +61,21 @@ class Connection:
         self.gateway = gateway
         self.writer = None
 
-    async def call(self, method, target, credential, body=None, seconds=30):
-        """Returns status, fields and body; status 0 without a response."""
+    async def call(self, method, target, credential, body=None, seconds=30, more=""):
+        """Returns status, fields and body; status 0 without a response. `more` has further header fields, each with CRLF."""
         try:
-            return await asyncio.wait_for(self.exchange(method, target, credential, body), seconds)
+            return await asyncio.wait_for(self.exchange(method, target, credential, body, more), seconds)
         except (OSError, EOFError, asyncio.IncompleteReadError, asyncio.TimeoutError):
             self.close()
             return 0, {}, b""
 
-    async def exchange(self, method, target, credential, body):
+    async def exchange(self, method, target, credential, body, more):
         if not self.writer:
             self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.gateway.port)
         content = json.dumps(body).encode() if body is not None else b""
         kind = "Content-Type: application/json\r\n" if body is not None else ""
         self.writer.write(
-            f"{method} {target} HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: {credential}\r\n{kind}"
+            f"{method} {target} HTTP/1.1\r\nHost: gateway.test\r\nAuthorization: {credential}\r\n{kind}{more}"
             f"Content-Length: {len(content)}\r\n\r\n".encode() + content)
         _, status, fields, body = await read_message(self.reader)
         if fields.get("connection", "").lower() == "close":

@@ -1,4 +1,4 @@
-"""Two gateways that take turns at one store, and stores that were restored from an older copy."""
+"""Two gateways that use one store, of which one is killed, frozen and stopped, and stores restored from an older copy."""
 
 import asyncio
 import signal
@@ -8,153 +8,103 @@ import phones
 import postgresql
 import registrar
 
-# How long the right of a gateway that is gone lasts at most, with the time of a start.
-TAKE_OVER = 20
-WAITING = "Waiting for another gateway that uses the store"
+# How long a start takes at most beside another gateway, and how soon a gateway serves after it was frozen.
+START, RETURN = 15, 6
 
 
-class Turn:
-    """A gateway whose service starts it again until it serves, as systemd does."""
+class Pair:
+    """Two gateways with the same users and keys, and a phone that uses one after the other."""
 
-    def __init__(self, gateway):
-        self.gateway = gateway
-        self.task = asyncio.create_task(self.wait())
+    def __init__(self, backend, first, second):
+        self.backend, self.first, self.second = backend, first, second
+        self.phone = phones.Phone(first, 1, 1)
+        self.problems = []
 
-    async def wait(self):
-        while True:
-            try:
-                await self.gateway.start()
-                return bench.now()
-            except SystemExit:
-                self.log = self.gateway.log
-                if "uses the store" not in self.log:
-                    raise RuntimeError(self.log) from None
+    def say(self, is_good, problem):
+        if not is_good:
+            self.problems.append(problem)
 
-    async def until_waiting(self):
-        """Returns once the gateway has logged that it waits."""
-        end = bench.now() + 10
-        while WAITING not in getattr(self.gateway, "log", ""):
-            if self.task.done() or bench.now() > end:
-                raise RuntimeError("the second gateway does not wait: " + self.gateway.log)
-            await asyncio.sleep(0.05)
+    async def use(self, gateway, name):
+        """Moves the phone to a gateway, which must know what was acknowledged, and change it."""
+        self.phone.connection.close()
+        self.phone.connection = registrar.Connection(gateway)
+        found = await self.phone.check_sessions()
+        found += self.phone.check_registration(await gateway.registrations(), self.backend.handles)
+        for what, call in (("registration", self.phone.register), ("login", self.phone.log_in), ("send", self.phone.send)):
+            if not await call():
+                found.append(f"a {what} failed: {self.phone.calls[-1][1:]}")
+        self.problems += [f"{name}: {problem}" for problem in found]
 
-
-async def expect(problems, what, phone, wanted):
-    """Compares the result of a phone's call."""
-    if await phone != wanted:
-        problems.append(what)
-
-
-async def take_over(program, server, is_full, figures):
-    """Kills, freezes and stops gateways while another one waits. Returns the problems."""
-    problems, backend, seconds = [], await registrar.Backend().start(), 30 if is_full else 17
-    server.client("createdb", "turns")
-    first = phones.Gateway(program, backend, server.directory, "turns")
-    await first.start()
-    second = phones.Gateway(program, backend, server.directory, "turns", keys_of=first)
-    try:
-        at_first, at_second = phones.Phone(first, 1, 1), phones.Phone(second, 1, 2)
-        for _ in range(30):
-            await at_first.act()
-        await at_first.log_in()
-        turn = Turn(second)
-        await turn.until_waiting()
-        if is_full:
-            # Longer than a start waits.
-            await asyncio.sleep(25)
-            if "the gateway on" not in getattr(turn, "log", ""):
-                problems.append("the second gateway waits for longer than 20 s")
-        await first.kill()
-        killed = bench.now()
-        figures["killed"] = await turn.task - killed
-        if figures["killed"] > TAKE_OVER:
-            problems.append(f"the second gateway serves {figures['killed']:.1f} s after the first was killed")
-
-        # The phone goes on at the second gateway.
-        at_second.__dict__.update({**at_first.__dict__, "connection": at_second.connection})
-        problems += await at_second.check_sessions()
-        problems += at_second.check_registration(await second.registrations(), backend.handles)
-        await expect(problems, "a registration at the second gateway failed", at_second.register(), True)
-        await expect(problems, "a login at the second gateway failed", at_second.log_in(), True)
-        # A user whom the test revokes, and a session that it ends.
-        revoked = phones.Phone(second, 2, 3)
-        await expect(problems, "a login at the second gateway failed", revoked.log_in(), True)
-        await expect(problems, "a registration failed", revoked.register(), True)
-        ended, token = at_second.tokens.popitem()
-        await expect(problems, "a login at the second gateway failed", at_second.log_in(), True)
-
-        turn = Turn(first)
-        await turn.until_waiting()
-        second.process.send_signal(signal.SIGSTOP)
-        frozen = bench.now()
-        figures["frozen"] = await turn.task - frozen
-        if figures["frozen"] > TAKE_OVER:
-            problems.append(f"the first gateway serves {figures['frozen']:.1f} s after the second was frozen")
-        at_first = phones.Phone(first, 1, 4)
-        at_first.__dict__.update({**at_second.__dict__, "connection": at_first.connection})
-        if (await at_first.connection.call("DELETE", f"/auth/sessions/{ended}", token))[0] != 204:
-            problems.append("the session could not be ended")
-        await asyncio.to_thread(first.succeed, "tokens", "revoke", "--user", revoked.owner)
-        # The first gateway deletes those of the revoked user.
-        query = f"SELECT id, owner, state, handle FROM registration WHERE owner <> '{revoked.user}' ORDER BY id"
-        state = server.sql("turns", query)
+    async def freeze(self, seconds):
+        """Ends sessions at the first gateway while the second one is frozen. Returns how long that took."""
+        # Another user than the owner of the phone's registration.
+        revoked = phones.Phone(self.second, 2 if self.phone.user != phones.USERS[2] else 3, 3)
+        self.say(await revoked.log_in() and await revoked.register(), "calls of the user to be revoked failed")
+        ended, token = self.phone.tokens.popitem()
+        self.second.process.send_signal(signal.SIGSTOP)
+        began = bench.now()
+        status, _, _ = await registrar.Connection(self.first).call("DELETE", f"/auth/sessions/{ended}", token)
+        self.say(status == 204, f"the end of a session beside a frozen gateway: {status}")
+        took = bench.now() - began
+        await asyncio.to_thread(self.first.succeed, "tokens", "revoke", "--user", revoked.owner)
+        self.phone.ended[ended] = token
+        revoked.ended, revoked.tokens = revoked.tokens, {}
         # These calls wait in the sockets of the frozen gateway, and others are made once it runs again.
-        before = len(backend.sends)
-        tokens = [token, *revoked.tokens.values(), *at_first.tokens.values()]
-        waiting = [asyncio.create_task(send(second, token)) for token in tokens]
-        waiting += [asyncio.create_task(change(second))]
-        await asyncio.sleep(max(0, seconds - (bench.now() - frozen)))
-        second.process.send_signal(signal.SIGCONT)
-        continued = bench.now()
-        statuses = []
-        while second.process.returncode is None and bench.now() - continued < 30:
-            statuses += [await send(second, token) for token in tokens]
-            statuses.append(await change(second))
-        if second.process.returncode is None:
-            problems.append(f"the frozen gateway does not end: {second.log[-2000:]}")
-            await second.kill()
-        else:
-            if second.process.returncode == 0:
-                problems.append("the frozen gateway exits with 0")
-            figures["ended"] = bench.now() - continued
-            statuses += await asyncio.gather(*waiting)
-            if set(statuses) - {0, 503}:
-                problems.append(f"the frozen gateway responded {sorted(set(statuses))}")
-            if len(backend.sends) != before:
-                problems.append(f"the frozen gateway sent {backend.sends[before:]}")
-            if state != server.sql("turns", query):
-                problems.append("the frozen gateway changed registrations")
-        problems += await at_first.check_sessions()
-        for refused in [token, *revoked.tokens.values()]:
-            if (await at_first.connection.call("GET", "/auth/whoami", refused))[0] != 401:
-                problems.append("a revoked token is accepted")
+        before, tokens = len(self.backend.sends), [token, *revoked.ended.values()]
+        waiting = [asyncio.create_task(send(self.second, token)) for token in tokens]
+        await asyncio.sleep(max(0, seconds - (bench.now() - began)))
+        self.second.process.send_signal(signal.SIGCONT)
+        thawed, statuses = bench.now(), []
+        while bench.now() - thawed < RETURN:
+            statuses += [await send(self.second, token) for token in tokens]
+        statuses += await asyncio.gather(*waiting)
+        self.say(not set(statuses) - {0, 401, 503}, f"ended sessions got {sorted(set(statuses))} after the freeze")
+        self.say(len(self.backend.sends) == before, f"ended sessions sent {self.backend.sends[before:]} after the freeze")
+        self.say(self.second.process.returncode is None, f"the frozen gateway ended: {self.second.log[-2000:]}")
+        revoked.connection.close()
+        self.problems += await revoked.check_sessions()
+        return took
 
-        turn = Turn(second)
-        await turn.until_waiting()
-        at_first.connection.close()
+
+async def together(program, server, is_full, figures):
+    """Kills, freezes and stops gateways beside another one. Returns the problems."""
+    backend = await registrar.Backend().start()
+    server.client("createdb", "together")
+    first = phones.Gateway(program, backend, server.directory, "together")
+    await first.start()
+    second = phones.Gateway(program, backend, server.directory, "together", keys_of=first)
+    pair = Pair(backend, first, second)
+    try:
+        for _ in range(30):
+            await pair.phone.act()
+        await pair.phone.log_in()
+        began = bench.now()
+        await second.start()
+        figures["a second gateway serves after"] = bench.now() - began
+        pair.say(bench.now() - began < START, f"the second gateway serves after {bench.now() - began:.1f} s")
+        await pair.use(second, "second")
+        await pair.use(first, "first")
+        await first.kill()
+        await pair.use(second, "second after a kill")
+        await first.start()
+        await pair.use(first, "first after a kill")
+        figures["a session ends beside a frozen one in"] = await pair.freeze(30 if is_full else 17)
+        await pair.use(second, "second after a freeze")
         await first.stop()
-        stopped = bench.now()
-        figures["stopped"] = await turn.task - stopped
-        if figures["stopped"] > 3:
-            problems.append(f"the second gateway serves {figures['stopped']:.1f} s after the first one stopped")
+        await pair.use(second, "second after a stop")
+        pair.problems += pair.phone.problems
         missing = {call for call, _ in backend.sends} - first.intents() - second.intents()
-        problems += [f"call {call} has no intent" for call in sorted(missing)]
+        pair.problems += [f"call {call} has no intent" for call in sorted(missing)]
+        pair.phone.connection.close()
         await second.stop()
-        return [f"turns: {problem}" for problem in problems]
+        return [f"together: {problem}" for problem in pair.problems]
     finally:
         await remove(first, second)
 
 
 async def send(gateway, token):
     """Sends a notification that no gateway may forward. Returns the status."""
-    call = registrar.Connection(gateway).call("POST", "/api/notifications?pns=apns&to_tag=user0", token, "frozen", seconds=60)
-    return (await call)[0]
-
-
-async def change(gateway):
-    """Registers a device, which no gateway may do. Returns the status."""
-    body = {"Platform": "apns", "Handle": "F" * 64, "Tags": []}
-    call = registrar.Connection(gateway).call("PUT", "/api/register/9-9-1", registrar.basic("user3"), body, seconds=60)
+    call = registrar.Connection(gateway).call("POST", "/api/notifications?pns=apns&to_tag=user0", token, "ended", seconds=60)
     return (await call)[0]
 
 
@@ -207,8 +157,8 @@ async def run(program, is_full):
     server, figures = postgresql.Server(), {}
     try:
         await server.start()
-        problems = await take_over(program, server, is_full, figures) + await restore(program, server)
+        problems = await together(program, server, is_full, figures) + await restore(program, server)
         words = ", ".join(f"{name} {figures[name]:.1f} s" for name in figures)
-        return problems, f"taken over after: {words}"
+        return problems, words
     finally:
         await server.remove()
