@@ -172,7 +172,7 @@ final class StoreNode: Sendable {
     func release(_ transaction: some SQLTransaction) throws -> Int64 {
         let number = (try transaction.integer(sql: "SELECT max(fence) FROM node") ?? fenceNumber) + 1
         try transaction.execute(
-            sql: "UPDATE node SET until = 0, fence = ? WHERE instance = ? AND fence = ?",
+            sql: "UPDATE node SET until = \(Self.now), fence = ? WHERE instance = ? AND fence = ?",
             arguments: [number, instance, fenceNumber])
         record(.left)
         return number

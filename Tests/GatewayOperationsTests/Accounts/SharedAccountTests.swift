@@ -33,7 +33,7 @@ struct SharedAccountTests {
         let server = try #require(PostgreSQLServer.shared(), "PostgreSQL did not start")
         let store = try PostgreSQLStore(
             PostgreSQLStore.Settings(connection: try server.freshDatabase(), readers: 1),
-            file: files.path + "/ledger.sqlite", use: .exclusive(patience: .zero), clocks: .system)
+            file: files.path + "/ledger.sqlite", use: .shared(patience: .zero), clocks: .system)
         ledger = StoredLedger(store)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         revocation = UserRevocation(

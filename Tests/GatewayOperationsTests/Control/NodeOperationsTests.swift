@@ -64,7 +64,7 @@ struct NodeOperationsTests {
         let server = try #require(PostgreSQLServer.shared(), "PostgreSQL did not start")
         let store = try PostgreSQLStore(
             PostgreSQLStore.Settings(connection: try server.freshDatabase(), readers: 1),
-            file: files.path + "/ledger.sqlite", use: .exclusive(patience: .zero), clocks: .system)
+            file: files.path + "/ledger.sqlite", use: .shared(patience: .zero), clocks: .system)
         let ledger = StoredLedger(store)
         try ledger.database.write { transaction in
             try transaction.execute(

@@ -26,7 +26,7 @@ final class KeyedSendFixture {
                 [UInt8](repeating: 7, count: KeyFile.byteCount), toNew: directory("ledger.sqlite.key"))
             stores.append(
                 try PostgreSQLStore(
-                    settings, file: directory("ledger.sqlite"), use: .exclusive(patience: .zero), clocks: clock.clocks))
+                    settings, file: directory("ledger.sqlite"), use: .shared(patience: .zero), clocks: clock.clocks))
             // Lets the next one start.
             try connection.simple("UPDATE node SET until = 0")
         }

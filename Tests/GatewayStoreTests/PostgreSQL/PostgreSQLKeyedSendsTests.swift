@@ -136,7 +136,7 @@ struct PostgreSQLKeyedSendsTests {
         let server = try PostgreSQLServer()
         let (directory, clock) = (TemporaryDirectory(), ManualClock())
         let store = try PostgreSQLStore(
-            .init(connection: server.settings, readers: 1), file: directory("ledger.sqlite"), use: .exclusive(),
+            .init(connection: server.settings, readers: 1), file: directory("ledger.sqlite"), use: .shared(),
             clocks: clock.clocks)
         var bounds = PostgreSQLKeyedSends.Bounds()
         bounds.unwritten = bound

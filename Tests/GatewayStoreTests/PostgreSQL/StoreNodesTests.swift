@@ -17,7 +17,7 @@ struct StoreNodesTests {
         let server = try #require(PostgreSQLServer.shared(), "PostgreSQL did not start")
         let store = try PostgreSQLStore(
             PostgreSQLStore.Settings(connection: try server.freshDatabase(), readers: 1),
-            file: directory("ledger.sqlite"), use: .exclusive(patience: .zero), clocks: .system)
+            file: directory("ledger.sqlite"), use: .shared(patience: .zero), clocks: .system)
         ledger = StoredLedger(store)
         own = StoreNodes(store, ledger: ledger)
         let node = StoreNode(instance: "other", host: "beta", program: "1.0", clocks: .system)

@@ -33,7 +33,7 @@ struct TwoGateways {
             stores.append(
                 try PostgreSQLStore(
                     .init(connection: settings, readers: 2), file: directory("ledger.sqlite"),
-                    use: .exclusive(patience: .zero), clocks: clock.clocks))
+                    use: .shared(patience: .zero), clocks: clock.clocks))
             try Self.execute("UPDATE node SET until = 0", settings)
         }
         for node in stores.map(\.node) {
