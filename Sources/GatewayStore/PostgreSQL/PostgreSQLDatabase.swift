@@ -24,6 +24,8 @@ final class PostgreSQLDatabase: SQLDatabase {
     private let pool: Mutex<Readers>
     private let node: StoreNode
     private let renewsNode: Bool
+    /// Whether the last transaction of the writer conflicted with one of another gateway.
+    private let hasConflicted = Atomic(false)
 
     /// Creates a database without connections.
     ///
@@ -61,11 +63,19 @@ final class PostgreSQLDatabase: SQLDatabase {
     func enqueue(_ work: @escaping @Sendable () -> Void) { writer.queue.async(execute: work) }
 
     func inTransaction(_ body: (any SQLTransaction) throws -> Void) throws {
-        try transaction { transaction in
-            try node.check(transaction)
-            let renewed = renewsNode ? try node.renew(transaction) : nil
-            try body(transaction)
-            return renewed
+        let runsAlone = hasConflicted.exchange(false, ordering: .relaxed)
+        do {
+            try transaction { transaction in
+                if runsAlone { try transaction.waitForOthers() }
+                try node.check(transaction)
+                let renewed = renewsNode ? try node.renew(transaction) : nil
+                try body(transaction)
+                return renewed
+            }
+        } catch {
+            // A gateway that was frozen in a transaction keeps the lock from the others, so the next attempt goes without.
+            if isConflict(error), !runsAlone { hasConflicted.store(true, ordering: .relaxed) }
+            throw error
         }
     }
 
@@ -199,7 +209,7 @@ final class PostgreSQLDatabase: SQLDatabase {
 
     // MARK: Errors
 
-    func isConflict(_ error: any Error) -> Bool { (error as? PostgreSQLError)?.kind == .conflict }
+    func isConflict(_ error: any Error) -> Bool { (error as? PostgreSQLError)?.isContention == true }
 
     /// Returns nil: the server checks its own files.
     func damage(in error: any Error) -> String? { nil }
