@@ -115,7 +115,7 @@ enum ClaimStatements {
                     UPDATE registration SET last_seen = ?
                     WHERE id IN (
                             SELECT id FROM registration WHERE id = ? AND owner = ? AND state = 'live'
-                            FOR UPDATE SKIP LOCKED)
+                            FOR NO KEY UPDATE SKIP LOCKED)
                         AND (SELECT count(*) FROM claim WHERE \(condition(keys))) = ?
                         AND (SELECT count(*) FROM registration WHERE owner = ? AND state = 'live') <= ?
                     RETURNING id)

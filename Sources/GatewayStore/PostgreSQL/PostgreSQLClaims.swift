@@ -68,6 +68,7 @@ final class PostgreSQLClaims: SharedClaims {
         state.withLock { state in
             if state.keys[claim] == nil { state.since[claim] = since }
             state.keys[claim, default: []].append(row.key)
+            state.undeleted.remove(row)
         }
         let result = await execute(ClaimStatements.acquire(row.key, owner(claim)), order: .acquisition(row.key))
         switch result {
@@ -187,6 +188,8 @@ final class PostgreSQLClaims: SharedClaims {
 
     private func keepForRetry(_ row: Row) {
         scheduleRetry { state in
+            // The claim may have acquired the key again.
+            if state.keys[row.claim]?.contains(row.key) == true { return }
             if state.undeleted.count < maximumUndeleted {
                 state.undeleted.insert(row)
             } else {

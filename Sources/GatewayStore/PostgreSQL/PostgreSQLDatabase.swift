@@ -26,6 +26,8 @@ final class PostgreSQLDatabase: SQLDatabase {
     private let renewsNode: Bool
     private let channel: String
     private let isolation: String
+    /// Whether the last transaction of the writer conflicted with one of another gateway.
+    private let hasConflicted = Atomic(false)
 
     /// Creates a database without connections.
     ///
@@ -69,14 +71,22 @@ final class PostgreSQLDatabase: SQLDatabase {
     func enqueue(_ work: @escaping @Sendable () -> Void) { writer.queue.async(execute: work) }
 
     func inTransaction(announcing: Bool, _ body: (any SQLTransaction) throws -> Void) throws {
-        try transaction(isolation) { transaction in
-            // Before the first query, so that the transaction sees what was committed while it waited.
-            if announcing { try transaction.script("LOCK TABLE change IN EXCLUSIVE MODE") }
-            try node.check(transaction)
-            let renewed = renewsNode ? try node.renew(transaction) : nil
-            try body(transaction)
-            if announcing { try transaction.notify(channel) }
-            return renewed
+        let runsAlone = hasConflicted.exchange(false, ordering: .relaxed)
+        do {
+            try transaction(isolation) { transaction in
+                // Before the first query, so that the transaction sees what was committed while it waited.
+                if announcing { try transaction.script("LOCK TABLE change IN EXCLUSIVE MODE") }
+                if runsAlone { try transaction.waitForOthers() }
+                try node.check(transaction)
+                let renewed = renewsNode ? try node.renew(transaction) : nil
+                try body(transaction)
+                if announcing { try transaction.notify(channel) }
+                return renewed
+            }
+        } catch {
+            // A gateway that was frozen in a transaction keeps the lock from the others, so the next attempt goes without.
+            if isConflict(error), !runsAlone { hasConflicted.store(true, ordering: .relaxed) }
+            throw error
         }
     }
 
@@ -210,7 +220,7 @@ final class PostgreSQLDatabase: SQLDatabase {
 
     // MARK: Errors
 
-    func isConflict(_ error: any Error) -> Bool { (error as? PostgreSQLError)?.kind == .conflict }
+    func isConflict(_ error: any Error) -> Bool { (error as? PostgreSQLError)?.isContention == true }
 
     /// Returns nil: the server checks its own files.
     func damage(in error: any Error) -> String? { nil }

@@ -56,10 +56,7 @@ final class PostgreSQLStatementGroups: Sendable {
 
     /// Returns whether a statement failed because of another transaction: a conflict, a deadlock, or a lock that was not
     /// free in time.
-    static func isContention(_ error: any Error) -> Bool {
-        guard let error = error as? PostgreSQLError else { return false }
-        return error.kind == .conflict || error.sqlState == "55P03"
-    }
+    static func isContention(_ error: any Error) -> Bool { (error as? PostgreSQLError)?.isContention == true }
 
     private func run(_ operations: [Operation]) {
         let sorted = operations.sorted { $0.order.lexicographicallyPrecedes($1.order) }
@@ -82,8 +79,18 @@ final class PostgreSQLStatementGroups: Sendable {
         let list = operations.map(\.statement)
         do {
             return try session.withConnection(nil) { try $0.pipeline(list) }
-        } catch let error as PostgreSQLError where error.kind == .unavailable {
-            return try session.withConnection(nil) { try $0.pipeline(list) }
+        } catch let lost as PostgreSQLError where lost.kind == .unavailable {
+            do { return try session.withConnection(nil) { try $0.pipeline(list) } } catch
+                where Self.isContention(error)
+            {
+                // It is unknown whether the first attempt took effect.
+                throw lost
+            }
         }
     }
+}
+
+extension PostgreSQLError {
+    /// Whether another transaction was in the way: a conflict, a deadlock, or a lock that was not free in time.
+    var isContention: Bool { kind == .conflict || sqlState == "55P03" }
 }

@@ -23,6 +23,15 @@ struct PostgreSQLTransaction: SQLTransaction {
 
     /// Executes statements without arguments, separated by semicolons.
     func script(_ sql: String) throws { try connection.simple(sql) }
+
+    /// Waits for the running changes of all gateways, and keeps new ones waiting at their check of the node until this
+    /// transaction ends. Called before its first look at the data. Throws if the wait takes half a second.
+    ///
+    /// Serializable transactions conflict if they merely read and write on the same pages, as those of two busy gateways
+    /// always do in a small ledger, so a second attempt beside others would often fail again.
+    func waitForOthers() throws {
+        try script("SET LOCAL lock_timeout = 500; LOCK TABLE node IN EXCLUSIVE MODE; SET LOCAL lock_timeout = 0")
+    }
 }
 
 extension PostgreSQLValue {

@@ -39,7 +39,7 @@ struct SharedAccountTests {
         revocation = UserRevocation(
             sessions: try SessionRegister(ledger, clocks: clock.clocks),
             passwordCache: PasswordCache(clocks: clock.clocks), throttle: LoginThrottle(clocks: clock.clocks),
-            sends: IdempotencyStore(clocks: clock.clocks), texts: nil, journal: journal,
+            sends: IdempotencyStore(clocks: clock.clocks), keyedSends: nil, texts: nil, journal: journal,
             sweeper: RegistrationSweeper(ledger: ledger, logger: logger), logger: logger)
         let node = StoreNode(instance: "second", host: "beta", program: "1.0", clocks: .system)
         first = Self.gateway(StoreNodes(store, ledger: ledger), revocation, clock)
