@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Gateway
 public import GatewayConfiguration
 public import GatewayCore
 public import GatewayStore
@@ -71,6 +72,12 @@ struct OpenStore {
     let ledger: StoredLedger
     /// The store in PostgreSQL; nil for a file.
     let postgreSQL: PostgreSQLStore?
+
+    /// Returns the key of the debts that nodes share, which the first node creates; nil without PostgreSQL. Blocks.
+    func debtKey() throws(LedgerUnavailable) -> [UInt8]? {
+        guard let postgreSQL else { return nil }
+        return try PostgreSQLDebts.digestKey(in: postgreSQL, length: DebtSharing.keyLength)
+    }
 
     /// Opens the texts of secure sends; nil if there are none. Those of a former configuration are opened too, so that
     /// they still expire and end with the account of their recipient. Blocks.
