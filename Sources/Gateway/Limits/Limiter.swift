@@ -28,7 +28,7 @@ public final class Limiter: Sendable {
     }
 
     private init(_ limits: [Limit], numbers: [UInt16], store: LimitStore, clocks: Clocks) {
-        rules = zip(limits, numbers).map { LimitRule($0, number: $1) }
+        rules = zip(limits, numbers).map { LimitRule($0, number: $1, isShared: store.sharing != nil) }
         loginRules = limits.indices.filter { limits[$0].countsLogins }
         fields = RateLimitFields(rules)
         shadowCounters = limits.map { $0.isShadow ? store.shadowCounter(of: $0) : nil }

@@ -138,7 +138,9 @@ package final class PostgreSQLDebts: Sendable {
                 else { return }
                 updates.last = number
                 // Changes of a later version are of no use here.
-                guard let kind = DebtChange.Kind(rawValue: word), let pattern = DebtPattern(bytes: bytes) else { return }
+                guard let kind = DebtChange.Kind(rawValue: word), let pattern = DebtPattern(bytes: bytes) else {
+                    return
+                }
                 updates.changes.append(DebtChange(kind, pattern, age: max(0, age)))
             }
             return updates

@@ -42,7 +42,7 @@ struct KnownLogins {
     ///
     /// - Parameter digests: The digests that other nodes know; nil without a shared store.
     init(rate: GCRA, capacity: Int, digests: LimitDigests? = nil) {
-        self.rate = rate
+        self.rate = digests == nil ? rate : rate.shared
         self.digests = digests
         logins = BoundedMap(capacity: capacity)
         learned = LearnedLogins(capacity: capacity, maximumPerUser: Self.maximumPerUser)
@@ -52,9 +52,15 @@ struct KnownLogins {
     /// The number of pairs. For tests of the bound.
     var count: Int { logins.count }
 
-    /// Returns whether the user has logged in from the address within `lifetime`, at this node or another.
-    mutating func contains(_ pair: Pair, now: Int64) -> Bool {
-        if let login = logins[pair], login.lastSuccess + Self.lifetime > now { return true }
+    /// Returns whether the user has logged in from the address within `lifetime`.
+    func contains(_ pair: Pair, now: Int64) -> Bool {
+        logins[pair].map { $0.lastSuccess + Self.lifetime > now } ?? false
+    }
+
+    /// Returns whether the user has logged in from the address within `lifetime`, at this node or another. The pair then has
+    /// an entry.
+    mutating func isKnown(_ pair: Pair, now: Int64) -> Bool {
+        if contains(pair, now: now) { return true }
         guard let digests, !learned.isEmpty else { return false }
         let learnedPair = LearnedLogins.Pair(user: digests.user(pair.user), address: digests.address(pair.address))
         guard let lastSuccess = learned.lastSuccess(of: learnedPair), lastSuccess + Self.lifetime > now else {

@@ -25,7 +25,8 @@ struct LearnedLogins {
 
     /// Stores a login.
     mutating func insert(_ pair: Pair, lastSuccess: Int64) {
-        if logins[pair] == nil, logins.count(of: pair.user) >= maximumPerUser, let oldest = logins.oldest(of: pair.user) {
+        if logins[pair] == nil, logins.count(of: pair.user) >= maximumPerUser, let oldest = logins.oldest(of: pair.user)
+        {
             logins.remove(oldest.key)
         }
         logins.insert(lastSuccess, for: pair)

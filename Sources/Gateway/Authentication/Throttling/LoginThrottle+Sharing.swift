@@ -69,10 +69,12 @@ extension LoginThrottle: DebtSource {
                 inFlight[shared] = key
                 debts.append(AddedDebt(key: shared, added: debt, maximum: rate.maximumDebt))
             }
-            for (key, debt) in tables.addresses.takePending(now: now) { add(.address(key), debt, Self.address) }
-            for (key, debt) in tables.pairs.takePending(now: now) { add(.pair(key), debt, Self.pair) }
-            for (key, debt) in tables.users.takePending(now: now) { add(.user(key), debt, Self.user) }
-            for (key, debt) in tables.known.takePending(now: now) { add(.known(key), debt, Self.pair) }
+            for (key, debt) in tables.addresses.takePending(now: now) {
+                add(.address(key), debt, tables.addresses.rate)
+            }
+            for (key, debt) in tables.pairs.takePending(now: now) { add(.pair(key), debt, tables.pairs.rate) }
+            for (key, debt) in tables.users.takePending(now: now) { add(.user(key), debt, tables.users.rate) }
+            for (key, debt) in tables.known.takePending(now: now) { add(.known(key), debt, tables.known.rate) }
             tables.inFlight = inFlight
             return debts.sorted { $0.key < $1.key }
         }

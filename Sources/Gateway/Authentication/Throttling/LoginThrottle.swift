@@ -148,7 +148,7 @@ public final class LoginThrottle: Sendable {
         _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
     ) -> Result<Charge.Buckets, Rejection> {
         let pair = user.map { KnownLogins.Pair(user: $0, address: address) }
-        if let pair, tables.known.contains(pair, now: now) {
+        if let pair, tables.known.isKnown(pair, now: now) {
             let wait = tables.known.wait(for: pair, now: now)
             return wait > 0 ? .failure(rejection("login-pair", wait)) : .success(.known(pair))
         }

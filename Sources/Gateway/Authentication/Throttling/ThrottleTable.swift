@@ -37,7 +37,7 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     private static var evictionInterval: Int64 { 1_000_000_000 }
 
     init(rate: GCRA, capacity: Int, isShared: Bool = false) {
-        self.rate = rate
+        self.rate = isShared ? rate.shared : rate
         pending = isShared ? PendingFailures() : nil
         self.capacity = max(3, capacity)
         capacityOfOwn = max(1, self.capacity / 16 * 15)

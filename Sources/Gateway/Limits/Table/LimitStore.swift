@@ -82,8 +82,7 @@ final class LimitStore: Sendable {
         }
         table.withLock { table in
             for (number, limit) in zip(registered, limits) {
-                let rate = GCRA(count: limit.count, period: limit.period, burst: limit.burst)
-                table.use(number, maximumDebt: rate.maximumDebt)
+                table.use(number, maximumDebt: limit.rate(isShared: sharing != nil).maximumDebt)
             }
             for number in removed { table.use(number, maximumDebt: 0) }
         }

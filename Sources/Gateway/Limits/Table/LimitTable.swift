@@ -90,7 +90,9 @@ struct LimitTable {
     }
 
     /// Returns the maximum debt of a limit's keys; 0 for a limit that is not in use.
-    func maximumDebt(of limit: UInt16) -> Int64 { maximumDebts.indices.contains(Int(limit)) ? maximumDebts[Int(limit)] : 0 }
+    func maximumDebt(of limit: UInt16) -> Int64 {
+        maximumDebts.indices.contains(Int(limit)) ? maximumDebts[Int(limit)] : 0
+    }
 
     /// Sweeps one segment if it is time. Called for each charge.
     mutating func sweepIfDue(now: Int64) {
