@@ -41,6 +41,7 @@ struct DebtExchangeTests {
     private struct Fixture {
         let files: TestFiles
         let clock = ManualClock()
+        let schema: String
         let store: PostgreSQLStore
         let first: Node
         let second: Node
@@ -48,6 +49,7 @@ struct DebtExchangeTests {
         init(_ server: PostgreSQLServer?) throws {
             files = try TestFiles()
             let settings = try #require(server).freshDatabase()
+            schema = try #require(settings.schema)
             store = try PostgreSQLStore(
                 PostgreSQLStore.Settings(connection: settings, readers: 1), file: files.path + "/ledger.sqlite",
                 use: .exclusive(), clocks: .system)
@@ -99,7 +101,7 @@ struct DebtExchangeTests {
         let (first, second) = (fixture.first, fixture.second)
         try server.run(
             """
-            INSERT INTO test_1.node (instance, host, program, fence, started, until, is_exclusive, applied)
+            INSERT INTO \(fixture.schema).node (instance, host, program, fence, started, until, is_exclusive, applied)
             VALUES ('other', 'other', '1', 1, 0, 9000000000000000000, FALSE, 0)
             """)
         #expect(await first.exchange.exchange())

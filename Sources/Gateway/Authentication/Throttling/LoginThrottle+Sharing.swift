@@ -58,6 +58,7 @@ struct ThrottleDebtKeys: Sendable {
 
 /// The debts of failed logins, and the known pairs. The entries that new keys of a full table share stay with this node.
 extension LoginThrottle: DebtSource {
+    /// Returns the debts that were added since the last call, in the order of the keys.
     public func takeDebts() -> [AddedDebt] {
         guard let keys else { return [] }
         return tables.withLock { tables in
@@ -80,6 +81,7 @@ extension LoginThrottle: DebtSource {
         }
     }
 
+    /// Adds debts that could not be shared to those of the next call of `takeDebts`.
     public func restore(_ debts: [AddedDebt]) {
         tables.withLock { tables in
             for debt in debts {
@@ -94,6 +96,7 @@ extension LoginThrottle: DebtSource {
         }
     }
 
+    /// Replaces the debts of keys by their totals, plus what was added since they were taken.
     public func apply(_ totals: [TotalDebt]) {
         tables.withLock { tables in
             let now = clocks.monotonic().nanoseconds
@@ -109,6 +112,7 @@ extension LoginThrottle: DebtSource {
         }
     }
 
+    /// Applies the changes of all nodes in their order.
     public func apply(_ changes: [DebtChange]) {
         guard keys != nil else { return }
         let now = clocks.monotonic().nanoseconds
@@ -154,6 +158,7 @@ extension LoginThrottle: DebtSource {
         }
     }
 
+    /// Sets the factor by which further failed logins count, at most 1,000. Takes effect with the next login.
     public func use(weight: Int) {
         let weight = max(1, min(weight, 1000))
         tables.withLock { tables in
