@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Gateway
 public import GatewayConfiguration
 public import GatewayCore
 public import GatewayStore
@@ -86,6 +87,12 @@ struct OpenStore {
         guard let postgreSQL else { return nil }
         try postgreSQL.verify(digester, keyFile: keyFile)
         return PostgreSQLKeyedSends(postgreSQL)
+    }
+
+    /// Returns the key of the debts that nodes share, which the first node creates; nil without PostgreSQL. Blocks.
+    func debtKey() throws(LedgerUnavailable) -> [UInt8]? {
+        guard let postgreSQL else { return nil }
+        return try PostgreSQLDebts.digestKey(in: postgreSQL, length: DebtSharing.keyLength)
     }
 
     /// Opens the texts of secure sends; nil if there are none. Those of a former configuration are opened too, so that

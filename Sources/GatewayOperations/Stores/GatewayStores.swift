@@ -23,6 +23,10 @@ package struct GatewayStores: Sendable {
     package let nodes: StoreNodes?
     /// The texts of secure sends; nil without secure sends, unless a former configuration had some.
     package let texts: StoredSecureTexts?
+    /// The debts of limits that nodes share; nil without PostgreSQL.
+    package let debts: PostgreSQLDebts?
+    /// The key of their digests; nil without PostgreSQL.
+    package let debtKey: [UInt8]?
     package let journal: JournalFile
     package let journalMetrics: JournalMetrics
     /// The durable end of the journal, and what the audit sinks need of it.
@@ -63,6 +67,8 @@ package struct GatewayStores: Sendable {
             try Self.completeRestore(ledger, opening.restore, journal: section.directory, logger: logger)
             sessions = try SessionRegister(ledger, clocks: clocks)
             texts = try store.texts(configuration)
+            debts = store.postgreSQL.map(PostgreSQLDebts.init)
+            debtKey = try store.debtKey()
             if let problem = texts?.keyProblem {
                 logger.warning("Texts of secure notifications cannot be read", metadata: ["detail": "\(problem)"])
             }
@@ -162,6 +168,7 @@ package struct GatewayStores: Sendable {
     package func close(logger: Logger) async {
         await journal.close()
         keyedSendRegister?.close()
+        debts?.close()
         do throws(LedgerUnavailable) {
             try texts?.close()
         } catch {

@@ -13,7 +13,10 @@ extension PostgreSQLSchema {
     /// - `keyed_send`: sends with an idempotency key. `state` is `in-flight`, `completed` or `unknown`. `number` identifies
     ///   the call among those of its node at its fence.
     /// - `debt`: the rate limiter state of keys that nodes have charged. `arrival` is the theoretical arrival time of `GCRA`
-    ///   on the database's clock, in nanoseconds. Empty after a crash of the server.
+    ///   on the database's clock, in nanoseconds; `maximum` bounds how far ahead it may be. Empty after a crash of the
+    ///   server. Without an index on `arrival`, so that an update changes no index.
+    /// - `debt_change`: what every node applies to its limits and login throttles: removals by operators, and successful
+    ///   logins. `number` grows in the order of the commits.
     /// - `lease`: tasks that one node at a time has.
     static let nodeTables = """
         CREATE TABLE node (
@@ -66,9 +69,18 @@ extension PostgreSQLSchema {
 
         CREATE UNLOGGED TABLE debt (
             key bytea PRIMARY KEY,
-            arrival bigint NOT NULL
+            arrival bigint NOT NULL,
+            maximum bigint NOT NULL
+        ) WITH (fillfactor = 70);
+
+        CREATE TABLE debt_change (
+            number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            at bigint NOT NULL,
+            kind text NOT NULL,
+            pattern bytea NOT NULL
         );
-        CREATE INDEX debt_arrival ON debt (arrival);
+        CREATE UNIQUE INDEX debt_change_login ON debt_change (pattern) WHERE kind = 'known-login';
+        CREATE INDEX debt_change_user ON debt_change (substring(pattern FROM 2 FOR 8)) WHERE kind = 'known-login';
 
         CREATE TABLE lease (
             name text COLLATE "C" PRIMARY KEY,
