@@ -79,9 +79,9 @@ package final class PostgreSQLStore: LedgerStorage {
                 instance: known.instance, host: HostName.current ?? "unknown", program: ProgramVersion.text,
                 clocks: clocks)
             postgreSQL = PostgreSQLDatabase(settings, name: "ledger", node: node, renewsNode: true)
-            changes = ChangeFeed(settings, node: node) { [node] in
+            changes = ChangeFeed(settings, node: node) { newestFence in
                 // The next start sees that the store is older.
-                try? known.with(fence: node.fenceNumber + 1).write(nodeFile)
+                try? known.with(fence: newestFence + 1).write(nodeFile)
             }
             claims = lock == nil ? nil : PostgreSQLClaims(settings.connection, node: node)
             let version = try postgreSQL.read { try PostgreSQLSchema.version(of: $0) }

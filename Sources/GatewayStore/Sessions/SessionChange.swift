@@ -30,11 +30,22 @@ struct SessionChange: Sendable {
         case restored
     }
 
-    /// The number in the order of the commits.
-    let number: Int64
+    let position: ChangePosition
     /// Whether this node has committed it.
     let isOwn: Bool
     let effect: Effect
+}
+
+/// A change in the order of the commits.
+struct ChangePosition: Sendable, Hashable {
+    /// The number; 0 before the first change.
+    let number: Int64
+    /// The time of the change on the database's clock, in microseconds. It tells the change from one with the same number
+    /// in an older copy of the store that has gone another way.
+    let recorded: Int64
+
+    /// The position before the first change.
+    static let none = ChangePosition(number: 0, recorded: 0)
 }
 
 /// The changes of the other nodes of a shared store. ``SessionRegister`` uses it.
@@ -42,10 +53,10 @@ protocol SessionFeed: Sendable {
     /// The number of the last change that has effect in memory. Costs one atomic load.
     var applied: Int64 { get }
 
-    /// Begins to follow the changes after this one, on a thread of the feed.
+    /// Begins to follow the changes after this one, on a thread of the feed. Called once.
     ///
     /// - Parameter apply: Receives the changes in order.
-    func follow(after number: Int64, apply: @escaping @Sendable ([SessionChange]) -> Void)
+    func follow(after position: ChangePosition, apply: @escaping @Sendable ([SessionChange]) -> Void)
 
     /// Waits until all changes that were committed before the call have effect in memory.
     ///
@@ -80,6 +91,12 @@ extension LedgerTables {
     /// Returns the number of the last change for other nodes; 0 if there was none yet.
     func lastChange() throws -> Int64 { try integer(sql: "SELECT max(number) FROM change") ?? 0 }
 
+    /// Returns the last change for other nodes.
+    func lastPosition() throws -> ChangePosition {
+        let row = try firstRow(sql: "SELECT number, recorded FROM change ORDER BY number DESC LIMIT 1")
+        return try row.map { try ChangePosition(row: $0) } ?? .none
+    }
+
     /// Returns whether there is a change after this one that may concern the user.
     func hasChange(of user: UserName, after number: Int64) throws -> Bool {
         try firstRow(
@@ -89,31 +106,44 @@ extension LedgerTables {
             arguments: [number, user.text]) != nil
     }
 
-    /// Returns at most `limit` changes after this one, in order.
-    func changes(after number: Int64, limit: Int) throws -> [SessionChange] {
+    /// Returns at most `limit` changes after this one, in order; nil if the store does not have this one, as an older copy of
+    /// the store that it was read from.
+    func changes(after position: ChangePosition, limit: Int) throws -> [SessionChange]? {
         var changes: [SessionChange] = []
+        var isKnown = position == .none
         try forEachRow(
             sql: """
-                SELECT change.number AS change_number, change.node AS change_node, change.kind AS change_kind,
-                    change."user" AS change_user, change.subject AS change_subject, change.issuer AS change_issuer,
-                    change.time AS change_time, session.*
-                FROM change LEFT JOIN session ON change.kind = 'session' AND session.id = change.subject
-                WHERE change.number > ? ORDER BY change.number LIMIT ?
+                SELECT change.number, change.recorded, change.node, change.kind, change."user" AS change_user,
+                    change.subject, change.issuer AS change_issuer, change.time, session.*
+                FROM change LEFT JOIN session
+                    ON change.kind = 'session' AND session.id = change.subject AND change.number > ?
+                WHERE change.number >= ? ORDER BY change.number LIMIT ?
                 """,
-            arguments: [number, limit]
+            arguments: [position.number, position.number, limit + 1]
         ) { row in
-            changes.append(try SessionChange(row: row, node: node))
+            if try ChangePosition(row: row) == position {
+                isKnown = true
+            } else {
+                changes.append(try SessionChange(row: row, node: node))
+            }
         }
-        return changes
+        return isKnown ? changes : nil
+    }
+}
+
+extension ChangePosition {
+    fileprivate init(row: SQLRow) throws {
+        number = try row.required("number", as: Int64.self)
+        recorded = try row.required("recorded", as: Int64.self)
     }
 }
 
 extension SessionChange {
     /// Decodes a row. Throws on values that no version of the program writes.
     fileprivate init(row: SQLRow, node: String?) throws {
-        number = try row.required("change_number", as: Int64.self)
-        isOwn = try row.required("change_node", as: String.self) == node
-        guard let kind = Kind(rawValue: try row.required("change_kind", as: String.self)) else {
+        position = try ChangePosition(row: row)
+        isOwn = try row.required("node", as: String.self) == node
+        guard let kind = Kind(rawValue: try row.required("kind", as: String.self)) else {
             throw LedgerUnavailable("the store contains a change of an unknown kind")
         }
         func user() throws -> UserName {
@@ -126,17 +156,17 @@ extension SessionChange {
             .loggedOut(
                 ProviderLogout(
                     issuer: try row.required("change_issuer", as: String.self), targets: [target],
-                    issued: try row.time("change_time")))
+                    issued: try row.time("time")))
         }
-        let subject = { () throws -> String in try row.required("change_subject", as: String.self) }
+        let subject = { () throws -> String in try row.required("subject", as: String.self) }
         switch kind {
         case .session:
             guard let id = SessionID(try subject()) else {
                 throw LedgerUnavailable("the store contains an invalid session")
             }
             effect = .session(id, try row.optional("id", as: String.self) == nil ? nil : Session(row: row))
-        case .token: effect = .tokenRevoked(try subject(), of: try user(), until: try row.time("change_time"))
-        case .user: effect = .userRevoked(try user(), at: try row.time("change_time"))
+        case .token: effect = .tokenRevoked(try subject(), of: try user(), until: try row.time("time"))
+        case .user: effect = .userRevoked(try user(), at: try row.time("time"))
         case .providerSession: effect = try logout(.session(try subject()))
         case .providerSubject: effect = try logout(.subject(try subject()))
         case .providerSubjectWithoutSession: effect = try logout(.subjectWithoutSession(try subject()))

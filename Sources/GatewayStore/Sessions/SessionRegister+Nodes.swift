@@ -5,8 +5,8 @@ internal import Synchronization
 /// The changes of other nodes of a shared store.
 extension SessionRegister {
     /// Follows the changes after this one, if the store is shared.
-    func follow(after number: Int64) {
-        ledger.storage.feed?.follow(after: number) { [weak self] changes in self?.apply(changes) }
+    func follow(after position: ChangePosition) {
+        ledger.storage.feed?.follow(after: position) { [weak self] changes in self?.apply(changes) }
     }
 
     /// Has other state about a user cleared, such as cached passwords, when another gateway has revoked the user.

@@ -37,11 +37,11 @@ public final class SessionRegister: SessionStore {
         confirmed = Mutex(time)
         let end = time.time.adding(-Self.margin)
         let found = try database.readTables { (tables: LedgerTables) in
-            (table: try tables.sessionTable(at: end), change: tables.node == nil ? 0 : try tables.lastChange())
+            (table: try tables.sessionTable(at: end), position: tables.node == nil ? .none : try tables.lastPosition())
         }
         table = Mutex(found.table)
         revocations = Atomic(found.table.epoch.count)
-        follow(after: found.change)
+        follow(after: found.position)
     }
 
     /// Whether the sessions are up to date with the changes of other gateways.

@@ -27,8 +27,6 @@ final class KeyedSendFixture {
             stores.append(
                 try PostgreSQLStore(
                     settings, file: directory("ledger.sqlite"), use: .shared(patience: .zero), clocks: clock.clocks))
-            // Lets the next one start.
-            try connection.simple("UPDATE node SET until = 0")
         }
         self.stores = stores
         first = PostgreSQLKeyedSends(stores[0], bounds: bounds)

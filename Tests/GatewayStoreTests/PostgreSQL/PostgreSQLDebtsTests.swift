@@ -18,7 +18,7 @@ struct PostgreSQLDebtsTests {
             settings = try #require(PostgreSQLServer.shared()).freshDatabase()
             store = try PostgreSQLStore(
                 PostgreSQLStore.Settings(connection: settings, readers: 1), file: directory("ledger.sqlite"),
-                use: .exclusive(), clocks: .system)
+                use: .shared(), clocks: .system)
             debts = PostgreSQLDebts(store)
         }
 

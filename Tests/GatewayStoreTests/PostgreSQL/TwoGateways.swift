@@ -34,7 +34,6 @@ struct TwoGateways {
                 try PostgreSQLStore(
                     .init(connection: settings, readers: 2), file: directory("ledger.sqlite"),
                     use: .shared(patience: .zero), clocks: clock.clocks))
-            try Self.execute("UPDATE node SET until = 0", settings)
         }
         for node in stores.map(\.node) {
             try Self.execute(

@@ -1,0 +1,72 @@
+internal import GatewayCore
+internal import GatewaySupport
+internal import PostgreSQLClient
+
+/// The transactions of a feed.
+extension ChangeFeed {
+    /// What one reading found.
+    private struct Reading {
+        var changes: [SessionChange]
+        /// The last change that every other live node has applied; nil if there is no other.
+        var appliedElsewhere: Int64?
+    }
+
+    /// The number of changes that are read at once.
+    private static let batch = 1000
+    /// How long a change is kept in the table, in microseconds.
+    private static let retention = 2 * StoreNode.maximumGap
+
+    /// Reads the changes, applies them, and shows that this node is live.
+    ///
+    /// - Parameter published: The last change of which the other nodes know that this node has applied it.
+    func read(_ connection: PostgreSQLConnection, _ published: inout Int64?) throws {
+        let (began, after) = (clocks.monotonic(), position)
+        let reading = try inTransaction(connection) { transaction in
+            try node.showLife(transaction, applied: after.number)
+            guard let changes = try LedgerTables(transaction).changes(after: after, limit: Self.batch) else {
+                onOlderCopy(try transaction.integer(sql: "SELECT max(fence) FROM node") ?? 0)
+                throw node.record(.olderCopy)
+            }
+            let elsewhere = try transaction.integer(
+                sql: """
+                    SELECT min(applied) FROM node WHERE instance <> ? AND until > \(StoreNode.now) AND NOT is_exclusive
+                    """,
+                arguments: [node.instance])
+            if let published, published < after.number { try transaction.notify(Self.channel(of: settings)) }
+            return Reading(changes: changes, appliedElsewhere: elsewhere)
+        }
+        published = after.number
+        if reading.changes.contains(where: { if case .restored = $0.effect { !$0.isOwn } else { false } }) {
+            throw node.record(.restored)
+        }
+        apply(reading.changes)
+        if reading.changes.count < Self.batch { node.recordReading(begunAt: began.nanoseconds) }
+        resumeWaiting(appliedElsewhere: reading.appliedElsewhere ?? .max)
+    }
+
+    /// Removes the changes that no live node needs. The newest of them stays: a node that has read no other yet compares it.
+    func removeOld(_ connection: PostgreSQLConnection) throws {
+        try inTransaction(connection) { transaction in
+            _ = try transaction.execute(
+                sql: """
+                    DELETE FROM change
+                    WHERE number < (SELECT max(number) FROM change WHERE recorded < \(StoreNode.now) - ?)
+                    """,
+                arguments: [Self.retention])
+        }
+    }
+
+    private func inTransaction<Value>(
+        _ connection: PostgreSQLConnection, _ body: (PostgreSQLTransaction) throws -> Value
+    ) throws -> Value {
+        try connection.simple("BEGIN ISOLATION LEVEL READ COMMITTED")
+        do {
+            let value = try body(PostgreSQLTransaction(connection: connection, node: node.instance))
+            try connection.simple("COMMIT")
+            return value
+        } catch {
+            if connection.isUsable { try? connection.simple("ROLLBACK") }
+            throw error
+        }
+    }
+}
