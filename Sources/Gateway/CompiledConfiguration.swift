@@ -97,3 +97,13 @@ extension Authorization {
         return copy
     }
 }
+
+extension Idempotency {
+    /// Creates the phase. Not used by the dry run.
+    init(_ rules: CompiledConfiguration, _ dependencies: GatewayDependencies, replacing previous: Idempotency?) {
+        self.init(
+            store: rules.sends ?? previous?.store ?? IdempotencyStore(clocks: dependencies.clocks),
+            register: dependencies.keyedSends, digester: dependencies.digester, limiter: rules.limiter,
+            journal: dependencies.journal)
+    }
+}

@@ -60,10 +60,7 @@ public struct Gateway: RequestResponder {
                     rules: $0, store: dependencies.texts, missLimiter: rules.limiter.adding([.notificationMisses]))
             }, clocks: dependencies.clocks, digester: dependencies.digester
         ).counting(dependencies.metrics.matches(of: rules.policy.send.map(\.text)))
-        idempotency = Idempotency(
-            store: rules.sends ?? previous?.idempotency.store ?? IdempotencyStore(clocks: dependencies.clocks),
-            digester: dependencies.digester, limiter: rules.limiter,
-            journal: dependencies.journal)
+        idempotency = Idempotency(rules, dependencies, replacing: previous?.idempotency)
         limiting = Limiting(limiter: rules.limiter)
         let planner = dependencies.texts.flatMap { texts in
             rules.secureSends.map {
@@ -143,6 +140,13 @@ public struct Gateway: RequestResponder {
             case .new(let deduplicated):
                 phases.enter(.limit)
                 admitted = try limiting.limit(deduplicated)
+            case .deferred(let send):
+                switch try await idempotency.deduplicate(send) {
+                case .repeated(let response): return finish(action, response, rateLimitContext, phases)
+                case .new(let deduplicated):
+                    phases.enter(.limit)
+                    admitted = try limiting.limit(deduplicated)
+                }
             }
             phases.enter(.rewrite)
             switch try rewriting.rewrite(admitted) {

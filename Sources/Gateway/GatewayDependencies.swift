@@ -14,6 +14,8 @@ public struct GatewayDependencies: Sendable {
     public var history: any NotificationHistory
     /// The texts of secure sends; nil if there are none.
     public var texts: (any SecureTextStore)?
+    /// The sends with an idempotency key, if several gateways share the store; nil for the sends of this gateway in memory.
+    public var keyedSends: (any KeyedSendRegister)?
     /// The upstreams, in the order of the configuration's.
     public var backends: [any Backend]
     /// The clocks.

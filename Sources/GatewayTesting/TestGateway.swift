@@ -60,12 +60,13 @@ public struct TestGateway: Sendable {
     }
 
     /// Creates a gateway. `adjust` changes the default rules; `others` are the backends of the rules' further upstreams.
+    /// With `keyedSends`, sends with an idempotency key are in that register.
     public init(
         _ profile: BackendProfile.BuiltIn = .classic, adjust: (inout CompiledConfiguration) -> Void = { _ in },
         answering response: @escaping @Sendable (CapturedRequest) async -> BackendResult = ScriptedBackend
             .alwaysSucceeds,
         deciding decide: @escaping @Sendable (LedgerRequest) -> LedgerDecision = ScriptedLedger.emptyLedgerDecision,
-        others: [any Backend] = []
+        others: [any Backend] = [], keyedSends: (any KeyedSendRegister)? = nil
     ) {
         let clock = ManualClock()
         let timeline = Timeline()
@@ -83,6 +84,7 @@ public struct TestGateway: Sendable {
             clock: clock, scheduler: scheduler, ledger: ledger, sessions: sessions, journal: journal,
             history: history, texts: texts, backend: backend, others: others)
         dependencies.spans = spans
+        dependencies.keyedSends = keyedSends
         gateway = Gateway(rules: rules, dependencies: dependencies)
     }
 

@@ -33,7 +33,7 @@ struct NotifyGateway: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, HubCommand.self,
             UsersCommand.self, TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self,
-            LimitsCommand.self,
+            LimitsCommand.self, NodesCommand.self, AccountsCommand.self,
             ExplainCommand.self, ProbeCommand.self, ReloadCommand.self, AuditCommand.self, LedgerCommand.self,
             PluginCommand.self,
             VersionCommand.self,

@@ -23,6 +23,19 @@ struct ControlTests {
         }
     }
 
+    @Test("A gateway with a ledger in a file says that it is alone, and refuses to overrule others")
+    func nodes() async throws {
+        let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
+            for found in [try await gateway.command("nodes"), try await gateway.command("nodes", "--json")] {
+                #expect(found.status == 0 && found.output.isEmpty)
+                #expect(found.errors.hasPrefix("This gateway is alone"))
+            }
+            #expect(try await gateway.command("accounts", "apply").status == 1)
+            #expect(try operatorRecords().isEmpty)
+        }
+        #expect(status == 0)
+    }
+
     @Test("An operator can list and lift a ban after failed logins, and the lift is recorded and effective immediately")
     func bans() async throws {
         let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in

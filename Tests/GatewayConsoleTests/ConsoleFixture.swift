@@ -32,12 +32,12 @@ final class ConsoleFixture: Sendable {
     private let pages: ConsolePages
     private let channel = EmbeddedChannel()
 
-    init(origin: ConsoleOrigin? = nil, isSecure: Bool = false) {
+    init(origin: ConsoleOrigin? = nil, isSecure: Bool = false, hasNodes: Bool = false) {
         let sessions = MemorySessions(clock: clock)
         self.sessions = sessions
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let operations = ControlOperations(
-            [ShownUser(), RevokedTokens(), NoBans(), NoCalls()], journal: journal, logger: logger)
+            [ShownUser(), RevokedTokens(), NoBans(), NoCalls(), TwoNodes()], journal: journal, logger: logger)
         let configuration = ConfigurationFile.read(
             """
             backend: { url: "http://127.0.0.1:5000" }
@@ -70,7 +70,8 @@ final class ConsoleFixture: Sendable {
                 verification: RunningVerification(
                     operations, JournalVerifier(configuration), clocks: clock.clocks),
                 health: { ConsoleHealth(obstacle: nil, warning: nil, backends: [], records: 0, checkpoint: nil) },
-                groups: { _ in nil }, names: NameRules(), clocks: clock.clocks, journal: journal, logger: logger),
+                groups: { _ in nil }, names: NameRules(), clocks: clock.clocks, journal: journal,
+                hasNodes: hasNodes, logger: logger),
             origin: RequestOriginCheck(configured: origin, isSecure: isSecure))
     }
 
@@ -178,4 +179,20 @@ private struct NoCalls: ControlOperation {
     static let name = "sends list"
     static let arguments: Set<String> = ["from", "to", "user", "platform", "result", "since", "until"]
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {}
+}
+
+/// `nodes list` of two gateways, the second of which has another users file and a hostile name.
+private struct TwoNodes: ControlOperation {
+    static let name = "nodes list"
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
+        for (host, state, accounts) in [("alpha", "this", "agree"), ("<b>beta", "live", "differ")] {
+            try await context.send(
+                .object([
+                    .init("host", .string(host)), .init("node", .string("n-\(state)")),
+                    .init("version", .string("1.0")),
+                    .init("fence", .number("7")), .init("state", .string(state)), .init("seen", .number("2")),
+                    .init("lag", .number("0")), .init("accounts", .string(accounts)),
+                ]))
+        }
+    }
 }

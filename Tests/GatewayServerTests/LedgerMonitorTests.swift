@@ -16,7 +16,7 @@ struct LedgerMonitorTests {
         let files = try TestFiles()
         let store = try PostgreSQLStore(
             PostgreSQLStore.Settings(connection: server.settings), file: files.path + "/ledger.sqlite",
-            use: .exclusive(),
+            use: .shared(),
             clocks: .system)
         let ledger = StoredLedger(store)
         try server.run("UPDATE node SET fence = fence + 1")

@@ -14,35 +14,87 @@ struct DeduplicatedCall: ~Copyable {
     }
 }
 
-/// The result of the deduplicate phase: a deduplicated call, or the response to a repeated send.
+/// The result of the synchronous part of the deduplicate phase.
 enum DeduplicationResult: ~Copyable {
+    case new(DeduplicatedCall)
+    /// The response to send instead of repeating the send.
+    case repeated(Response)
+    /// The call is a send with a key, and only the shared register knows whether it is new.
+    case deferred(DeferredSend)
+}
+
+/// A send with a key that waits for the shared register. Only the deduplicate phase creates one.
+struct DeferredSend: ~Copyable {
+    fileprivate let authorized: AuthorizedCall
+    fileprivate let send: KeyedSend
+
+    fileprivate init(_ authorized: consuming AuthorizedCall, _ send: KeyedSend) {
+        self.authorized = authorized
+        self.send = send
+    }
+}
+
+/// The decision on a send with a key.
+enum KeyedSendDecision: ~Copyable {
     case new(DeduplicatedCall)
     /// The response to send instead of repeating the send.
     case repeated(Response)
 }
 
-/// The deduplicate phase, between authorize and limit: finds an earlier send with the same key. Synchronous.
+/// The deduplicate phase, between authorize and limit: finds an earlier send with the same key.
 ///
-/// A send without a key is always new. The limit phase stores a new send when it admits it.
+/// A send without a key is always new. Without a shared register the phase is synchronous, and the limit phase stores a new
+/// send in memory when it admits it. With one, the phase stores a new send durably; if the call is rejected later, its claim
+/// removes it.
 struct Idempotency: Sendable {
+    /// The sends of this gateway. Not used with a shared register.
     let store: IdempotencyStore
+    /// The register that several gateways share; nil for a gateway with a store of its own.
+    let register: (any KeyedSendRegister)?
     let digester: KeyedDigester
     let limiter: Limiter
     let journal: any Journal
 
     @inline(never)
-    /// Looks up the send by its key. Throws if the same send is in flight, or if the key was used for another message.
+    /// Looks up the send by its key, or defers the look-up. Throws if the same send is in flight, or if the key was used for
+    /// another message.
     func deduplicate(_ authorized: consuming AuthorizedCall) throws(Rejection) -> DeduplicationResult {
         guard let send = authorized.permitted.keyedSend else { return .new(DeduplicatedCall(authorized)) }
+        guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
+            throw Rejection(.internalError, "the digest could not be computed: libcrypto failed").with(authorized.facts)
+        }
+        authorized.facts.digest = message
+        authorized.facts.idempotencyKey = key
+        let keyed = KeyedSend(
+            user: authorized.caller.user, target: send.target, service: send.service, key: key, message: message)
+        if register != nil { return .deferred(DeferredSend(authorized, keyed)) }
+        switch try decide(store.lookUp(IdempotencyStore.Scope(keyed), message: message), authorized) {
+        case .new(let call): return .new(call)
+        case .repeated(let response): return .repeated(response)
+        }
+    }
+
+    /// Registers a deferred send, or finds the earlier one with its key. Throws as the synchronous part does, and if the
+    /// register is unavailable.
+    @inline(never)
+    func deduplicate(_ deferred: consuming DeferredSend) async throws(Rejection) -> KeyedSendDecision {
+        let send = deferred.send
+        let authorized = deferred.authorized
+        let lookup: IdempotencyStore.Lookup
+        do throws(LedgerUnavailable) {
+            guard let register else { throw LedgerUnavailable("there is no register") }
+            lookup = try await IdempotencyStore.Lookup(register.insert(send), of: send, in: register)
+        } catch {
+            throw unavailable(error, authorized.caller, authorized.facts)
+        }
+        return try decide(lookup, authorized)
+    }
+
+    private func decide(
+        _ lookup: IdempotencyStore.Lookup, _ authorized: consuming AuthorizedCall
+    ) throws(Rejection) -> KeyedSendDecision {
         do throws(Rejection) {
-            guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
-                throw Rejection(.internalError, "the digest could not be computed: libcrypto failed")
-            }
-            authorized.facts.digest = message
-            authorized.facts.idempotencyKey = key
-            let scope = IdempotencyStore.Scope(
-                user: authorized.caller.user, target: send.target, service: send.service, key: key)
-            switch store.lookUp(scope, message: message) {
+            switch lookup {
             case .new(let claim):
                 return .new(DeduplicatedCall(authorized, claim: claim))
             case .inFlight:
@@ -73,6 +125,18 @@ struct Idempotency: Sendable {
     /// are not charged.
     private func charge(_ caller: Identity, _ facts: CallFacts) throws(Rejection) {
         try limiter.admit(rejectedCallOf: caller, at: facts.peer)
+    }
+
+    /// Returns the rejection of a send while the register cannot be used: that of a limit if one is exhausted.
+    private func unavailable(_ error: LedgerUnavailable, _ caller: Identity, _ facts: CallFacts) -> Rejection {
+        do throws(Rejection) {
+            try charge(caller, facts)
+            throw Rejection(
+                .ledgerUnavailable, "idempotency keys: \(error.detail)",
+                hint: "Sends with an Idempotency-Key cannot be made now.", extra: .retryAfter(seconds: 5))
+        } catch {
+            return error.with(facts)
+        }
     }
 
     private func replay(_ response: Response, _ result: CallResult, _ facts: CallFacts) -> Response {
@@ -114,61 +178,4 @@ extension PermittedOperation {
         case .local: nil
         }
     }
-}
-
-/// The result of a send, which decides how later requests with the same key are handled.
-enum IdempotentResult {
-    /// The send certainly did not reach the backend; it may be sent again.
-    case notSent
-    /// The send may have reached the backend.
-    case unknown
-    /// The result is certain, and the client got this response.
-    case completed(Response, CallResult)
-
-    /// Creates the result of a send to one user.
-    init(_ result: CallResult, _ response: Response) {
-        switch result {
-        case .backendUnreachable, .overloaded, .textsUnavailable: self = .notSent
-        case .backendTimedOut, .unknownAtStop, .unknownAfterCrash: self = .unknown
-        case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .ledgerUnavailable, .backendFailed,
-            .ledgerFailed, .notIssued, .revoked:
-            self = .completed(response, result)
-        }
-    }
-
-    /// Creates the result of a send to an audience, in this order: `completed` if any member's send was accepted,
-    /// `unknown` if any result is unknown, `notSent` if no send reached the backend, and otherwise `completed`.
-    init(_ results: [CallResult], _ response: Response) {
-        let outcomes = results.map { IdempotentResult($0, response) }
-        if results.contains(.accepted) {
-            self = .completed(response, .accepted)
-        } else if outcomes.contains(where: \.isUnknown) {
-            self = .unknown
-        } else if outcomes.allSatisfy(\.isNotSent) {
-            self = .notSent
-        } else {
-            self = .completed(response, .backendFailed)
-        }
-    }
-
-    /// Creates the result of a send read from the journal.
-    init(_ send: IdempotentSend) {
-        let isAudience = AudienceName.named(in: send.target) != nil
-        guard send.results.count >= send.intents, let result = send.results.first else {
-            // The outcome of at least one send was not recorded.
-            self = .unknown
-            return
-        }
-        if isAudience {
-            let accepted = send.results.count { $0 == .accepted }
-            let counts = AudienceCounts(
-                accepted: accepted, skipped: send.skipped, failed: send.results.count - accepted)
-            self.init(send.results, .audience(counts, detail: nil))
-        } else {
-            self.init(result, result.rejection.map { ProblemDocument.response(Rejection($0, "")) } ?? .empty(200))
-        }
-    }
-
-    private var isUnknown: Bool { if case .unknown = self { true } else { false } }
-    private var isNotSent: Bool { if case .notSent = self { true } else { false } }
 }

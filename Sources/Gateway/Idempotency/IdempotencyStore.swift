@@ -98,7 +98,7 @@ public final class IdempotencyStore: Sendable {
     /// Stores an admitted send as in flight.
     ///
     /// - Returns: The number of its entry; nil if another call has stored the same send since the look-up.
-    fileprivate func insert(_ scope: Scope, _ message: KeyedDigest) -> UInt64? {
+    func insert(_ scope: Scope, _ message: KeyedDigest) -> UInt64? {
         let now = clocks.wall()
         return table.withLock { table in
             table.send(for: scope) == nil ? table.add(scope, message: message, at: now, state: .inFlight) : nil
@@ -106,10 +106,10 @@ public final class IdempotencyStore: Sendable {
     }
 
     /// Sets the result of a send in flight. A send that was not made is removed.
-    fileprivate func complete(_ scope: Scope, _ number: UInt64, _ outcome: IdempotentResult?) {
+    func complete(_ scope: Scope, _ number: UInt64, _ outcome: IdempotentResult) {
         table.withLock { table in
             switch outcome {
-            case nil, .notSent: table.remove(scope, number: number)
+            case .notSent: table.remove(scope, number: number)
             case .unknown: table.update(scope, number: number, to: .unknown)
             case .completed(let response, let result):
                 table.update(scope, number: number, to: .completed(response, result))
@@ -134,53 +134,5 @@ extension IdempotencyStore.State {
         case .unknown: self = .unknown
         case .completed(let response, let result): self = .completed(response, result)
         }
-    }
-}
-
-/// The permission to make a send under its key. It occupies an entry of the store from `insert()` on. A claim that is
-/// dropped without a result removes the entry, because the send was not made.
-///
-/// - Created: `insert()` stores the entry. Dropping the claim has no effect.
-/// - Inserted: `complete(_:)` sets the result. Dropping the claim removes the entry.
-/// - Completed: further calls of `complete(_:)` have no effect.
-final class IdempotencyClaim: Sendable {
-    private static let noEntry: UInt64 = 0
-
-    private let scope: IdempotencyStore.Scope
-    private let message: KeyedDigest
-    private let store: IdempotencyStore
-    /// The number of the entry, at least 1; 0 before `insert()` and after completion.
-    private let number = Atomic(noEntry)
-
-    fileprivate init(scope: IdempotencyStore.Scope, message: KeyedDigest, store: IdempotencyStore) {
-        self.scope = scope
-        self.message = message
-        self.store = store
-    }
-
-    deinit {
-        let entry = number.load(ordering: .relaxed)
-        if entry != Self.noEntry { store.complete(scope, entry, nil) }
-    }
-
-    /// Stores the admitted send. Called once, before the send is recorded.
-    ///
-    /// - Throws: `idempotency-in-progress` if another call with the same key was admitted meanwhile.
-    func insert() throws(Rejection) {
-        guard let entry = store.insert(scope, message) else { throw .sendInFlight }
-        number.store(entry, ordering: .relaxed)
-    }
-
-    /// Sets the result of the send. Only the first call has an effect.
-    func complete(_ outcome: IdempotentResult) {
-        let entry = number.exchange(Self.noEntry, ordering: .relaxed)
-        if entry != Self.noEntry { store.complete(scope, entry, outcome) }
-    }
-}
-
-extension Rejection {
-    /// The rejection of a send while another call makes the send with the same key.
-    static var sendInFlight: Rejection {
-        Rejection(.idempotencyInProgress, "a send with this key is in progress", extra: .retryAfter(seconds: 1))
     }
 }

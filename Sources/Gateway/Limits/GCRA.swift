@@ -10,6 +10,8 @@ struct GCRA: Sendable, Hashable {
     let interval: Int64
     /// The maximum by which the theoretical arrival time may be ahead of the clock for a call to be admitted.
     let tolerance: Int64
+    /// The time after which every key has its full burst again, so that its state can be discarded.
+    let maximumDebt: Int64
 
     init(count: Int, period: Int64, burst: Int) {
         let count = Int64(max(1, count))
@@ -18,6 +20,24 @@ struct GCRA: Sendable, Hashable {
         interval = min(max(1, period / count + (period % count == 0 ? 0 : 1)), .max / 8)
         let (tolerance, overflow) = interval.multipliedReportingOverflow(by: Int64(max(1, burst) - 1))
         self.tolerance = overflow ? .max / 4 : min(tolerance, .max / 4)
+        maximumDebt = self.tolerance + interval
+    }
+
+    private init(_ rate: GCRA, maximumDebt: Int64) {
+        interval = rate.interval
+        tolerance = rate.tolerance
+        self.maximumDebt = maximumDebt
+    }
+
+    /// The number of nodes whose bursts a shared key remembers.
+    static let sharedBursts: Int64 = 16
+
+    /// The same rate for keys that nodes share. The debt is capped at several bursts, because nodes that each admit a burst
+    /// before they learn of each other must pay all of them back.
+    var shared: GCRA {
+        let (debt, overflow) = maximumDebt.multipliedReportingOverflow(by: Self.sharedBursts)
+        let bound = max(maximumDebt, .max / 4)
+        return GCRA(self, maximumDebt: overflow ? bound : min(debt, bound))
     }
 
     /// Returns the time until `cost` calls are admitted at once; 0 for now. More calls than the burst are never
@@ -50,7 +70,4 @@ struct GCRA: Sendable, Hashable {
         // Bounded like the tolerance, so that sums with a clock reading do not overflow.
         return overflow ? .max / 4 : min(time, .max / 4)
     }
-
-    /// The time after which every key has its full burst again, so that its state can be discarded.
-    var maximumDebt: Int64 { tolerance + interval }
 }

@@ -21,10 +21,11 @@ final class LimitRule: Sendable {
     /// Whether the rule counts only logins.
     let countsLogins: Bool
 
-    init(_ limit: Limit, number: UInt16) {
+    /// - Parameter isShared: Whether nodes share the limit's keys.
+    init(_ limit: Limit, number: UInt16, isShared: Bool) {
         self.limit = limit
         self.number = number
-        rate = GCRA(count: limit.count, period: limit.period, burst: limit.burst)
+        rate = limit.rate(isShared: isShared)
         policyItem = RateLimitFields.policyItem(of: limit)
         statusPrefix = "\"\(limit.name)\";r="
         countsCaller = limit.per.contains(.sender) || limit.per.contains(.user)
@@ -87,6 +88,14 @@ final class LimitRule: Sendable {
             case .group(let group): subject.groups.contains(group)
             }
         }
+    }
+}
+
+extension Limit {
+    /// Returns the rate of the limit's keys.
+    func rate(isShared: Bool) -> GCRA {
+        let rate = GCRA(count: count, period: period, burst: burst)
+        return isShared ? rate.shared : rate
     }
 }
 

@@ -33,30 +33,21 @@ extension Limiter {
         return statuses(charges.map { ($0, LimitNames(subject, rules[$0.rule].limit, group: $0.group)) })
     }
 
-    /// Clears the debt of the selected keys, with immediate effect.
+    /// Clears the debt of the selected keys, with immediate effect on this node, and within a second on others.
     ///
-    /// - Returns: The number of keys with a debt. The shared entries of new keys in a full table belong to no single
-    ///   key; they are cleared only if whole limits are selected.
+    /// - Returns: The number of keys with a debt on this node. The shared entries of new keys in a full table belong to no
+    ///   single key; they are cleared only if whole limits are selected.
     public func reset(_ selector: LimitSelector) -> Int {
-        let numbers = Set(rules.filter { selector.limit == nil || $0.limit.name == selector.limit }.map(\.number))
-        let user = selector.user.map(store.digests.user)
-        let group = selector.group.map(store.digests.group)
-        let recipient = selector.recipient.map(store.digests.user)
-        let address = (selector.address?.limited).map(store.digests.address)
-        let service = selector.service.map(LimitKey.number)
-        let owing = store.remove(now: now) { key in
-            numbers.contains(key.limit)
-                && user.map { $0 == key.caller } ?? true && group.map { $0 == key.group } ?? true
-                && recipient.map { $0 == key.recipient } ?? true && address.map { $0 == key.address } ?? true
-                && service.map { $0 == key.service } ?? true
-        }
-        var parts = selector
-        parts.limit = nil
-        if parts.isEverything {
-            store.table.withLock { table in
-                for number in numbers { table.removeShared(of: number) }
-            }
-        }
+        let selected = rules.map(\.limit).filter { selector.limit == nil || $0.name == selector.limit }
+        guard !selected.isEmpty else { return 0 }
+        var pattern = DebtPattern(limits: Set(selected.map(store.sharedLimit)))
+        pattern.caller = selector.user.map(store.digests.user)
+        pattern.recipient = selector.recipient.map(store.digests.user)
+        pattern.address = (selector.address?.limited).map(store.digests.address)
+        pattern.group = selector.group.map(store.digests.group)
+        pattern.service = selector.service.map(LimitKey.number)
+        let owing = store.remove(pattern, now: now)
+        store.sharing?.announce(.debtsRemoved, pattern)
         return owing
     }
 }

@@ -18,13 +18,17 @@ public final class Limiter: Sendable {
 
     /// Creates a limiter with an empty table. All keys of all limits together use at most `capacity` entries of 40
     /// bytes. Once the table has grown, at least three eighths of them are in use.
-    public convenience init(_ limits: [Limit], clocks: Clocks, capacity: Int = 1_000_000) {
-        let store = LimitStore(capacity: capacity, now: clocks.monotonic().nanoseconds)
+    ///
+    /// - Parameter sharing: What the limiter shares with other nodes; nil without a shared store.
+    public convenience init(
+        _ limits: [Limit], clocks: Clocks, capacity: Int = 1_000_000, sharing: DebtSharing? = nil
+    ) {
+        let store = LimitStore(capacity: capacity, now: clocks.monotonic().nanoseconds, sharing: sharing)
         self.init(limits, numbers: store.register(limits), store: store, clocks: clocks)
     }
 
     private init(_ limits: [Limit], numbers: [UInt16], store: LimitStore, clocks: Clocks) {
-        rules = zip(limits, numbers).map { LimitRule($0, number: $1) }
+        rules = zip(limits, numbers).map { LimitRule($0, number: $1, isShared: store.sharing != nil) }
         loginRules = limits.indices.filter { limits[$0].countsLogins }
         fields = RateLimitFields(rules)
         shadowCounters = limits.map { $0.isShadow ? store.shadowCounter(of: $0) : nil }

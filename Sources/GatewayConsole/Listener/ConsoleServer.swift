@@ -25,16 +25,19 @@ package final class ConsoleServer: Sendable {
         let names: NameRules
         let clocks: Clocks
         let journal: any Journal
+        let hasNodes: Bool
         let logger: Logger
 
         /// Creates the parts.
         ///
-        /// - Parameter groups: Returns the groups that a user's accounts have now; nil if they are unknown.
+        /// - Parameters:
+        ///   - groups: Returns the groups that a user's accounts have now; nil if they are unknown.
+        ///   - hasNodes: Whether several gateways may share the store.
         package init(
             operations: ControlOperations, accounts: ConsoleAccounts, sessions: ConsoleSessions, live: LiveCalls,
             verification: RunningVerification, health: @escaping @Sendable () async -> ConsoleHealth,
             groups: @escaping @Sendable (UserName) -> Set<GroupName>?, names: NameRules, clocks: Clocks,
-            journal: any Journal,
+            journal: any Journal, hasNodes: Bool,
             logger: Logger
         ) {
             self.operations = operations
@@ -47,6 +50,7 @@ package final class ConsoleServer: Sendable {
             self.names = names
             self.clocks = clocks
             self.journal = journal
+            self.hasNodes = hasNodes
             self.logger = logger
         }
     }
@@ -131,7 +135,7 @@ final class ConsolePages: Sendable {
 
     init(_ parts: ConsoleServer.Parts, origin: RequestOriginCheck) {
         let isSelfService: @Sendable () -> Bool = { parts.accounts.access().isForEveryUser }
-        let renderer = PageRenderer(isSelfService: isSelfService)
+        let renderer = PageRenderer(isSelfService: isSelfService, hasNodes: parts.hasNodes)
         let queries = ConsoleQueries(parts.operations)
         let logins = ConsoleLogins(
             parts.accounts, sessions: parts.sessions, origin: origin, journal: parts.journal, renderer: renderer,
@@ -175,6 +179,8 @@ final class ConsolePages: Sendable {
             queries: queries, renderer: renderer, logins: logins, verification: parts.verification)
         viewers.get("/journal") { try await journal.journal($0, $1) }
         viewers.post("/journal/verification") { try await journal.verify($0, $1) }
+        let nodes = NodePages(queries: queries, renderer: renderer)
+        if parts.hasNodes { viewers.get("/nodes") { try await nodes.list($0, $1) } }
         let live = LivePages(
             calls: parts.live, logins: logins, isStopping: isStopping, names: parts.names)
         viewers.get("/live") { try await live.stream($0, $1) }

@@ -9,10 +9,13 @@ struct PageRenderer: Sendable {
     private let library: MustacheLibrary
     /// Whether every user has a page of their own.
     private let isSelfService: @Sendable () -> Bool
+    /// Whether several gateways may share the store.
+    private let hasNodes: Bool
 
     /// Parses the templates. A template that cannot be parsed is a fault of the program, which the tests find.
-    init(isSelfService: @escaping @Sendable () -> Bool) {
+    init(isSelfService: @escaping @Sendable () -> Bool, hasNodes: Bool) {
         self.isSelfService = isSelfService
+        self.hasNodes = hasNodes
         MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
         var library = MustacheLibrary()
         for (name, bytes) in Resource.templates {
@@ -45,7 +48,7 @@ struct PageRenderer: Sendable {
             model["session"] =
                 [
                     "user": session.user.user.text, "isOperator": role == .operator, "mayRead": role >= .viewer,
-                    "isSelfService": isSelfService(), "formToken": session.formToken,
+                    "isSelfService": isSelfService(), "hasNodes": hasNodes, "formToken": session.formToken,
                 ] as PageModel
             model["formToken"] = session.formToken
             model["isOperator"] = role == .operator
@@ -91,6 +94,6 @@ struct Resource: Sendable {
         ("user", PackageResources.user_mustache), ("confirm", PackageResources.confirm_mustache),
         ("policy", PackageResources.policy_mustache), ("journal", PackageResources.journal_mustache),
         ("pairs", PackageResources.pairs_mustache), ("problem", PackageResources.problem_mustache),
-        ("me", PackageResources.me_mustache),
+        ("me", PackageResources.me_mustache), ("nodes", PackageResources.nodes_mustache),
     ]
 }

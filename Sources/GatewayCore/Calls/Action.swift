@@ -42,6 +42,8 @@ public enum Action: String, Sendable, Hashable, CaseIterable {
     case operatorImport = "operator-import"
     /// An operator repairs differences between the hub and the ledger.
     case operatorReconcile = "operator-reconcile"
+    /// An operator applies the account lists of one gateway although others differ.
+    case operatorApplyAccounts = "operator-apply-accounts"
     /// An operator reloads the configuration.
     case operatorReload = "operator-reload"
     /// An operator logs in to the console.

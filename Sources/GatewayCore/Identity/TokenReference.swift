@@ -33,12 +33,27 @@ public protocol RevocationList: Sendable {
     /// thread.
     func isRevoked(_ token: TokenReference, of user: UserName) -> Bool
 
+    /// Returns whether a token that counts as revoked may be valid: its session may have begun at another gateway of the
+    /// same store so recently that it is not known here. `refresh` then decides. Costs a look-up; safe on any thread.
+    func mayHaveBegunElsewhere(_ token: TokenReference) -> Bool
+
+    /// Reads what other gateways of the same store have changed until now.
+    ///
+    /// - Returns: False if the store cannot be read.
+    func refresh() async -> Bool
+
     /// Returns the current groups of the token's account; nil if they are unknown. The token grants no group beyond
     /// these. Costs some look-ups; safe on any thread.
     func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>?
 }
 
 extension RevocationList {
+    /// Returns false: there is no other gateway.
+    public func mayHaveBegunElsewhere(_ token: TokenReference) -> Bool { false }
+
+    /// Returns true: there is no other gateway.
+    public func refresh() async -> Bool { true }
+
     /// Returns nil: the groups are unknown.
     public func groups(behind token: TokenReference, of user: UserName) -> Set<GroupName>? { nil }
 }

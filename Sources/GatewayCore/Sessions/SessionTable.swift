@@ -120,6 +120,15 @@ public struct SessionTable: Sendable {
         return gone.sorted { $0.text < $1.text }
     }
 
+    /// Sets a session to its state in a store that others change too. Removes no other session of the user.
+    ///
+    /// - Parameter session: Nil if it has ended.
+    public mutating func replace(_ id: SessionID, by session: Session?) {
+        guard let session else { return remove(id) }
+        sessions[id] = session
+        ofUser[session.user, default: []].insert(id)
+    }
+
     /// Records a renewal. Returns false if the session no longer exists.
     public mutating func renew(_ id: SessionID, at now: WallTime) -> Bool {
         guard var session = sessions[id] else { return false }

@@ -5,11 +5,11 @@ public struct LedgerClaim: ~Copyable, Sendable {
         /// Its id.
         public let id: RegistrationID
         /// The version of the ledger in which it was found. While the ledger has this version, the registration is the
-        /// same.
-        public let version: UInt64
+        /// same. Nil for a ledger that several gateways use, whose version is not known.
+        public let version: UInt64?
 
         /// Creates it from its parts. Called by ledgers.
-        public init(id: RegistrationID, version: UInt64) {
+        public init(id: RegistrationID, version: UInt64?) {
             self.id = id
             self.version = version
         }

@@ -6,41 +6,57 @@ package import Logging
 
 /// Detects accounts that have ended or changed their password since the previous comparison, which may predate a
 /// restart. It reads account lists, such as users files.
+///
+/// With a store that several gateways share, the changes are applied when the gateways agree on their lists. Logins and
+/// groups follow the lists of this gateway at once.
 package actor AccountMonitor {
     /// The state of all lists of one kind of authenticator. Their accounts are compared together.
-    private struct Watched {
+    struct Watched {
         let name: PluginName
         /// In the order of the configuration.
         let lists: [ScopedAccountList]
+        /// The accounts when the lists were read last; nil before that.
+        var listed: [UserName: AccountFingerprint]?
+        /// The accounts whose changes have been applied; nil if only the ledger knows them.
         var reconciled: [UserName: AccountFingerprint]?
         var validUntil: WallTime?
+        /// Whether the lists have to be read.
         var isDue = true
         var lastError: String?
     }
 
-    private var watched: [Watched]
-    private let sessions: SessionRegister
-    private let revocation: UserRevocation
-    private let clocks: Clocks
-    private let logger: Logger
+    var watched: [Watched]
+    let sessions: SessionRegister
+    let revocation: UserRevocation
+    let clocks: Clocks
+    let logger: Logger
+    /// The agreement with the other gateways; nil for a gateway with a store of its own.
+    let agreement: (any AccountAgreement)?
+    var sharing = SharedLists()
 
     package init(
-        _ lists: [ScopedAccountList], sessions: SessionRegister, revocation: UserRevocation,
+        _ lists: [ScopedAccountList], revocation: UserRevocation, agreement: (any AccountAgreement)? = nil,
         clocks: Clocks, logger: Logger
     ) {
         watched = Self.watched(lists)
-        self.sessions = sessions
+        sessions = revocation.sessions
         self.revocation = revocation
+        self.agreement = agreement
         self.clocks = clocks
         self.logger = logger
     }
 
     /// Replaces the watched lists. The completed state of a kind that remains is kept.
     package func watch(_ lists: [ScopedAccountList]) {
-        let reconciled = Dictionary(watched.map { ($0.name, $0.reconciled) }) { first, _ in first }
+        let before = Dictionary(watched.map { ($0.name, $0) }) { first, _ in first }
         sessions.keepGroupLists(of: Set(lists.map(\.name)))
         watched = Self.watched(lists)
-        for index in watched.indices { watched[index].reconciled = reconciled[watched[index].name] ?? nil }
+        for index in watched.indices {
+            watched[index].reconciled = before[watched[index].name]?.reconciled
+            watched[index].listed = before[watched[index].name]?.listed
+        }
+        sharing.isPending = true
+        sharing.nextAttempt = nil
     }
 
     private static func watched(_ lists: [ScopedAccountList]) -> [Watched] {
@@ -55,35 +71,43 @@ package actor AccountMonitor {
     }
 
     /// Compares the lists that have changed, whose next change of status by time is due, or whose last comparison
-    /// failed.
+    /// failed. One call at a time.
     package func compare() async {
         let now = clocks.wall()
-        for index in watched.indices {
-            guard watched[index].isDue || watched[index].validUntil.map({ $0 <= now }) == true else { continue }
-            await reconcile(index, at: now)
+        let due = watched.indices.filter { index in
+            watched[index].isDue || watched[index].validUntil.map { $0 <= now } == true
+        }
+        if let agreement { return await compareShared(due, at: now, agreement) }
+        for index in due {
+            let fewerGroups = read(index, at: now)
+            await apply(index, since: watched[index].reconciled)
+            await revocation.recordLostGroups(of: fewerGroups, watched[index].name)
         }
     }
 
-    private func reconcile(_ index: Int, at now: WallTime) async {
-        let name = watched[index].name
+    /// Reads the lists. Changes the groups in memory, and nothing else.
+    ///
+    /// - Returns: The users that have lost a group.
+    func read(_ index: Int, at now: WallTime) -> Set<UserName> {
         watched[index].isDue = false
         let accounts = AccountSnapshot.merging(watched[index].lists.map { $0.accounts(at: now) })
-        let fingerprints = accounts.fingerprints
+        watched[index].listed = accounts.fingerprints
+        watched[index].validUntil = accounts.validUntil
         // A listed account without groups is in none, which differs from an account whose groups are unknown.
-        let groups = Dictionary(uniqueKeysWithValues: fingerprints.keys.map { ($0, accounts.groups[$0] ?? []) })
-        // This changes memory only, so it comes before the steps that can fail.
-        let fewerGroups = revocation.replaceGroups(groups, of: name)
+        let groups = Dictionary(
+            uniqueKeysWithValues: accounts.fingerprints.keys.map { ($0, accounts.groups[$0] ?? []) })
+        return revocation.replaceGroups(groups, of: watched[index].name)
+    }
+
+    /// Applies the changes since the given accounts, or since those in the ledger. After a failure, the lists are due.
+    func apply(_ index: Int, since known: [UserName: AccountFingerprint]?) async {
+        let (name, listed) = (watched[index].name, watched[index].listed ?? [:])
         do throws(LedgerUnavailable) {
             let before: [UserName: AccountFingerprint]
-            if let reconciled = watched[index].reconciled {
-                before = reconciled
-            } else {
-                before = try await sessions.accounts(of: name)
-            }
-            let changes = AccountChanges(from: before, to: fingerprints)
+            if let known { before = known } else { before = try await sessions.accounts(of: name) }
+            let changes = AccountChanges(from: before, to: listed)
             if !changes.isEmpty { try await revocation.reconcile(changes, of: name) }
-            watched[index].reconciled = fingerprints
-            watched[index].validUntil = accounts.validUntil
+            watched[index].reconciled = listed
             watched[index].lastError = nil
         } catch {
             watched[index].isDue = true
@@ -92,6 +116,5 @@ package actor AccountMonitor {
             }
             watched[index].lastError = error.detail
         }
-        await revocation.recordLostGroups(of: fewerGroups, name)
     }
 }

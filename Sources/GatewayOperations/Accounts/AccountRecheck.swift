@@ -10,25 +10,33 @@ internal import ServiceLifecycle
 /// It covers accounts whose status changes without a change of a watched file, for example an account that PAM locks or
 /// expires. An account has *ended* if its authenticator reports that it was removed or disabled, or that it has
 /// expired.
+///
+/// Of gateways that share a store, one at a time ends grants. The others query the status of accounts with a session too,
+/// but only to update the groups in their memory, which tokens depend on.
 package struct AccountRecheck: Service {
     let sessions: SessionRegister
     let chain: HotSwappable<AuthenticatorChain>
     let revocation: UserRevocation
     /// The rules that limit how long sessions and registrations of accounts without status last.
     let authentication: HotSwappable<AuthenticationRules>
+    /// The tasks of gateways that share the store, and the agreement on their account lists; nil for a gateway with a store
+    /// of its own.
+    let sharing: (any TaskLeases & AccountAgreement)?
     let logger: Logger
     var period = Duration.seconds(600)
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
 
     package init(
-        sessions: SessionRegister, chain: HotSwappable<AuthenticatorChain>, revocation: UserRevocation,
-        authentication: HotSwappable<AuthenticationRules> = HotSwappable(AuthenticationRules()), logger: Logger
+        chain: HotSwappable<AuthenticatorChain>, revocation: UserRevocation,
+        authentication: HotSwappable<AuthenticationRules> = HotSwappable(AuthenticationRules()),
+        sharing: (any TaskLeases & AccountAgreement)? = nil, logger: Logger
     ) {
-        self.sessions = sessions
+        sessions = revocation.sessions
         self.chain = chain
         self.revocation = revocation
         self.authentication = authentication
+        self.sharing = sharing
         self.logger = logger
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -54,8 +62,13 @@ package struct AccountRecheck: Service {
                     var suspects: Set<Account> = []
                     // This queries no authenticator and therefore does not wait for user directories that start at the
                     // same time.
-                    await expireOldGrants()
+                    if await hasTask() { await expireOldGrants() }
                     for await _ in wakeUps {
+                        guard await hasTask() else {
+                            suspects = []
+                            await updateGroups()
+                            continue
+                        }
                         await recheckAccounts(&suspects)
                         await expireOldGrants()
                     }
@@ -90,6 +103,11 @@ package struct AccountRecheck: Service {
             }.keys)
         // The other accounts ended by an account list or by the configuration, which is certain.
         let uncertain = ending.union(deletable).filter { chain.requiresRecheck($0.authenticator) }
+        // Another gateway may have the accounts in its lists or in its configuration.
+        if await !hasAgreement() {
+            ending.formIntersection(uncertain)
+            deletable.formIntersection(uncertain)
+        }
         if !isPlausible(uncertain, of: accounts.filter { chain.requiresRecheck($0.authenticator) }) {
             ending.subtract(uncertain)
             deletable = []
@@ -105,6 +123,11 @@ package struct AccountRecheck: Service {
             }
         }
         suspects = deletable.subtracting(suspects)
+        await removeExpired()
+    }
+
+    /// Removes expired sessions from memory and from the ledger.
+    func removeExpired() async {
         do throws(LedgerUnavailable) {
             try await sessions.removeExpired()
         } catch {
@@ -125,7 +148,7 @@ package struct AccountRecheck: Service {
 
     /// Returns the accounts that have registrations. Accounts of an authenticator that is no longer configured are left
     /// out: their status cannot be queried, and the next registration states the new authenticator.
-    private func registeringAccounts(_ chain: AuthenticatorChain) async -> [Account] {
+    func registeringAccounts(_ chain: AuthenticatorChain) async -> [Account] {
         do throws(LedgerUnavailable) {
             return try await sessions.registeringAccounts().filter { chain.requiresRecheck($0.authenticator) }
         } catch {
@@ -135,7 +158,7 @@ package struct AccountRecheck: Service {
     }
 
     /// Returns the accounts that have ended with the reason, and the users of the accounts that are good.
-    private func queryStatus(
+    func queryStatus(
         _ accounts: Set<Account>, _ chain: AuthenticatorChain
     ) async -> (ended: [Account: InvalidCredentialReason], good: Set<UserName>) {
         var ended: [Account: InvalidCredentialReason] = [:]

@@ -13,6 +13,8 @@ package struct UserRevocation: Sendable {
     let passwordCache: PasswordCache
     let throttle: LoginThrottle
     let sends: IdempotencyStore
+    /// The shared register of sends with an idempotency key; nil if `sends` has all.
+    let keyedSends: (any KeyedSendRegister)?
     /// The texts of secure sends; nil if there are none.
     let texts: StoredSecureTexts?
     let journal: any Journal
@@ -21,10 +23,12 @@ package struct UserRevocation: Sendable {
 
     /// Applies the changes of an authenticator's accounts. The revocation comes first; its journal records follow.
     func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
-        for (user, reason) in changes.revoked { clearCaches(of: user, because: reason) }
+        clearCaches(of: changes)
         async let removed: Void = removeTexts(of: changes.replaced)
+        async let forgotten: Void = removeKeyedSends(of: changes.revoked.filter { $1 == .ended }.map(\.key))
         try await sessions.reconcile(changes, of: authenticator)
         await removed
+        await forgotten
         sweeper.wake()
         let records = changes.revoked.sorted { $0.key < $1.key }.map { user, reason in
             record(user, reason, authenticator: authenticator)
@@ -33,6 +37,26 @@ package struct UserRevocation: Sendable {
             logger.notice("Users revoked", metadata: ["users": "\(records.count)"])
         }
         await write(records)
+    }
+
+    /// Clears the state in memory about users whose access another gateway of the same store revokes from now on.
+    package func followOtherGateways() {
+        sessions.clearAfterRevocationElsewhere { [passwordCache, throttle, sweeper] user in
+            passwordCache.removeAll(of: user)
+            throttle.removeKnownAddresses(of: user)
+            sweeper.wake()
+        }
+    }
+
+    /// Removes what the memory of this gateway keeps of accounts that have ended or have a new password.
+    func clearCaches(of changes: AccountChanges) {
+        for (user, reason) in changes.revoked { clearCaches(of: user, because: reason) }
+    }
+
+    /// Removes the cached password results of accounts whose change is not applied yet, because logins follow the present
+    /// lists.
+    func removeCachedPasswords(of changes: AccountChanges) {
+        for user in changes.revoked.keys { passwordCache.removeAll(of: user) }
     }
 
     /// Revokes one user whose account has ended, and records it.
@@ -116,8 +140,10 @@ package struct UserRevocation: Sendable {
     func revokeWithoutRecord(_ user: UserName, because reason: AccountEndReason) async throws(LedgerUnavailable) {
         clearCaches(of: user, because: reason)
         async let removed: Void = removeTexts(of: reason == .ended ? [user] : [])
+        async let forgotten: Void = removeKeyedSends(of: reason == .ended ? [user] : [])
         try await sessions.revoke(user)
         await removed
+        await forgotten
         sweeper.wake()
     }
 
@@ -131,6 +157,21 @@ package struct UserRevocation: Sendable {
             } catch {
                 logger.error(
                     "Texts of an ended account could not be removed",
+                    metadata: ["user": "\(user)", "detail": "\(error.detail)"])
+            }
+        }
+    }
+
+    /// Removes the users' sends from the shared register. Runs beside the revocation, which must not wait for it. If it
+    /// fails, they stay until they expire.
+    private func removeKeyedSends(of users: [UserName]) async {
+        guard let keyedSends else { return }
+        for user in users {
+            do throws(LedgerUnavailable) {
+                try await keyedSends.removeAll(of: user)
+            } catch {
+                logger.error(
+                    "Idempotency keys of an ended account could not be removed",
                     metadata: ["user": "\(user)", "detail": "\(error.detail)"])
             }
         }
@@ -169,6 +210,7 @@ extension UserRevocation {
     ) {
         self.init(
             sessions: stores.sessions, passwordCache: passwordCache, throttle: throttle, sends: sends,
-            texts: stores.texts, journal: stores.journal, sweeper: sweeper, logger: logger)
+            keyedSends: stores.keyedSendRegister, texts: stores.texts, journal: stores.journal, sweeper: sweeper,
+            logger: logger)
     }
 }

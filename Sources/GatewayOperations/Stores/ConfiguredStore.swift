@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Gateway
 public import GatewayConfiguration
 public import GatewayCore
 public import GatewayStore
@@ -20,16 +21,21 @@ public struct ConfiguredStore: Sendable {
         configuration.store == nil && !FileManager.default.fileExists(atPath: configuration.ledger.file)
     }
 
-    /// Opens the store as its only user, or creates it. Blocks; waits for another gateway that uses it in PostgreSQL.
-    func open(clocks: Clocks, logger: Logger) throws(LedgerUnavailable) -> OpenStore {
+    /// Opens the store, or creates it. Blocks; waits for a process that uses a store in PostgreSQL alone.
+    ///
+    /// - Parameter isExclusive: Whether no other gateway may use a store in PostgreSQL. A file has one user anyway.
+    func open(isExclusive: Bool, clocks: Clocks, logger: Logger) throws(LedgerUnavailable) -> OpenStore {
         let limits = GatewayStores.ledgerLimits(configuration)
         guard let settings = configuration.store else {
             let ledger = try StoredLedger(file: configuration.ledger.file, limits: limits, now: clocks.wall())
             return OpenStore(ledger: ledger, postgreSQL: nil)
         }
-        let use = PostgreSQLStore.Use.exclusive { host in
-            logger.notice("Waiting for another gateway that uses the store", metadata: ["host": "\(host)"])
-        }
+        let use =
+            isExclusive
+            ? PostgreSQLStore.Use.exclusive
+            : .shared { host in
+                logger.notice("Waiting for a process that uses the store alone", metadata: ["host": "\(host)"])
+            }
         let store = try PostgreSQLStore(settings, file: configuration.ledger.file, use: use, clocks: clocks)
         return OpenStore(ledger: StoredLedger(store, limits: limits), postgreSQL: store)
     }
@@ -71,6 +77,23 @@ struct OpenStore {
     let ledger: StoredLedger
     /// The store in PostgreSQL; nil for a file.
     let postgreSQL: PostgreSQLStore?
+
+    /// Returns whether other gateways may have used the store with a key of message digests. Blocks.
+    func hasDigestKey() throws(LedgerUnavailable) -> Bool { try postgreSQL?.hasDigestKey() ?? false }
+
+    /// Opens the register of sends with an idempotency key; nil for a file. Throws if the store is used with another key of
+    /// message digests. Blocks.
+    func keyedSends(_ digester: KeyedDigester, keyFile: String) throws(LedgerUnavailable) -> PostgreSQLKeyedSends? {
+        guard let postgreSQL else { return nil }
+        try postgreSQL.verify(digester, keyFile: keyFile)
+        return PostgreSQLKeyedSends(postgreSQL)
+    }
+
+    /// Returns the key of the debts that nodes share, which the first node creates; nil without PostgreSQL. Blocks.
+    func debtKey() throws(LedgerUnavailable) -> [UInt8]? {
+        guard let postgreSQL else { return nil }
+        return try PostgreSQLDebts.digestKey(in: postgreSQL, length: DebtSharing.keyLength)
+    }
 
     /// Opens the texts of secure sends; nil if there are none. Those of a former configuration are opened too, so that
     /// they still expire and end with the account of their recipient. Blocks.

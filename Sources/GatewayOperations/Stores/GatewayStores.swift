@@ -19,38 +19,67 @@ package enum RestoredSessions: Sendable, Hashable {
 package struct GatewayStores: Sendable {
     package let ledger: StoredLedger
     package let sessions: SessionRegister
+    /// The gateways that share the store; nil for a ledger in a file.
+    package let nodes: StoreNodes?
     /// The texts of secure sends; nil without secure sends, unless a former configuration had some.
     package let texts: StoredSecureTexts?
+    /// The debts of limits that nodes share; nil without PostgreSQL.
+    package let debts: PostgreSQLDebts?
+    /// The key of their digests; nil without PostgreSQL.
+    package let debtKey: [UInt8]?
     package let journal: JournalFile
     package let journalMetrics: JournalMetrics
     /// The durable end of the journal, and what the audit sinks need of it.
     package let followers: JournalFollowers
     package let messageDigester: KeyedDigester
-    /// The idempotent sends of the last day, for replays.
+    /// The register of sends with an idempotency key that gateways share; nil for a store that has none.
+    package let keyedSendRegister: PostgreSQLKeyedSends?
+    /// The idempotent sends of the last day, for replays. Empty with a shared register.
     package let keyedSends: [IdempotentSend]
 
+    /// What an operator, or a command, decides about the opening of the stores.
+    package struct Opening: Sendable {
+        /// Whether the rules of user names may differ from those in the ledger.
+        package var acceptsIdentityChange = false
+        /// The treatment of sessions if the ledger was restored from a backup.
+        package var restore = RestoredSessions.untouched
+        /// Whether an operator knows that it was restored. Otherwise its files show it.
+        package var isRestored = false
+        /// Whether no other gateway may use the store.
+        package var isExclusive = false
+
+        /// Creates the decisions of a command.
+        package init() {}
+    }
+
     /// Opens the stores.
-    ///
-    /// - Parameters:
-    ///   - acceptsIdentityChange: Whether the rules of user names may differ from those in the ledger.
-    ///   - restore: The treatment of sessions if the ledger was restored from a backup.
-    ///   - isRestored: Whether an operator knows that it was restored. Otherwise its files show it.
     package init(
-        _ configuration: ServerConfiguration, acceptsIdentityChange: Bool = false,
-        restore: RestoredSessions = .untouched, isRestored: Bool = false, clocks: Clocks, logger: Logger
+        _ configuration: ServerConfiguration, _ opening: Opening = Opening(), clocks: Clocks, logger: Logger
     ) throws {
         let section = configuration.journal
-        let store = try ConfiguredStore(configuration).open(clocks: clocks, logger: logger)
+        let store = try ConfiguredStore(configuration).open(
+            isExclusive: opening.isExclusive, clocks: clocks, logger: logger)
         ledger = store.ledger
+        nodes = store.postgreSQL.map { StoreNodes($0, ledger: store.ledger) }
         do {
-            try Self.reconcileIdentity(ledger, configuration, isAccepted: acceptsIdentityChange, logger: logger)
-            if isRestored { try ledger.recordRestore(now: clocks.wall()) }
-            try Self.completeRestore(ledger, restore, journal: section.directory, logger: logger)
+            try Self.reconcileIdentity(ledger, configuration, isAccepted: opening.acceptsIdentityChange, logger: logger)
+            if opening.isRestored { try ledger.recordRestore(now: clocks.wall()) }
+            try Self.completeRestore(ledger, opening.restore, journal: section.directory, logger: logger)
             sessions = try SessionRegister(ledger, clocks: clocks)
             texts = try store.texts(configuration)
+            debts = store.postgreSQL.map(PostgreSQLDebts.init)
+            debtKey = try store.debtKey()
             if let problem = texts?.keyProblem {
                 logger.warning("Texts of secure notifications cannot be read", metadata: ["detail": "\(problem)"])
             }
+            let digestKey = try DigestKeyFile.loadOrCreate(
+                ledger: configuration.ledger.file, journal: section.directory, mayCreate: !store.hasDigestKey())
+            if let warning = digestKey.warning {
+                logger.warning("Duplicate digest key found", metadata: ["detail": "\(warning)"])
+            }
+            messageDigester = KeyedDigester(key: digestKey.key)
+            keyedSendRegister = try store.keyedSends(
+                messageDigester, keyFile: DigestKeyFile.path(ofLedger: configuration.ledger.file))
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
             settings.signingKey = try SigningKeyFile.open(
@@ -66,14 +95,10 @@ package struct GatewayStores: Sendable {
             settings.indexedSegments = index
             journal = try JournalFile(settings)
             let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
-            keyedSends = try JournalFile.keyedSends(in: section.directory, since: yesterday, indexed: index)
-                .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) }
-            let digestKey = try DigestKeyFile.loadOrCreate(
-                ledger: configuration.ledger.file, journal: section.directory)
-            if let warning = digestKey.warning {
-                logger.warning("Duplicate digest key found", metadata: ["detail": "\(warning)"])
-            }
-            messageDigester = KeyedDigester(key: digestKey.key)
+            keyedSends =
+                keyedSendRegister == nil
+                ? try JournalFile.keyedSends(in: section.directory, since: yesterday, indexed: index)
+                    .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) } : []
         } catch {
             try? ledger.close()
             throw error
@@ -142,6 +167,8 @@ package struct GatewayStores: Sendable {
     /// Closes the stores. Logs a failure, because the caller is about to exit.
     package func close(logger: Logger) async {
         await journal.close()
+        keyedSendRegister?.close()
+        debts?.close()
         do throws(LedgerUnavailable) {
             try texts?.close()
         } catch {

@@ -55,7 +55,7 @@ struct ConsoleSubsystem: Sendable {
             verification: RunningVerification(operations.operations, operations.verifier, clocks: context.clocks),
             health: { await health(stores, running.value, operations.journal) },
             groups: { stores.stores.sessions.groups(of: $0) }, names: context.configuration.names,
-            clocks: context.clocks, journal: stores.stores.journal,
+            clocks: context.clocks, journal: stores.stores.journal, hasNodes: stores.stores.nodes != nil,
             logger: context.logger)
         do {
             return ConsoleSubsystem(

@@ -133,7 +133,8 @@ public struct GatewayServer: Sendable {
             HubKeyCheck($0, logger: logger)
         }
         return [watchdog] + backend.services + (hubKey.map { [$0] } ?? []) + admin.services + reload.services
-            + subsystems.stores.services + subsystems.sinks.services + subsystems.tracing.services
+            + subsystems.stores.services + subsystems.calls.services + subsystems.sinks.services
+            + subsystems.tracing.services
             + subsystems.accounts.services + operators.control.services + operators.console.services + [listeners]
     }
 

@@ -29,7 +29,8 @@ struct OperationsSubsystem: Sendable {
                         hub: HubRegistrations(
                             configuration: context.configuration, tls: tls.backends, clocks: context.clocks),
                         clocks: context.clocks),
-                    history: subsystems.stores.history, verifier: verifier)),
+                    history: subsystems.stores.history, verifier: verifier, nodes: stores.nodes,
+                    accounts: subsystems.accounts.monitor)),
             journal: stores.journal, logger: context.logger)
     }
 }

@@ -29,8 +29,8 @@ final class LedgerMonitor: Service {
 
     /// Runs until the gateway stops.
     ///
-    /// - Throws: `LedgerUnavailable` if another gateway has taken over the ledger. The process then has to end: it can
-    ///   never change the ledger again, and its sessions are out of date.
+    /// - Throws: `LedgerUnavailable` if another process has taken the place of this gateway, or if the store is another
+    ///   one. The process then has to end: it can never change the ledger again, and its sessions are out of date.
     func run() async throws {
         try await cancelWhenGracefulShutdown {
             try await withThrowingTaskGroup { tasks in
@@ -62,14 +62,12 @@ final class LedgerMonitor: Service {
         }
     }
 
-    /// Logs when the ledger becomes unusable and when it recovers. Polls every second. Throws once another gateway has
-    /// taken over the ledger.
+    /// Logs when the ledger becomes unusable and when it recovers. Polls every second. Throws once this gateway
+    /// can never change the ledger again.
     private func logChanges() async throws(LedgerUnavailable) {
         var logged: String?
         repeat {
-            if ledger.isLost {
-                throw LedgerUnavailable("another gateway uses the store now, because this one did not renew its right")
-            }
+            if let reason = ledger.lossReason { throw LedgerUnavailable(reason) }
             let fault = ledger.fault
             if (fault == nil) != (logged == nil) {
                 if let fault {

@@ -16,26 +16,28 @@ struct AccountsSubsystem: ReloadParticipant {
     private let stores: GatewayStores
     private let logger: Logger
 
-    /// Forgets the accounts of authenticators that are no longer configured.
+    /// Forgets the accounts of authenticators that are no longer configured, unless other gateways share the store: then
+    /// `monitor` does so when all agree.
     init(
         _ context: ServerContext, _ stores: GatewayStores, _ calls: CallsSubsystem,
         _ authenticators: AuthenticatorsSubsystem
     ) async throws {
         let lists = authenticators.made.lists
-        try await stores.sessions.keepAccounts(of: Set(lists.map(\.name)))
+        if stores.nodes == nil { try await stores.sessions.keepAccounts(of: Set(lists.map(\.name))) }
         self.stores = stores
         logger = context.logger
         sweeper = RegistrationSweeper(ledger: stores.ledger, logger: logger)
         revocation = UserRevocation(
             stores: stores, passwordCache: calls.passwordCache, throttle: calls.throttle, sends: calls.sends,
             sweeper: sweeper, logger: logger)
+        revocation.followOtherGateways()
         monitor = AccountMonitor(
-            lists, sessions: stores.sessions, revocation: revocation, clocks: context.clocks, logger: logger)
+            lists, revocation: revocation, agreement: stores.nodes, clocks: context.clocks, logger: logger)
         recheck = AccountRecheck(
-            sessions: stores.sessions, chain: authenticators.chain, revocation: revocation,
-            authentication: authenticators.rules, logger: logger)
+            chain: authenticators.chain, revocation: revocation, authentication: authenticators.rules,
+            sharing: stores.nodes, logger: logger)
         expiry = UnconfirmedRegistrationExpiry(
-            ledger: stores.ledger, sweeper: sweeper, clocks: context.clocks, logger: logger)
+            ledger: stores.ledger, sweeper: sweeper, leases: stores.nodes, clocks: context.clocks, logger: logger)
     }
 
     /// Revokes the accounts that ended while the gateway was stopped. Called before the first call.
@@ -47,7 +49,9 @@ struct AccountsSubsystem: ReloadParticipant {
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
         await monitor.watch(made.lists)
         do throws(LedgerUnavailable) {
-            try await stores.sessions.keepAccounts(of: Set(made.lists.map(\.name)))
+            if stores.nodes == nil {
+                try await stores.sessions.keepAccounts(of: Set(made.lists.map(\.name)))
+            }
         } catch {
             logger.error(
                 "Accounts of removed authenticators could not be revoked", metadata: ["detail": "\(error.detail)"])

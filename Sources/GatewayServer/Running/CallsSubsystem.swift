@@ -4,6 +4,7 @@ internal import GatewayConsole
 internal import GatewayCore
 internal import GatewayOperations
 internal import GatewaySupport
+internal import ServiceLifecycle
 
 /// The state about callers, which outlives a reload, and the rules of calls that others than the pipeline use.
 struct CallsSubsystem: ReloadParticipant {
@@ -12,6 +13,8 @@ struct CallsSubsystem: ReloadParticipant {
     let sends: IdempotencyStore
     /// The limiter of the current configuration.
     let limiter: HotSwappable<Limiter>
+    /// Shares the state of limits and of the throttle with other nodes; nil without PostgreSQL.
+    let debtExchange: DebtExchange?
     /// The dry run under the current rules.
     let dryRun: HotSwappable<DryRun>
     /// The grammar of device handles in the current configuration.
@@ -30,16 +33,25 @@ struct CallsSubsystem: ReloadParticipant {
     init(_ context: ServerContext, _ stores: GatewayStores, chain: AuthenticatorChain) {
         let (configuration, clocks) = (context.configuration, context.clocks)
         passwordCache = PasswordCache(clocks: clocks)
-        throttle = LoginThrottle(clocks: clocks)
+        let sharing = stores.debtKey.map(DebtSharing.init)
+        throttle = LoginThrottle(clocks: clocks, sharing: sharing)
         sends = IdempotencyStore(clocks: clocks)
         sends.restore(stores.keyedSends)
-        limiter = HotSwappable(Limiter(configuration.limits, clocks: clocks))
+        let firstLimiter = Limiter(configuration.limits, clocks: clocks, sharing: sharing)
+        limiter = HotSwappable(firstLimiter)
+        // The first limiter's successors have the same state.
+        if let sharing, let debts = stores.debts {
+            debtExchange = DebtExchange(
+                debts, sharing, [firstLimiter, throttle], clocks: clocks, logger: context.logger)
+        } else {
+            debtExchange = nil
+        }
         handles = HotSwappable(configuration.backend.handles)
         drain = HotSwappable(configuration.drain)
         policy = HotSwappable(configuration.policy)
         consoleAccess = HotSwappable(configuration.consoleAccess)
         firstRules = configuration.rules(
-            chain: chain, limiter: limiter.value, throttle: throttle, passwordCache: passwordCache, sends: sends)
+            chain: chain, limiter: firstLimiter, throttle: throttle, passwordCache: passwordCache, sends: sends)
         makeDryRun = { rules in
             DryRun(
                 rules: rules, ledger: stores.ledger, sessions: stores.sessions, clocks: clocks,
@@ -47,6 +59,9 @@ struct CallsSubsystem: ReloadParticipant {
         }
         dryRun = HotSwappable(makeDryRun(firstRules))
     }
+
+    /// The services of the state about callers.
+    var services: [any Service] { debtExchange.map { [$0] } ?? [] }
 
     /// Returns the rules of another configuration, with the present state about callers. Limits that stay the same keep
     /// their counts.

@@ -188,6 +188,7 @@ actor RunningGateway {
             history: stores.history, texts: stores.stores.texts, backends: upstreams, clocks: context.clocks,
             scheduler: scheduler,
             digester: stores.stores.messageDigester, logger: context.logger, metrics: context.metrics)
+        dependencies.keyedSends = stores.stores.keyedSendRegister
         dependencies.spans = subsystems.tracing.recorder
         return dependencies
     }

@@ -13,16 +13,17 @@ struct StoresSubsystem: ReloadParticipant {
     let readiness: Readiness
     /// Monitors the ledger.
     let monitor: LedgerMonitor
-    private let expiry: SecureTextExpiry?
+    private let expiries: [any Service]
     private let logger: Logger
 
     /// Opens the stores.
     init(_ context: ServerContext, _ permissions: StartPermissions) throws {
         logger = context.logger
-        stores = try GatewayStores(
-            context.configuration, acceptsIdentityChange: permissions.contains(.identityChange),
-            restore: permissions.contains(.restoredSessions) ? .kept : .ended,
-            isRestored: permissions.contains(.restoredStore), clocks: context.clocks, logger: logger)
+        var opening = GatewayStores.Opening()
+        opening.acceptsIdentityChange = permissions.contains(.identityChange)
+        opening.restore = permissions.contains(.restoredSessions) ? .kept : .ended
+        opening.isRestored = permissions.contains(.restoredStore)
+        stores = try GatewayStores(context.configuration, opening, clocks: context.clocks, logger: logger)
         history = RecordedHistory(
             directory: context.configuration.journal.directory,
             minimumFree: context.configuration.journal.minimumFree, followers: stores.followers,
@@ -30,11 +31,13 @@ struct StoresSubsystem: ReloadParticipant {
         readiness = stores.readiness(clocks: context.clocks)
         monitor = LedgerMonitor(ledger: stores.ledger, logger: logger)
         let sessions = stores.sessions
-        expiry = stores.texts.map { SecureTextExpiry($0, sessions: sessions, logger: context.logger) }
+        let texts = stores.texts.map { SecureTextExpiry($0, sessions: sessions, logger: context.logger) }
+        let keyedSends = stores.keyedSendRegister.map { KeyedSendExpiry($0, logger: context.logger) }
+        expiries = [texts as (any Service)?, keyedSends].compactMap(\.self)
     }
 
     /// The services of the stores.
-    var services: [any Service] { [monitor] + (expiry.map { [$0] } ?? []) }
+    var services: [any Service] { [monitor] + expiries }
 
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
         stores.adopt(configuration)

@@ -41,13 +41,14 @@ extension SessionRegister {
     public func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
         let now = clocks.wall()
         revokeInMemory(changes.revoked.keys, at: now)
-        try await ledger.write { tables in
+        let written = try await ledger.announce { tables in
             for user in changes.revoked.keys { try tables.revoke(user, at: now) }
             for user in changes.removed { try tables.removeAccount(user, of: authenticator) }
             for (user, fingerprint) in changes.updated {
                 try tables.storeAccount(user, fingerprint, of: authenticator, now: now)
             }
         }.get()
+        if !changes.revoked.isEmpty { await waitUntilApplied(written.change) }
     }
 
     /// Removes the accounts of authenticators that are no longer configured, because nothing reports the status of
@@ -60,7 +61,7 @@ extension SessionRegister {
     public func revoke(_ user: UserName) async throws(LedgerUnavailable) {
         let now = clocks.wall()
         revokeInMemory([user], at: now)
-        try await ledger.write { try $0.revoke(user, at: now) }.get()
+        await waitUntilApplied(try await ledger.announce { try $0.revoke(user, at: now) }.get().change)
     }
 }
 

@@ -12,6 +12,8 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
     private struct Change: Sendable {
         /// Whether the change only tests that the ledger can be written.
         let isTest: Bool
+        /// Whether the change stores changes for the memory of other nodes.
+        var announces = false
         /// Writes the change inside a transaction and returns the acknowledgement to its caller. May run again after a
         /// rollback.
         let apply: @Sendable (Tables) throws -> Acknowledgement
@@ -62,17 +64,24 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
 
     /// Adds a change that nobody waits for.
     ///
-    /// - Parameter apply: Writes the change. Returns what to do once it is on disk. May run again after a rollback.
-    func add(_ apply: @escaping @Sendable (Tables) throws -> Acknowledgement) {
-        add(Change(isTest: false, apply: apply) { _ in })
+    /// - Parameters:
+    ///   - apply: Writes the change. Returns what to do once it is on disk. May run again after a rollback.
+    ///   - fail: Called if the change is not or may not be on disk.
+    func add(
+        _ apply: @escaping @Sendable (Tables) throws -> Acknowledgement,
+        orElse fail: @escaping @Sendable (LedgerUnavailable) -> Void = { _ in }
+    ) {
+        add(Change(isTest: false, apply: apply, fail: fail))
     }
 
     /// Writes a change durably. Resumes once it is on disk or has failed.
+    ///
+    /// - Parameter announcing: Whether the change stores changes for the memory of other nodes.
     func write<Value: Sendable>(
-        isTest: Bool = false, _ body: @escaping @Sendable (Tables) throws -> Value
+        isTest: Bool = false, announcing: Bool = false, _ body: @escaping @Sendable (Tables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
         await withCheckedContinuation { continuation in
-            let change = Change(isTest: isTest) { tables in
+            let change = Change(isTest: isTest, announces: announcing) { tables in
                 let value = try body(tables)
                 return { continuation.resume(returning: .success(value)) }
             } fail: {
@@ -150,7 +159,7 @@ final class GroupCommit<Tables: DatabaseTables>: Sendable {
         var fault = Fault.begin
         var written: [Acknowledgement] = []
         do {
-            try database.inTransaction { transaction in
+            try database.inTransaction(announcing: changes.contains(where: \.announces)) { transaction in
                 for (index, change) in changes.enumerated() {
                     fault = .change(index)
                     written.append(try change.apply(Tables(transaction)))

@@ -5,7 +5,10 @@ protocol SQLWriter: Sendable {
     /// Runs the work on the writer's thread after all work that was added before. Does not wait.
     func enqueue(_ work: @escaping @Sendable () -> Void)
     /// Runs the body in a transaction and commits it, or rolls it back if the body throws. Called on the writer's thread.
-    func inTransaction(_ body: (any SQLTransaction) throws -> Void) throws
+    ///
+    /// - Parameter announcing: Whether the body stores changes for the memory of other nodes. Their transactions run one
+    ///   after the other, so that the nodes read the changes in the order of the commits.
+    func inTransaction(announcing: Bool, _ body: (any SQLTransaction) throws -> Void) throws
     /// Returns whether the same changes may succeed if they are tried again at once: they conflicted with those of
     /// another node. Always false for SQLite.
     func isConflict(_ error: any Error) -> Bool

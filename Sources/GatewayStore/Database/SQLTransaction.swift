@@ -17,6 +17,9 @@ protocol SQLTransaction {
     /// Returns the text after the name of a table that makes the database use the index; empty for a database without
     /// such a text.
     func indexHint(_ name: String) -> String
+
+    /// The name of this gateway among those that use the database; nil for a database with one user.
+    var node: String? { get }
 }
 
 extension SQLTransaction {
@@ -28,6 +31,8 @@ extension SQLTransaction {
     }
 
     func indexHint(_ name: String) -> String { "" }
+
+    var node: String? { nil }
 
     /// Returns all rows of the result.
     func rows(sql: String, arguments: SQLArguments = []) throws -> [SQLRow] {

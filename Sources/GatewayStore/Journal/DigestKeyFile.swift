@@ -14,16 +14,20 @@ public enum DigestKeyFile {
     /// A crash during the move is harmless: the old file is removed only once the new one is on disk, and the next call
     /// finishes the move.
     ///
+    /// - Parameter mayCreate: Whether a missing key is created. Not if other gateways use one that is the same for all.
     /// - Returns: The key from the new place, and a warning if the old place contains a different key. The old file is
     ///   then left there and not used.
     public static func loadOrCreate(
-        ledger file: String, journal directory: String
+        ledger file: String, journal directory: String, mayCreate: Bool = true
     ) throws(KeyFile.Failure) -> (key: Secret, warning: String?) {
         let (path, former) = (path(ofLedger: file), "\(directory)/digest.key")
         var warning: String?
         do throws(FileFailure) {
             let known = try PrivateFiles.read(path, atMost: KeyFile.byteCount)
             let old = try PrivateFiles.read(former, atMost: KeyFile.byteCount)
+            if known == nil, old == nil, !mayCreate {
+                throw FileFailure(unfit: path, "is missing; copy the file from a gateway that uses the store")
+            }
             if let old {
                 guard old.count == KeyFile.byteCount else {
                     throw FileFailure(unfit: former, "does not contain a key of 32 bytes")
@@ -39,6 +43,6 @@ public enum DigestKeyFile {
         } catch {
             throw KeyFile.Failure(description: error.description)
         }
-        return (try KeyFile.open(path), warning)
+        return (try KeyFile.open(path, mayCreate: mayCreate), warning)
     }
 }

@@ -65,6 +65,12 @@ struct HandleDigester: Sendable {
         try digest(Array("content of an import".utf8), content)
     }
 
+    /// Returns the digest that stands for a gateway's account lists. Equal lists have equal digests at all gateways of a
+    /// store, because they have the same secret.
+    func digest(ofAccountLists lists: [UInt8]) throws(LedgerUnavailable) -> KeyedDigest {
+        try digest(Array("account lists".utf8), lists)
+    }
+
     private func digest(_ first: [UInt8], _ second: [UInt8]) throws(LedgerUnavailable) -> KeyedDigest {
         guard let digest = digester.digest(first, second) else {
             throw LedgerUnavailable("libcrypto cannot compute a digest")

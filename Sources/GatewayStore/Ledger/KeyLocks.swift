@@ -121,7 +121,8 @@ final class KeyLocks: Sendable {
         for waiter in next { waiter.continuation.resume(returning: .success(())) }
     }
 
-    private static let cancelled = LedgerUnavailable("the call was cancelled while it waited for another call")
+    /// The error of a claim whose task was cancelled while it waited.
+    static let cancelled = LedgerUnavailable("the call was cancelled while it waited for another call")
 
     /// Acquires the key if it is free, or queues the waiter. Returns the outcome, or nil if the waiter was queued.
     private func admit(_ waiter: Waiter, to key: Key, _ state: inout State) -> Outcome? {

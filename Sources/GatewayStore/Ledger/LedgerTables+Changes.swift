@@ -62,10 +62,14 @@ extension LedgerTables {
     ///
     /// - Returns: Whether the registration is kept.
     private func keepUnlessRevoked(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
-        guard task.isRevoked() else { return true }
+        guard try isRevoked(task) else { return true }
         try markForDeletion(id, because: .revoked)
         return false
     }
+
+    /// Returns whether the caller has been revoked. Every change that binds a registration asks this inside its
+    /// transaction.
+    func isRevoked(_ task: LedgerTask) throws -> Bool { task.isRevoked() }
 
     /// Removes a registration that the backend has deleted, unless a running call or a late update may create it again.
     private func delete(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {

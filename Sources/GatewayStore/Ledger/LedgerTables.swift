@@ -46,6 +46,9 @@ struct LedgerTables: DatabaseTables {
         FROM registration
         """
 
+    /// The name of this gateway among those that use the database; nil for a database with one user.
+    var node: String? { transaction.node }
+
     /// Executes a statement that returns no rows.
     ///
     /// - Returns: The number of rows that it inserted, updated or deleted.

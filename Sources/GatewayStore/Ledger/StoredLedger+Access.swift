@@ -36,6 +36,49 @@ extension StoredLedger {
         return await commits.write(body)
     }
 
+    /// Writes a change of sessions or revocations, which other nodes of a shared store learn.
+    ///
+    /// - Returns: The value of the body, and the number by which other nodes know the change; 0 without other nodes.
+    func announce<Value: Sendable>(
+        _ body: @escaping @Sendable (LedgerTables) throws -> Value
+    ) async -> Result<(value: Value, change: Int64), LedgerUnavailable> {
+        renewals.write()
+        return await commits.write(announcing: true) { tables in
+            let value = try body(tables)
+            return (value, tables.node == nil ? 0 : try tables.lastChange())
+        }
+    }
+
+    /// Writes a change that a revocation of the user must precede or undo, so that the body's checks of memory include
+    /// every revocation that another node has committed before.
+    ///
+    /// - Parameters:
+    ///   - user: Nil for a change that no revocation concerns.
+    ///   - body: May run again after a rollback, and after the changes of other nodes were applied.
+    func write<Value: Sendable>(
+        knowingRevocationsOf user: UserName?, announcing: Bool = false,
+        _ body: @escaping @Sendable (LedgerTables) throws -> Value
+    ) async -> Result<Value, LedgerUnavailable> {
+        guard let feed = storage.feed, let user else { return await write(body) }
+        renewals.write()
+        for _ in 0..<Self.maximumRefreshes {
+            let written = await commits.write(announcing: announcing) { tables -> Value? in
+                // What is applied after this line is in memory when the body checks it.
+                let applied = feed.applied
+                return try tables.hasChange(of: user, after: applied) ? nil : try body(tables)
+            }
+            switch written {
+            case .failure(let error): return .failure(error)
+            case .success(let value?): return .success(value)
+            case .success(nil): guard await feed.refresh() else { return .failure(Self.behind) }
+            }
+        }
+        return .failure(Self.behind)
+    }
+
+    private static let maximumRefreshes = 5
+    private static let behind = LedgerUnavailable("the changes of other gateways could not be read")
+
     /// Writes the renewals before a listing. Without space on the disk, the listing has earlier times.
     func writeRenewals() async {
         if !renewals.isEmpty { _ = await write { _ in } }

@@ -18,10 +18,11 @@ extension StoredLedger: RegistrationLedger {
             try await adoptFormerKeys(of: request, as: handle)
             let (lookup, version) = try await decide(request, handle: handle, at: upstream, now: now, for: number)
             var renewable: LedgerClaim.Renewable?
-            if lookup.isRenewal, let id = lookup.registration, let version {
+            if lookup.isRenewal, let id = lookup.registration, version != nil || claims.isShared {
                 renewable = LedgerClaim.Renewable(id: id, version: version)
             }
             if let handle, !lookup.touchesHandle { claims.release(.handle(handle), of: number) }
+            try await confirm(number)
             return LedgerClaim(
                 number: number, request: request, decision: lookup.decision, upstream: upstream, place: lookup.place,
                 registered: lookup.isRegistered ? lookup.registration : nil,
@@ -41,10 +42,10 @@ extension StoredLedger: RegistrationLedger {
     private func beginSweep(of id: RegistrationID, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
         let number = claims.makeClaim()
         do throws(LedgerUnavailable) {
-            var result = claims.tryAcquire(.registration(id), for: number)
+            var result = try await claims.tryAcquire(.registration(id), for: number)
             // The lock on an orphan's handle keeps a device from registering under the id again during the deletion.
             if result == .acquired, let handle = try await read({ try $0.orphan(id)?.handle }) {
-                result = claims.tryAcquire(.handle(handle), for: number)
+                result = try await claims.tryAcquire(.handle(handle), for: number)
             }
             var lookup = LedgerLookup(decision: .notMarked)
             if result != .busy {
@@ -52,6 +53,7 @@ extension StoredLedger: RegistrationLedger {
                     try $0.lookUp(.sweep(id), handle: nil, at: nil, handOverLimit: 0, now: now)
                 }
             }
+            try await confirm(number)
             return LedgerClaim(
                 number: number, request: .sweep(id), decision: lookup.decision, place: lookup.place,
                 precedesCall: result == .heldByRevoked
@@ -79,14 +81,18 @@ extension StoredLedger: RegistrationLedger {
     public func prepare(
         _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
     ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
-        let isRevoked = claim.isRevoked
-        if id == claim.registered { return isRevoked() ? nil : RegistrationAttempt(id: id, undo: .nothing) }
+        let number = claim.number
+        if id == claim.registered {
+            try await confirm(number)
+            return claim.isRevoked() ? nil : RegistrationAttempt(id: id, undo: .nothing)
+        }
         let task = LedgerTask(
             request: claim.request, decision: claim.decision, handle: try key(of: claim.request.handle),
-            changeHandle: nil, now: now, limits: limits, upstream: claim.upstream)
+            changeHandle: nil, now: now, limits: limits, isRevoked: claim.isRevoked, upstream: claim.upstream)
         // A later revocation has its own transaction after this one and finds the attempt.
-        return try await write { tables in
-            isRevoked() ? nil : try tables.prepare(id, replacing: replacing, for: task)
+        return try await write(knowingRevocationsOf: claim.request.user) { [claims] tables in
+            try claims.check(number, tables)
+            return try tables.isRevoked(task) ? nil : try tables.prepare(id, replacing: replacing, for: task)
         }.get()
     }
 
@@ -98,7 +104,7 @@ extension StoredLedger: RegistrationLedger {
         }.get()
     }
 
-    /// Returns whether a call holds the registration. Reads only memory.
+    /// Returns whether a call of this gateway holds the registration. Reads only memory.
     public func isClaimed(_ id: RegistrationID) -> Bool { claims.isHeld(.registration(id)) }
 
     /// Returns the marked registrations, in the order of their ids.
@@ -106,17 +112,24 @@ extension StoredLedger: RegistrationLedger {
         try await readAtLength { try $0.pendingDeletion(limit: limit) }
     }
 
-    /// Writes the change durably in one transaction, then releases the claim's locks. A renewal is written within a
-    /// second; see `RenewalBuffer`.
+    /// Writes the change durably in one transaction, then releases the claim's locks. A renewal is durable within a
+    /// second; see `RenewalBuffer` and, if several gateways use the ledger, `SharedClaims.renew`.
     ///
-    /// Throws if the change does not fit the claim, and then writes nothing.
+    /// Throws if the change does not fit the claim or another gateway has taken it over, and then writes nothing.
     @discardableResult
     public func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
     ) async throws(LedgerUnavailable) -> Bool {
+        let number = claim.number
         if let id = renewed(by: change, claim), let user = claim.request.user {
-            renewals.add(RenewalBuffer.Renewal(owner: user, time: now), of: id, limit: limits.registrations)
-            return true
+            let renewal = RenewalBuffer.Renewal(owner: user, time: now)
+            guard claims.isShared else {
+                renewals.add(renewal, of: id, limit: limits.registrations)
+                return true
+            }
+            // Not buffered: another gateway could otherwise take the registration for the one not seen for the longest
+            // time, and mark it for deletion.
+            if await claims.renew(id, renewal, limit: limits.registrations, for: number) { return true }
         }
         let outcome: Result<Bool, LedgerUnavailable>
         do throws(LedgerUnavailable) {
@@ -124,7 +137,11 @@ extension StoredLedger: RegistrationLedger {
                 request: claim.request, decision: claim.decision,
                 handle: try key(of: claim.request.handle), changeHandle: try key(of: change.handle), now: now,
                 limits: limits, isRevoked: claim.isRevoked, upstream: claim.upstream, precedesCall: claim.precedesCall)
-            outcome = await write { tables in try tables.apply(change, to: task) }
+            outcome = await write(knowingRevocationsOf: claim.request.user) { [claims] tables in
+                try claims.remove(number, tables)
+                return try tables.apply(change, to: task)
+            }
+            if case .success = outcome { claims.forget(number) }
         } catch {
             outcome = .failure(error)
         }
@@ -136,9 +153,9 @@ extension StoredLedger: RegistrationLedger {
     /// Returns the registration that the change renews; nil if the change has to be written at once. A revocation after
     /// this check finds the registration, which is in the ledger already.
     private func renewed(by change: LedgerChange, _ claim: borrowing LedgerClaim) -> RegistrationID? {
-        guard let renewable = claim.renewable, commits.version == renewable.version, !claim.isRevoked() else {
-            return nil
-        }
+        guard let renewable = claim.renewable, claims.isShared || commits.version == renewable.version,
+            !claim.isRevoked()
+        else { return nil }
         let id = renewable.id
         return switch (change, claim.request) {
         case (.registered(id, nil), .update): id
@@ -161,14 +178,15 @@ extension StoredLedger: RegistrationLedger {
     /// Looks up the decision, locks the registration that it affects, and repeats both until the decision affects the
     /// locked registration. While a call waits for a lock, the holder of the lock may change the decision.
     ///
-    /// - Returns: The decision, and the version of the ledger that it was made of; nil if the version changed meanwhile.
+    /// - Returns: The decision, and the version of the ledger that it was made of; nil if the version changed meanwhile,
+    ///   or if several gateways use the ledger.
     private func decide(
         _ request: LedgerRequest, handle: HandleKey?, at upstream: UpstreamName?, now: WallTime, for claim: UInt64
     ) async throws(LedgerUnavailable) -> (LedgerLookup, version: UInt64?) {
         let limit = limits.ownershipTransfers
         var held: RegistrationID?
         for _ in 0..<Self.maximumAttempts {
-            let version = commits.version
+            let version = claims.isShared ? nil : commits.version
             let lookup = try await read { tables in
                 try tables.lookUp(request, handle: handle, at: upstream, handOverLimit: limit, now: now)
             }
@@ -180,6 +198,13 @@ extension StoredLedger: RegistrationLedger {
             if let version, commits.version == version { return (lookup, version) }
         }
         throw LedgerUnavailable("the registration changed too often while it was being claimed")
+    }
+
+    /// Throws if another gateway has taken over the claim, before the backend is called. Reads only memory for a claim that
+    /// is some seconds old at most. Such a claim can be lost only in a crash of the server, and then `finish` throws.
+    private func confirm(_ number: UInt64) async throws(LedgerUnavailable) {
+        if claims.isCertain(number) { return }
+        try await write { [claims] tables in try claims.check(number, tables) }.get()
     }
 
     private func key(of handle: DeviceHandle?) throws(LedgerUnavailable) -> HandleKey? {

@@ -39,7 +39,7 @@ public final class StoredLedger: Sendable {
     let commits: GroupCommit<LedgerTables>
     let renewals: RenewalBuffer
     let digester: HandleDigester
-    let claims: KeyLocks
+    let claims: ClaimLocks
     let health: LedgerHealth
     /// The current limits. The limits of waiting calls are fixed when the ledger is opened.
     public var limits: Limits {
@@ -54,7 +54,11 @@ public final class StoredLedger: Sendable {
     /// - Parameters:
     ///   - digester: Derives the keys of the handles. The storage must contain keys of the same one only.
     ///   - proofLifetime: How long a commit proves that the next one will succeed, so that the backend may be called.
-    init(_ storage: any LedgerStorage, digester: HandleDigester, limits: Limits, proofLifetime: Duration) {
+    ///   - pause: Waits between two attempts to claim what another gateway has.
+    init(
+        _ storage: any LedgerStorage, digester: HandleDigester, limits: Limits, proofLifetime: Duration,
+        pause: @escaping ClaimLocks.Pause = ClaimLocks.sleep
+    ) {
         self.storage = storage
         self.digester = digester
         database = storage.database
@@ -62,15 +66,20 @@ public final class StoredLedger: Sendable {
         reads = BatchedRead(database, health: health)
         commits = GroupCommit(database, health: health)
         renewals = RenewalBuffer(commits)
-        claims = KeyLocks(maximumWaitersPerKey: limits.maximumWaitersPerKey, maximumWaiters: limits.maximumWaiters)
+        claims = ClaimLocks(
+            KeyLocks(maximumWaitersPerKey: limits.maximumWaitersPerKey, maximumWaiters: limits.maximumWaiters),
+            shared: storage.sharedClaims, pause: pause)
         present = Mutex(limits)
     }
 
-    /// Whether no other gateway can have changed the ledger. Costs two atomic loads.
+    /// Whether the changes of other gateways were read recently. Costs two atomic loads.
     var isCurrent: Bool { storage.isCurrent }
 
-    /// Whether another gateway has taken over the ledger, so that this one can never change it again.
-    public var isLost: Bool { storage.isLost }
+    /// Whether another process has taken the place of this gateway, so that this one can never change the ledger again.
+    public var isLost: Bool { storage.lossReason != nil }
+
+    /// The reason why this gateway can never change the ledger again; nil while it can.
+    public var lossReason: String? { storage.lossReason }
 
     /// Writes what is buffered, waits for running operations and closes the storage. Later operations on the ledger
     /// throw. Blocks.
@@ -83,8 +92,12 @@ public final class StoredLedger: Sendable {
 extension LedgerStorage {
     /// True: a file has one user.
     var isCurrent: Bool { true }
-    /// False: a file has one user.
-    var isLost: Bool { false }
+    /// Nil: a file has one user.
+    var lossReason: String? { nil }
+    /// Nil: a file has one user.
+    var feed: (any SessionFeed)? { nil }
+    /// Nil: a file has one user.
+    var sharedClaims: (any SharedClaims)? { nil }
 }
 
 /// The database of a ledger, with what depends on the kind of its storage.
@@ -95,11 +108,17 @@ protocol LedgerStorage: Sendable {
     /// The key of this gateway's journal among the journals whose checkpoints the ledger stores.
     var journal: any SQLValueConvertible { get }
 
-    /// Whether no other gateway can have changed the ledger. Costs two atomic loads.
+    /// Whether the changes of other gateways were read recently. Costs two atomic loads.
     var isCurrent: Bool { get }
 
-    /// Whether another gateway has taken over the ledger, so that this one can never change it again.
-    var isLost: Bool { get }
+    /// The reason why this gateway can never change the ledger again; nil while it can. Takes a lock briefly.
+    var lossReason: String? { get }
+
+    /// The changes of sessions by other gateways; nil for a storage with one user.
+    var feed: (any SessionFeed)? { get }
+
+    /// The claims that exclude the other gateways that use the ledger; nil if no other one can.
+    var sharedClaims: (any SharedClaims)? { get }
 
     /// Copies the ledger and its keys to new files. Throws if one of them exists, and then leaves none. Blocks.
     func copy(to path: String) throws(LedgerUnavailable)

@@ -8,7 +8,7 @@ struct NodeFile: Sendable, Hashable {
     /// The random name: 16 hexadecimal digits.
     let instance: String
     /// The fence number of the last run; 0 before the first one.
-    var fence: Int64
+    let fence: Int64
 
     /// Returns the path of the file.
     static func path(ofLedger file: String) -> String { file + ".node" }
@@ -31,6 +31,9 @@ struct NodeFile: Sendable, Hashable {
         self.instance = instance
         self.fence = fence
     }
+
+    /// Returns the content after a run with this fence number.
+    func with(fence: Int64) -> NodeFile { NodeFile(instance: instance, fence: fence) }
 
     /// Replaces the file durably. Blocks.
     func write(_ path: String) throws(FileFailure) {

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// A store's database in PostgreSQL: one connection for changes and a few for reads.
 ///
-/// Changes run in serializable transactions, so the rules of ownership hold as in SQLite, which has one writer. Each
+/// By default, changes run in serializable transactions, so the rules of ownership hold as in SQLite, which has one writer. Each
 /// checks in its transaction that this gateway still has the right to use the store.
 final class PostgreSQLDatabase: SQLDatabase {
     /// The error that the connection was lost during a commit, so that the changes may or may not be stored.
@@ -24,13 +24,21 @@ final class PostgreSQLDatabase: SQLDatabase {
     private let pool: Mutex<Readers>
     private let node: StoreNode
     private let renewsNode: Bool
+    private let channel: String
+    private let isolation: String
+    /// Whether the last transaction of the writer conflicted with one of another gateway.
+    private let hasConflicted = Atomic(false)
 
     /// Creates a database without connections.
     ///
     /// - Parameters:
     ///   - name: The name of the store in the list of the server's connections (`pg_stat_activity`).
     ///   - renewsNode: Whether changes renew the node. One database of a gateway does.
-    init(_ settings: PostgreSQLStore.Settings, name: String, node: StoreNode, renewsNode: Bool) {
+    ///   - isolation: The isolation of changes. `READ COMMITTED` is enough for changes that each concern one row.
+    init(
+        _ settings: PostgreSQLStore.Settings, name: String, node: StoreNode, renewsNode: Bool,
+        isolation: String = "SERIALIZABLE"
+    ) {
         var connection = settings.connection
         connection.applicationName = "notify-gateway \(name)"
         let clocks = node.clocks
@@ -43,6 +51,8 @@ final class PostgreSQLDatabase: SQLDatabase {
         pool = Mutex(Readers(idle: readers))
         self.node = node
         self.renewsNode = renewsNode
+        channel = ChangeFeed.channel(of: connection)
+        self.isolation = isolation
     }
 
     /// Makes commits durable, as the ledger promises, and keeps the planner from reading whole tables: a serializable
@@ -60,12 +70,23 @@ final class PostgreSQLDatabase: SQLDatabase {
 
     func enqueue(_ work: @escaping @Sendable () -> Void) { writer.queue.async(execute: work) }
 
-    func inTransaction(_ body: (any SQLTransaction) throws -> Void) throws {
-        try transaction { transaction in
-            try node.check(transaction)
-            let renewed = renewsNode ? try node.renew(transaction) : nil
-            try body(transaction)
-            return renewed
+    func inTransaction(announcing: Bool, _ body: (any SQLTransaction) throws -> Void) throws {
+        let runsAlone = hasConflicted.exchange(false, ordering: .relaxed)
+        do {
+            try transaction(isolation) { transaction in
+                // Before the first query, so that the transaction sees what was committed while it waited.
+                if announcing { try transaction.script("LOCK TABLE change IN EXCLUSIVE MODE") }
+                if runsAlone { try transaction.waitForOthers() }
+                try node.check(transaction)
+                let renewed = renewsNode ? try node.renew(transaction) : nil
+                try body(transaction)
+                if announcing { try transaction.notify(channel) }
+                return renewed
+            }
+        } catch {
+            // A gateway that was frozen in a transaction keeps the lock from the others, so the next attempt goes without.
+            if isConflict(error), !runsAlone { hasConflicted.store(true, ordering: .relaxed) }
+            throw error
         }
     }
 
@@ -73,12 +94,12 @@ final class PostgreSQLDatabase: SQLDatabase {
     ///
     /// - Parameter body: Returns what to do once the transaction is committed.
     private func transaction(
-        _ isolation: String = "SERIALIZABLE", _ body: (PostgreSQLTransaction) throws -> (() -> Void)?
+        _ isolation: String, _ body: (PostgreSQLTransaction) throws -> (() -> Void)?
     ) throws {
         try writer.withConnection("BEGIN ISOLATION LEVEL \(isolation)") { connection in
             let committed: (() -> Void)?
             do {
-                committed = try body(PostgreSQLTransaction(connection: connection))
+                committed = try body(PostgreSQLTransaction(connection: connection, node: node.instance))
             } catch {
                 if connection.isUsable { try? connection.simple("ROLLBACK") }
                 throw error
@@ -95,7 +116,7 @@ final class PostgreSQLDatabase: SQLDatabase {
     func write<Value>(_ body: (any SQLTransaction) throws -> Value) throws -> Value {
         try writer.queue.sync {
             var value: Value?
-            try retryingConflicts { try inTransaction { value = try body($0) } }
+            try retryingConflicts { try inTransaction(announcing: true) { value = try body($0) } }
             guard let value else { throw LedgerUnavailable("the transaction has no result") }
             return value
         }
@@ -136,7 +157,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         take { [self] session in
             session.queue.async { [self] in
                 do {
-                    try Self.read(on: session) { body(.success($0)) }
+                    try read(on: session) { body(.success($0)) }
                 } catch {
                     // Once it has begun, the body has passed its errors on to its callers.
                     body(.failure(error))
@@ -153,7 +174,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         // Not the writer, whose planner avoids to read whole tables.
         let session = readers[0]
         return try session.queue.sync {
-            try Self.read(on: session) { transaction in
+            try read(on: session) { transaction in
                 let connection = transaction.connection
                 let usualLimit = connection.statementDeadline
                 connection.statementDeadline = Self.longReadLimit
@@ -165,12 +186,12 @@ final class PostgreSQLDatabase: SQLDatabase {
     }
 
     /// Runs the body with one state of the database. Called on the session's queue.
-    private static func read<Value>(
+    private func read<Value>(
         on session: PostgreSQLSession, _ body: (PostgreSQLTransaction) throws -> Value
     ) throws -> Value {
         try session.withConnection("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
             defer { if connection.isUsable { try? connection.simple("COMMIT") } }
-            return try body(PostgreSQLTransaction(connection: connection))
+            return try body(PostgreSQLTransaction(connection: connection, node: node.instance))
         }
     }
 
@@ -199,7 +220,7 @@ final class PostgreSQLDatabase: SQLDatabase {
 
     // MARK: Errors
 
-    func isConflict(_ error: any Error) -> Bool { (error as? PostgreSQLError)?.kind == .conflict }
+    func isConflict(_ error: any Error) -> Bool { (error as? PostgreSQLError)?.isContention == true }
 
     /// Returns nil: the server checks its own files.
     func damage(in error: any Error) -> String? { nil }
@@ -223,7 +244,7 @@ final class PostgreSQLDatabase: SQLDatabase {
         switch error {
         case let error as PostgreSQLError: error.message
         case let error as OutcomeUnknown: "the connection was lost during a commit: \(error.cause.message)"
-        case is StoreNode.Lost: "another gateway has taken the place of this one"
+        case let error as StoreNode.Lost: error.reason
         case let error as LedgerUnavailable: error.detail
         default: "\(error)"
         }

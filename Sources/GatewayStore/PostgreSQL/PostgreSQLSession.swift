@@ -61,11 +61,11 @@ final class PostgreSQLSession: Sendable {
     /// at most the time limits of the settings.
     ///
     /// - Parameter begin: Runs again on a new connection if the present one was closed while it was idle, as by a restart
-    ///   of the server.
-    func withConnection<Value>(_ begin: String, _ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
+    ///   of the server. Nil for a body that needs no transaction block and is repeated by its caller in that case.
+    func withConnection<Value>(_ begin: String?, _ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
         dispatchPrecondition(condition: .onQueue(queue))
         try timeLimit.check(at: clocks.monotonic())
-        if let connection = state.connection {
+        if let begin, let connection = state.connection {
             let began = clocks.monotonic()
             do { try run(connection, since: began) { try $0.simple(begin) } } catch let error as PostgreSQLError {
                 if connection.isUsable || elapsed(since: began) >= settings.statementTimeout { throw error }
@@ -74,7 +74,7 @@ final class PostgreSQLSession: Sendable {
         let isNew = state.connection == nil
         let connection = try open()
         return try run(connection, since: clocks.monotonic()) {
-            if isNew { try $0.simple(begin) }
+            if isNew, let begin { try $0.simple(begin) }
             return try body($0)
         }
     }

@@ -4,7 +4,7 @@ package import GatewaySupport
 internal import Glibc
 package import PostgreSQLClient
 
-/// A store in PostgreSQL: registrations, sessions, and the texts of secure sends. One gateway at a time uses it.
+/// A store in PostgreSQL: registrations, sessions, and the texts of secure sends. Several gateways may use it.
 ///
 /// Its local files lie at the path where the ledger's file would be: the lock, the key of device handles, and the name of
 /// this installation.
@@ -28,13 +28,15 @@ package final class PostgreSQLStore: LedgerStorage {
 
     /// The use of a store by a process.
     package enum Use {
-        /// The process is the one that uses the store.
+        /// The process is a gateway beside others.
         ///
         /// - Parameters:
-        ///   - patience: How long to wait for another gateway to end.
-        ///   - onWait: Called once with the name of the other gateway's machine if there is one.
-        case exclusive(
+        ///   - patience: How long to wait for a process that uses the store alone.
+        ///   - onWait: Called once with the name of that process's machine if there is one.
+        case shared(
             patience: Duration = PostgreSQLStore.patience, onWait: @Sendable (_ host: String) -> Void = { _ in })
+        /// The process uses the store alone.
+        case exclusive
         /// The process reads a store that a gateway may use, and changes nothing.
         case reading
     }
@@ -42,7 +44,7 @@ package final class PostgreSQLStore: LedgerStorage {
     /// The default number of connections for reads.
     package static let defaultReaders = 4
 
-    /// How long a start waits for another gateway to end: longer than the right of a gateway that was killed.
+    /// How long a start waits for a process that uses the store alone: longer than one that was killed stands in the way.
     package static let patience = Duration.microseconds(StoreNode.duration) + .seconds(5)
 
     let settings: Settings
@@ -51,44 +53,51 @@ package final class PostgreSQLStore: LedgerStorage {
     /// Derives the keys of the handles with the secret in the local file.
     let digester: HandleDigester
     let node: StoreNode
+    private let changes: ChangeFeed
+    /// The claims that exclude other gateways; nil for a process that only reads.
+    let claims: PostgreSQLClaims?
     /// The lock of the local files; nil for a process that only reads.
     private let lock: LockFile?
 
-    /// Connects to the store. For exclusive use, also creates its tables or adds those of this version, and takes the
-    /// right to use it. Blocks; called at startup.
+    /// Connects to the store. Unless it is for reading, also creates its tables or adds those of this version, and joins the
+    /// gateways that use it. Blocks; called at startup.
     ///
     /// - Parameter file: The path where the ledger's file would be.
-    /// - Throws: If the server cannot be reached, another gateway uses the store, or the store has a newer version or
+    /// - Throws: If the server cannot be reached, another process stands in the way, or the store has a newer version or
     ///   another key; for reading, also if there is no store.
     package init(_ settings: Settings, file: String, use: Use, clocks: Clocks) throws(LedgerUnavailable) {
         do {
-            if case .exclusive = use {
+            if case .reading = use {
+                lock = nil
+            } else {
                 try PrivateFiles.makeDirectory(PrivateFiles.parent(of: file))
                 lock = try LockFile(file + ".lock")
-            } else {
-                lock = nil
             }
-            var known = try NodeFile(file: NodeFile.path(ofLedger: file))
+            let nodeFile = NodeFile.path(ofLedger: file)
+            let known = try NodeFile(file: nodeFile)
             node = StoreNode(
                 instance: known.instance, host: HostName.current ?? "unknown", program: ProgramVersion.text,
                 clocks: clocks)
             postgreSQL = PostgreSQLDatabase(settings, name: "ledger", node: node, renewsNode: true)
+            changes = ChangeFeed(settings, node: node) { [node] in
+                // The next start sees that the store is older.
+                try? known.with(fence: node.fenceNumber + 1).write(nodeFile)
+            }
+            claims = lock == nil ? nil : PostgreSQLClaims(settings.connection, node: node)
             let version = try postgreSQL.read { try PostgreSQLSchema.version(of: $0) }
             if case .reading = use, version == nil {
                 throw LedgerUnavailable("there is no store: no gateway has used this database yet")
             }
             digester = try HandleDigester(keyFile: Self.keyFile(of: file), mayCreate: version == nil)
-            if case .exclusive(let patience, let onWait) = use {
+            if lock != nil {
                 let fingerprint = try digester.fingerprint()
                 try postgreSQL.writeUnchecked("READ COMMITTED") {
                     try PostgreSQLSchema.prepare($0, fingerprint: fingerprint)
                 }
-                let fence = try Self.acquire(node, postgreSQL, patience: patience, clocks: clocks, onWait: onWait)
-                let isOlder = fence <= known.fence
+                let isOlder = try Self.join(postgreSQL, node, use, known: known.fence)
                 try postgreSQL.write { try LedgerTables($0).recordRestore(isCopy: isOlder, now: clocks.wall()) }
                 // Written last: after a crash before this line, the next start sees the older copy again.
-                known.fence = fence
-                try known.write(NodeFile.path(ofLedger: file))
+                try known.with(fence: node.fenceNumber).write(nodeFile)
             }
         } catch {
             throw LedgerUnavailable("\(settings.connection.name): \(PostgreSQLDatabase.text(for: error))")
@@ -118,7 +127,12 @@ package final class PostgreSQLStore: LedgerStorage {
 
     var isCurrent: Bool { node.isValid }
 
-    var isLost: Bool { node.isLost }
+    var lossReason: String? { node.lossReason }
+
+    /// The changes of other gateways; nil for a process that only reads.
+    var feed: (any SessionFeed)? { lock == nil ? nil : changes }
+
+    var sharedClaims: (any SharedClaims)? { claims }
 
     /// Throws: the server has its own means.
     func copy(to path: String) throws(LedgerUnavailable) {
@@ -128,16 +142,19 @@ package final class PostgreSQLStore: LedgerStorage {
     /// Returns nil: the server checks its own files.
     func checkIntegrity() async throws(LedgerUnavailable) -> String? { nil }
 
-    /// Gives up the right to use the store, closes the connections and releases the lock.
+    /// Leaves the gateways that use the store, closes the connections and releases the lock.
     func close(isUsable: Bool) throws(LedgerUnavailable) {
+        claims?.close()
         guard let lock else { return postgreSQL.close() }
+        changes.stop()
         defer { lock.release() }
+        // A lost place is another's, and the next start must see an older store as such.
+        if node.isLost { return postgreSQL.close() }
         do {
             let released = Result { try postgreSQL.writeUnchecked("SERIALIZABLE") { try node.release($0) } }
             postgreSQL.close()
-            var known = try NodeFile(file: NodeFile.path(ofLedger: file))
-            known.fence = try released.get()
-            try known.write(NodeFile.path(ofLedger: file))
+            let nodeFile = NodeFile.path(ofLedger: file)
+            try NodeFile(file: nodeFile).with(fence: released.get()).write(nodeFile)
         } catch {
             throw postgreSQL.unavailable(error)
         }
@@ -145,22 +162,26 @@ package final class PostgreSQLStore: LedgerStorage {
 
     // MARK: Start
 
-    private static func acquire(
-        _ node: StoreNode, _ database: PostgreSQLDatabase, patience: Duration, clocks: Clocks,
-        onWait: (String) -> Void
-    ) throws -> Int64 {
-        let began = clocks.monotonic().nanoseconds
+    /// Joins the gateways that use the store. Returns whether the store is an older copy.
+    private static func join(
+        _ database: PostgreSQLDatabase, _ node: StoreNode, _ use: Use, known: Int64
+    ) throws -> Bool {
+        let began = node.clocks.monotonic().nanoseconds
         var isReported = false
         while true {
-            switch try database.writeUnchecked("SERIALIZABLE", { try node.acquire($0) }) {
-            case .acquired(let fence): return fence
-            case .heldBy(let host):
-                guard Duration.nanoseconds(clocks.monotonic().nanoseconds - began) < patience else {
-                    throw LedgerUnavailable("the gateway on \(host) uses the store")
-                }
+            var isExclusive = false
+            if case .exclusive = use { isExclusive = true }
+            let result = try database.writeUnchecked("SERIALIZABLE") {
+                try node.acquire($0, isExclusive: isExclusive, known: known)
+            }
+            switch (result, use) {
+            case (.acquired(let isOlderCopy), _): return isOlderCopy
+            case (.heldBy(let host), .shared(let patience, let onWait))
+            where .nanoseconds(node.clocks.monotonic().nanoseconds - began) < patience:
                 if !isReported { onWait(host) }
                 isReported = true
                 usleep(200_000)
+            case (.heldBy(let host), _): throw LedgerUnavailable("a process on \(host) uses the store")
             }
         }
     }

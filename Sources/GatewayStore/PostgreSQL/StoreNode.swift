@@ -2,31 +2,48 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import Synchronization
 
-/// The right of one gateway to use a store in PostgreSQL, in the store's table `node`.
+/// This installation among the gateways that use a store in PostgreSQL, in the store's table `node`.
 ///
-/// A gateway takes the right at its start, renews it in its transactions, and gives it up when it closes the store. Each
-/// of its transactions checks the fence number, so after another gateway has taken its place it can change nothing, even
-/// if it was frozen in between. It also knows by its own clock when its right may have ended, because sends do not ask
-/// the store.
+/// A gateway joins at its start, shows that it is live with each reading of the changes of others (``ChangeFeed``), and
+/// leaves when it closes the store. Each of its transactions checks the fence number, so it can change nothing after
+/// another process has used its place. It also knows by its own clock when it last read the changes of others, because
+/// sends do not ask the store.
 ///
 /// Safe to use from any thread.
 final class StoreNode: Sendable {
-    /// How long the right lasts without a renewal, on the database's clock, in microseconds.
+    /// How long a node counts as live without a sign of life, on the database's clock, in microseconds.
     static let duration: Int64 = 15_000_000
-    /// How long the gateway relies on its last renewal, on its own clock: shorter than `duration`, because the two clocks
+    /// How long a gateway relies on what it last read, on its own clock: shorter than `duration`, because the two clocks
     /// differ in speed, and calls that began before the end still run.
     static let reliance = Duration.seconds(10)
-    /// The time between two renewals, on the gateway's clock.
+    /// The time between two signs of life of a process that reads no changes, on its own clock.
     static let renewalPeriod = Duration.seconds(3)
+    /// The time without a sign of life after which a node must not go on, in microseconds: half an hour, half of the time
+    /// for which changes are kept.
+    static let maximumGap: Int64 = 1_800_000_000
+    /// The distance of the fence numbers of a restored store from those before, so that each gateway that starts after the
+    /// first one does not take it for restored again.
+    private static let restoreDistance: Int64 = 1_000_000_000
 
-    /// The error that another gateway has taken the place of this one.
-    struct Lost: Error {}
+    /// The error that the process can never use the store again.
+    struct Lost: Error {
+        /// The reason, for operators.
+        let reason: String
 
-    /// The result of an attempt to take the right.
+        static let place = Lost(reason: "another process has taken the place of this gateway in the store")
+        static let gap = Lost(reason: "this gateway has not read the store for too long")
+        static let olderCopy = Lost(reason: "the store is an older copy of the one that this gateway used")
+        static let restored = Lost(reason: "another gateway has completed the store after a restore")
+        static let left = Lost(reason: "this gateway has left the store")
+    }
+
+    /// The result of an attempt to join.
     enum Acquisition {
-        /// The gateway has the right, with this fence number.
-        case acquired(fence: Int64)
-        /// The gateway on another machine, or of another installation on this one, has it.
+        /// The gateway is a node.
+        ///
+        /// - Parameter isOlderCopy: Whether the store is an older copy of the one that the installation knows.
+        case acquired(isOlderCopy: Bool)
+        /// The process on this machine uses the store alone, or stands in the way of one that wants to.
         case heldBy(host: String)
     }
 
@@ -37,11 +54,14 @@ final class StoreNode: Sendable {
     private let program: String
     let clocks: Clocks
     private let fence = Atomic<Int64>(0)
-    /// The time on the monotonic clock at which the last successful renewal began, in nanoseconds.
+    /// Whether the process uses the store alone, and reads no changes of others.
+    private let isExclusive = Atomic(false)
+    /// The time on the monotonic clock at which the last successful reading or renewal began, in nanoseconds.
     private let renewed = Atomic<Int64>(.min / 2)
     private let lost = Atomic(false)
+    private let loss = Mutex<Lost?>(nil)
 
-    /// Creates a right that `acquire` has yet to take.
+    /// Creates a node that has yet to join.
     ///
     /// - Parameter host: The name of this machine, for messages.
     init(instance: String, host: String, program: String, clocks: Clocks) {
@@ -51,78 +71,111 @@ final class StoreNode: Sendable {
         self.clocks = clocks
     }
 
-    /// The fence number of this run: larger than that of all earlier runs of the installation.
+    /// The fence number of this run: larger than that of all earlier runs of any node.
     var fenceNumber: Int64 { fence.load(ordering: .relaxed) }
 
-    /// Whether no other gateway can have taken the place of this one. Costs two atomic loads and a look at the clock.
-    var isValid: Bool {
-        !isLost && elapsed < Self.nanoseconds(Self.reliance)
-    }
+    /// Whether the changes of other nodes were read recently enough. Costs two atomic loads and a look at the clock.
+    var isValid: Bool { !isLost && elapsed < Self.nanoseconds(Self.reliance) }
 
-    /// Whether another gateway has taken the place of this one, or this one has given up its right.
-    var isLost: Bool { lost.load(ordering: .relaxed) }
+    /// Whether the process can never use the store again.
+    var isLost: Bool { lost.load(ordering: .acquiring) }
+
+    /// The reason why the process can never use the store again; nil while it can.
+    var lossReason: String? { loss.withLock { $0?.reason } }
 
     private var elapsed: Int64 { clocks.monotonic().nanoseconds - renewed.load(ordering: .relaxed) }
 
-    /// Takes the right if no other gateway has it. Gateways whose right has ended lose it for good: what they still try
-    /// to change is refused. Writes nothing if another gateway has it.
-    func acquire(_ transaction: some SQLTransaction) throws -> Acquisition {
+    /// Joins the nodes. Writes nothing if a live process uses the store alone.
+    ///
+    /// - Parameters:
+    ///   - isExclusive: Whether the process uses the store alone. Others must have left then, and those that are not live
+    ///     lose their place for good: what they still try to change is refused.
+    ///   - known: The fence number that the installation knows of its last run. A store with a smaller one is an older copy.
+    func acquire(_ transaction: some SQLTransaction, isExclusive: Bool, known: Int64) throws -> Acquisition {
         let began = clocks.monotonic().nanoseconds
-        let other = try transaction.firstRow(
-            sql: "SELECT host FROM node WHERE instance <> ? AND until > \(Self.now)", arguments: [instance])
-        if let other { return .heldBy(host: try other.required("host", as: String.self)) }
-        try transaction.execute(sql: "UPDATE node SET fence = fence + 1 WHERE instance <> ?", arguments: [instance])
-        let row = try transaction.firstRow(
+        let others = "instance <> ? AND until > \(Self.now)" + (isExclusive ? "" : " AND is_exclusive")
+        if let other = try transaction.firstRow(sql: "SELECT host FROM node WHERE \(others)", arguments: [instance]) {
+            return .heldBy(host: try other.required("host", as: String.self))
+        }
+        if isExclusive { try transaction.execute(sql: "DELETE FROM node WHERE instance <> ?", arguments: [instance]) }
+        let last = try transaction.integer(sql: "SELECT max(fence) FROM node") ?? 0
+        let number = last < known ? known + Self.restoreDistance : last + 1
+        try transaction.execute(
             sql: """
                 INSERT INTO node (instance, host, program, fence, started, until, is_exclusive, applied)
-                VALUES (?, ?, ?, 1, \(Self.now), \(Self.now) + ?, TRUE, 0)
+                VALUES (?, ?, ?, ?, \(Self.now), \(Self.now) + ?, \(isExclusive), 0)
                 ON CONFLICT (instance) DO UPDATE SET host = excluded.host, program = excluded.program,
-                    fence = node.fence + 1, started = excluded.started, until = excluded.until,
+                    fence = excluded.fence, started = excluded.started, until = excluded.until,
                     is_exclusive = excluded.is_exclusive, applied = excluded.applied, accounts = NULL
-                RETURNING fence
                 """,
-            arguments: [instance, host, program, Self.duration])
-        let number = try row?.required("fence", as: Int64.self) ?? 0
+            arguments: [instance, host, program, number, Self.duration])
         fence.store(number, ordering: .relaxed)
+        self.isExclusive.store(isExclusive, ordering: .relaxed)
         renewed.store(began, ordering: .relaxed)
-        return .acquired(fence: number)
+        return .acquired(isOlderCopy: last < known)
     }
 
-    /// Checks within a transaction that no other gateway has taken the place of this one, and keeps others from doing so
+    /// Checks within a transaction that no other process has used the place of this one, and keeps others from doing so
     /// until the transaction ends.
     ///
-    /// - Throws: `Lost` if another gateway has.
+    /// - Throws: `Lost` if another process has.
     func check(_ transaction: some SQLTransaction) throws {
         let row = try transaction.firstRow(
             sql: "SELECT fence FROM node WHERE instance = ? FOR SHARE", arguments: [instance])
-        guard try row?.required("fence", as: Int64.self) == fence.load(ordering: .relaxed) else {
-            lost.store(true, ordering: .relaxed)
-            throw Lost()
+        guard try row?.required("fence", as: Int64.self) == fenceNumber else {
+            throw record(.place)
         }
     }
 
-    /// Renews the right within a transaction if the last renewal was some seconds ago.
-    ///
-    /// - Returns: What to do once the transaction is committed; nil if the right was not renewed.
-    func renew(_ transaction: some SQLTransaction) throws -> (@Sendable () -> Void)? {
-        guard elapsed > Self.nanoseconds(Self.renewalPeriod) else { return nil }
-        let began = clocks.monotonic().nanoseconds
-        try transaction.execute(
-            sql: "UPDATE node SET until = \(Self.now) + ? WHERE instance = ? AND fence = ?",
-            arguments: [Self.duration, instance, fence.load(ordering: .relaxed)])
-        return { [self] in renewed.store(began, ordering: .relaxed) }
+    /// Records that the process can never use the store again, and returns the error for the caller to throw. The first
+    /// reason stays.
+    @discardableResult
+    func record(_ loss: Lost) -> Lost {
+        self.loss.withLock { if $0 == nil { $0 = loss } }
+        lost.store(true, ordering: .releasing)
+        return loss
     }
 
-    /// Gives up the right, so that another gateway can start at once.
+    /// Renews the place of a process that uses the store alone if the last renewal was some seconds ago.
     ///
-    /// - Returns: The fence number of the closed store, which is larger than that of any copy made before.
+    /// - Returns: What to do once the transaction is committed; nil if nothing was renewed.
+    func renew(_ transaction: some SQLTransaction) throws -> (@Sendable () -> Void)? {
+        guard isExclusive.load(ordering: .relaxed), elapsed > Self.nanoseconds(Self.renewalPeriod) else { return nil }
+        let began = clocks.monotonic().nanoseconds
+        try showLife(transaction, applied: 0)
+        return { [self] in recordReading(begunAt: began) }
+    }
+
+    /// Writes a sign of life.
+    ///
+    /// - Parameter applied: The number of the last change of others that has effect at this node.
+    /// - Throws: `Lost` if another process has used the place of this one, or if the last sign of life was so long ago
+    ///   that changes of others may have been removed.
+    func showLife(_ transaction: some SQLTransaction, applied: Int64) throws {
+        let changed = try transaction.execute(
+            sql: """
+                UPDATE node SET until = \(Self.now) + ?, applied = ?
+                WHERE instance = ? AND fence = ? AND until > \(Self.now) - ?
+                """,
+            arguments: [Self.duration, applied, instance, fenceNumber, Self.maximumGap])
+        if changed == 1 { return }
+        try check(transaction)
+        throw record(.gap)
+    }
+
+    /// Records that what the process knows was up to date at the instant of the monotonic clock, in nanoseconds.
+    func recordReading(begunAt began: Int64) { renewed.store(began, ordering: .relaxed) }
+
+    /// Leaves the nodes.
+    ///
+    /// - Returns: The fence number of the store now, which is larger than that of any copy made before.
     func release(_ transaction: some SQLTransaction) throws -> Int64 {
-        let number = fence.load(ordering: .relaxed)
+        let number = (try transaction.integer(sql: "SELECT max(fence) FROM node") ?? fenceNumber) + 1
         try transaction.execute(
-            sql: "UPDATE node SET until = 0, fence = fence + 1 WHERE instance = ? AND fence = ?",
-            arguments: [instance, number])
-        lost.store(true, ordering: .relaxed)
-        return number + 1
+            sql: "UPDATE node SET until = \(Self.now), fence = ? WHERE instance = ? AND fence = ?",
+            arguments: [number, instance, fenceNumber])
+        record(.left)
+        return number
     }
 
     /// The current time on the database's clock in microseconds, as an expression of SQL.

@@ -26,7 +26,7 @@ final class SQLiteDatabase: SQLDatabase {
         pool.asyncWriteWithoutTransaction { _ in work() }
     }
 
-    func inTransaction(_ body: (any SQLTransaction) throws -> Void) throws {
+    func inTransaction(announcing: Bool, _ body: (any SQLTransaction) throws -> Void) throws {
         try pool.unsafeReentrantWrite { database in
             try database.inTransaction {
                 try body(SQLiteTransaction(database))

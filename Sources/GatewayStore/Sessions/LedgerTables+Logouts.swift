@@ -6,12 +6,14 @@ extension LedgerTables {
     /// Stores a logout. Keeps the later of two logouts with the same target.
     func store(_ logout: ProviderLogout) throws {
         for target in logout.targets {
-            let (kind, value) =
+            let (kind, value, change): (String, String, SessionChange.Kind) =
                 switch target {
-                case .session(let session): ("session", session)
-                case .subject(let subject): ("subject", subject)
-                case .subjectWithoutSession(let subject): ("subject-without-session", subject)
+                case .session(let session): ("session", session, .providerSession)
+                case .subject(let subject): ("subject", subject, .providerSubject)
+                case .subjectWithoutSession(let subject):
+                    ("subject-without-session", subject, .providerSubjectWithoutSession)
                 }
+            try announce(change, subject: value, issuer: logout.issuer, time: max(logout.issued, WallTime(seconds: 0)))
             try execute(
                 sql: """
                     INSERT INTO provider_logout (issuer, kind, value, at) VALUES (?, ?, ?, ?)

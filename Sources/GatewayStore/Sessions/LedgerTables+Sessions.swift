@@ -40,28 +40,35 @@ extension LedgerTables {
                 session.device?.text, session.began.microseconds, session.ends.microseconds,
                 session.renewed.microseconds, session.provider?.issuer, session.provider?.session,
             ])
+        try announce(session.id, of: session.user)
     }
 
     /// Stores the time of a session's renewal.
-    func renewSession(_ id: SessionID, at now: WallTime) throws {
+    func renewSession(_ id: SessionID, of user: UserName, at now: WallTime) throws {
         try execute(
             sql: "UPDATE session SET renewed = ? WHERE id = ?", arguments: [now.microseconds, id.text])
+        try announce(id, of: user)
     }
 
-    /// Removes the sessions with these ids.
-    func removeSessions(_ ids: [SessionID]) throws {
-        for id in ids { try execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text]) }
+    /// Removes the sessions with these ids, each of its user.
+    func removeSessions(_ sessions: [SessionID: UserName]) throws {
+        for (id, user) in sessions {
+            try execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text])
+            try announce(id, of: user)
+        }
     }
 
     /// Stores the revocation of a token. Clamps `until` to the range that the next start can read.
     func revoke(token id: String, of user: UserName, until: WallTime) throws {
+        let until = min(max(0, until.microseconds), SQLRow.maximumTime)
         try execute(
             sql: """
                 INSERT INTO revoked_token ("user", token, until) VALUES (?, ?, ?)
                 ON CONFLICT ("user", token) DO UPDATE SET until = CASE
                     WHEN revoked_token.until < excluded.until THEN excluded.until ELSE revoked_token.until END
                 """,
-            arguments: [user.text, id, min(max(0, until.microseconds), SQLRow.maximumTime)])
+            arguments: [user.text, id, until])
+        try announce(.token, user: user.text, subject: id, time: WallTime(microseconds: until))
     }
 
     /// Revokes all access of the user: removes sessions, invalidates tokens, and marks registrations for deletion at
@@ -93,6 +100,7 @@ extension LedgerTables {
         ] {
             try execute(sql: statement, arguments: [user.text])
         }
+        try announce(.user, user: user.text, time: now)
     }
 
     /// Removes the sessions and revocations that have expired by `now`.

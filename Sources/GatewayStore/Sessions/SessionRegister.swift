@@ -10,10 +10,13 @@ public final class SessionRegister: SessionStore {
     let clocks: Clocks
     let table: Mutex<SessionTable>
     /// A copy of the table's revocation count, readable without the lock.
-    private let revocations: Atomic<UInt64>
+    let revocations: Atomic<UInt64>
     private let confirmed: Mutex<ConfirmedTime>
     /// The changes that have effect in memory and are not on disk yet.
-    private let unwritten = Mutex(UnwrittenChanges())
+    let unwritten = Mutex(UnwrittenChanges())
+
+    /// Receives the users whose access another gateway has revoked; set once at startup.
+    let onRevocationElsewhere = Mutex<@Sendable (UserName) -> Void>({ _ in })
 
     /// How long expired records are kept, in microseconds: as long as the largest clock step that ``ConfirmedTime``
     /// accepts at once, so that such a step deletes no record early.
@@ -33,12 +36,15 @@ public final class SessionRegister: SessionStore {
         let time = ConfirmedTime(stored: last, clocks: clocks)
         confirmed = Mutex(time)
         let end = time.time.adding(-Self.margin)
-        let found = try database.readTables { (tables: LedgerTables) in try tables.sessionTable(at: end) }
-        table = Mutex(found)
-        revocations = Atomic(found.epoch.count)
+        let found = try database.readTables { (tables: LedgerTables) in
+            (table: try tables.sessionTable(at: end), change: tables.node == nil ? 0 : try tables.lastChange())
+        }
+        table = Mutex(found.table)
+        revocations = Atomic(found.table.epoch.count)
+        follow(after: found.change)
     }
 
-    /// Whether no other gateway can have changed the sessions.
+    /// Whether the sessions are up to date with the changes of other gateways.
     public var isCurrent: Bool { ledger.isCurrent }
 
     /// The number of user revocations so far.
@@ -98,8 +104,12 @@ public final class SessionRegister: SessionStore {
     ///
     /// - Returns: False if the user was revoked since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
-        if since != epoch, table.withLock({ $0.wasEnded(session, since: since) }) { return false }
-        try await ledger.write { try $0.store(session) }.get()
+        let isStored = try await ledger.write(knowingRevocationsOf: session.user, announcing: true) { [self] tables in
+            if since != epoch, table.withLock({ $0.wasEnded(session, since: since) }) { return false }
+            try tables.store(session)
+            return true
+        }.get()
+        guard isStored else { return false }
         let gone: [SessionID]? = table.withLock { table in
             table.wasEnded(session, since: since) ? nil : table.add(session)
         }
@@ -117,12 +127,13 @@ public final class SessionRegister: SessionStore {
     private func writeUnwritten() async throws(LedgerUnavailable) {
         let changes = unwritten.withLock(\.self)
         if changes.isEmpty { return }
-        try await ledger.write { tables in
-            try tables.removeSessions(Array(changes.sessions.keys))
+        let written = try await ledger.announce { tables in
+            try tables.removeSessions(changes.sessions)
             for (token, until) in changes.tokens { try tables.revoke(token: token.id, of: token.user, until: until) }
             for logout in changes.logouts { try tables.store(logout) }
         }.get()
         unwritten.withLock { $0.remove(changes) }
+        await waitUntilApplied(written.change)
     }
 
     /// Returns the user of a session that is closed in memory but not on disk; nil if there is none.
@@ -130,18 +141,18 @@ public final class SessionRegister: SessionStore {
 
     /// Stores a renewal, on disk first. Returns false if the session does not exist.
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
-        guard table.withLock({ $0.session(id) }) != nil else { return false }
+        guard let user = table.withLock({ $0.session(id)?.user }) else { return false }
         let now = clocks.wall()
-        try await ledger.write { try $0.renewSession(id, at: now) }.get()
+        _ = try await ledger.announce { try $0.renewSession(id, of: user, at: now) }.get()
         return table.withLock { $0.renew(id, at: now) }
     }
 
     /// Closes a session in memory, then on disk. If the write fails, the session is open again.
     public func delete(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
         guard table.withLock({ $0.beginDeleting(id, of: user) }) else { return false }
-        let written = await ledger.write { try $0.removeSessions([id]) }
+        let written = await ledger.announce { try $0.removeSessions([id: user]) }
         table.withLock { $0.finishDeleting(id, of: user, isWritten: written.isSuccess) }
-        try written.get()
+        await waitUntilApplied(try written.get().change)
         return true
     }
 
@@ -149,9 +160,9 @@ public final class SessionRegister: SessionStore {
     public func revoke(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
         let until = limited(until)
         table.withLock { $0.beginRevoking(token: id, of: user) }
-        let written = await ledger.write { try $0.revoke(token: id, of: user, until: until) }
+        let written = await ledger.announce { try $0.revoke(token: id, of: user, until: until) }
         table.withLock { $0.finishRevoking(token: id, of: user, until: written.isSuccess ? until : nil) }
-        try written.get()
+        await waitUntilApplied(try written.get().change)
     }
 
     /// Closes a session for an operator, or because its account was removed: in memory, then on disk. If the write

@@ -64,7 +64,7 @@ package struct PostgreSQLSettings: Sendable {
     /// ``PostgreSQLConnection/statementDeadline``.
     package var statementTimeout: Duration = .seconds(5)
     /// How long the server waits for the next statement of a transaction.
-    package var idleInTransactionTimeout: Duration = .seconds(10)
+    package var idleInTransactionTimeout: Duration = .seconds(3)
     /// Whether only servers that accept writes are used.
     package var requiresPrimary = true
 

@@ -91,6 +91,9 @@ struct Guarantee: Sendable {
             "EndedTokenRaceTests.race", "RevokedRegistrationTests.endedBeforeTheRecord",
             "RevokedRegistrationTests.endedBeforeTheAnswer"),
         Guarantee(
+            "Users files that differ between nodes revoke nobody", "SharedAccountTests.differingFiles",
+            "SharedAccountTests.word", "SharedAccountTests.removedAuthenticator", "SharedRecheckTests.differingFiles"),
+        Guarantee(
             "A flood of wrong passwords does not delay a revocation", "ChangedAccountTests.underFlood",
             "BusyThreadTests.reads"),
         Guarantee(

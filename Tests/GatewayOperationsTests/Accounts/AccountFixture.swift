@@ -35,11 +35,11 @@ final class AccountFixture: Sendable {
         revocation = UserRevocation(
             sessions: sessions, passwordCache: PasswordCache(clocks: clock.clocks),
             throttle: LoginThrottle(clocks: clock.clocks), sends: IdempotencyStore(clocks: clock.clocks),
-            texts: texts, journal: journal,
+            keyedSends: nil, texts: texts, journal: journal,
             sweeper: RegistrationSweeper(ledger: ledger, logger: logger), logger: logger)
         watch = AccountMonitor(
-            lists ?? [ScopedAccountList(name: "list", list: accounts)], sessions: sessions, revocation: revocation,
-            clocks: clock.clocks, logger: logger)
+            lists ?? [ScopedAccountList(name: "list", list: accounts)], revocation: revocation, clocks: clock.clocks,
+            logger: logger)
     }
 
     func login(_ user: UserName) async throws -> SessionID {

@@ -46,7 +46,7 @@ struct AccountRecheckTests {
         chain = HotSwappable(
             AuthenticatorChain([.init(name: "list", credentialKinds: [.password], authenticator: keeper)]))
         review = AccountRecheck(
-            sessions: bench.sessions, chain: chain, revocation: bench.revocation,
+            chain: chain, revocation: bench.revocation,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

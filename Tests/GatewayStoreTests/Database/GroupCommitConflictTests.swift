@@ -95,7 +95,7 @@ final class ScriptedDatabase: SQLDatabase {
 
     func enqueue(_ work: @escaping @Sendable () -> Void) { writer.async { work() } }
 
-    func inTransaction(_ body: (any SQLTransaction) throws -> Void) throws {
+    func inTransaction(announcing: Bool, _ body: (any SQLTransaction) throws -> Void) throws {
         state.withLock { $0.attempts += 1 }
         let conflict = conflicts.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         if conflict == .atBegin { throw Conflict.atBegin }

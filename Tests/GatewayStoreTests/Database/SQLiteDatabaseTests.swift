@@ -97,13 +97,13 @@ struct SQLiteDatabaseTests {
             }
         }
         #expect(throws: Stop.self) {
-            try database.inTransaction { transaction in
+            try database.inTransaction(announcing: false) { transaction in
                 try transaction.execute(sql: "DELETE FROM item")
                 throw Stop()
             }
         }
         #expect(try count() == 1)
-        try database.inTransaction { try $0.execute(sql: "DELETE FROM item") }
+        try database.inTransaction(announcing: false) { try $0.execute(sql: "DELETE FROM item") }
         #expect(try count() == 0)
     }
 
@@ -111,7 +111,7 @@ struct SQLiteDatabaseTests {
     func closedTransaction() throws {
         try add(1)
         var attempts: [Result<Int, any Error>] = []
-        try? database.inTransaction { transaction in
+        try? database.inTransaction(announcing: false) { transaction in
             attempts.append(Result { try transaction.execute(sql: "INSERT OR ROLLBACK INTO item (id) VALUES (1)") })
             attempts.append(Result { try transaction.execute(sql: "DELETE FROM item") })
             attempts.append(Result { try transaction.rows(sql: "SELECT * FROM item").count })
@@ -141,9 +141,11 @@ struct SQLiteDatabaseTests {
     func order() async throws {
         let first = database
         await withCheckedContinuation { continuation in
-            first.enqueue { try? first.inTransaction { try $0.execute(sql: "INSERT INTO item (id) VALUES (1)") } }
             first.enqueue {
-                try? first.inTransaction { try $0.execute(sql: "UPDATE item SET number = 5") }
+                try? first.inTransaction(announcing: false) { try $0.execute(sql: "INSERT INTO item (id) VALUES (1)") }
+            }
+            first.enqueue {
+                try? first.inTransaction(announcing: false) { try $0.execute(sql: "UPDATE item SET number = 5") }
                 continuation.resume()
             }
         }

@@ -27,7 +27,7 @@ enum StoreKind: CaseIterable {
     /// Opens the store of a directory in PostgreSQL, or returns the one that is open.
     static func openPostgreSQL(_ directory: TemporaryDirectory) throws -> PostgreSQLStore {
         let file = directory("ledger.sqlite")
-        if let open = stores.withLock({ $0[file]?.store }), !open.isLost { return open }
+        if let open = stores.withLock({ $0[file]?.store }), open.lossReason == nil { return open }
         let store = try makePostgreSQL(file)
         stores.withLock { $0[file] = WeakStore(store: store) }
         return store
@@ -41,7 +41,7 @@ enum StoreKind: CaseIterable {
             return fresh
         }
         return try PostgreSQLStore(
-            .init(connection: settings, readers: 2), file: file, use: .exclusive(patience: .zero), clocks: .system)
+            .init(connection: settings, readers: 2), file: file, use: .shared(patience: .zero), clocks: .system)
     }
 }
 

@@ -13,7 +13,7 @@ struct ServerRestartTests {
         let directory = TemporaryDirectory()
         let store = try PostgreSQLStore(
             PostgreSQLStore.Settings(connection: server.settings, readers: 1), file: directory("ledger.sqlite"),
-            use: .exclusive(), clocks: .system)
+            use: .shared(), clocks: .system)
         let ledger = StoredLedger(store)
         for _ in 0..<2 {
             #expect(await ledger.check() == nil)

@@ -5,7 +5,8 @@ internal import Synchronization
 
 /// The authenticator that verifies bearer tokens against the key file.
 ///
-/// Verifying a token takes some microseconds, so it runs on the caller's thread and never suspends.
+/// Verifying a token takes some microseconds, so it runs on the caller's thread and suspends only for a session that may
+/// have begun at another gateway.
 public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     /// The verifier and the signer for one version of the key file.
     private struct Keys {
@@ -28,9 +29,11 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
         keys = Mutex(Keys(ring, settings: settings, names: context.names))
     }
 
-    /// Verifies a token without suspending.
+    /// Verifies a token. Waits only for a session that may have begun at another gateway a moment ago.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        verify(credential)
+        if let outcome = verify(credential) { return outcome }
+        guard await context.revocations.refresh() else { return .unavailable(.failed) }
+        return verify(credential, isRefreshed: true) ?? .unavailable(.failed)
     }
 
     /// Verifies a token as `authenticate` does, but synchronously, which saves most calls the cost of an async call.
@@ -38,13 +41,15 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
         verify(credential)
     }
 
-    private func verify(_ credential: Credential) -> AuthenticationOutcome {
+    /// Returns nil if it is not known yet whether the session of the token has begun.
+    private func verify(_ credential: Credential, isRefreshed: Bool = false) -> AuthenticationOutcome? {
         guard case .bearer(let token) = credential else { return .notMine }
         // The lock is held only to copy a reference.
         let verifier = keys.withLock { $0.verifier }
         switch verifier.verify(token, at: context.clocks.wall()) {
         case .accepted(let identity):
             if let token = identity.token, context.revocations.isRevoked(token, of: identity.user) {
+                if !isRefreshed, context.revocations.mayHaveBegunElsewhere(token) { return nil }
                 return .rejected(.revoked)
             }
             return .accepted(identity)

@@ -30,32 +30,45 @@ extension LoginThrottle {
         return bans.sorted { $0.seconds > $1.seconds }
     }
 
-    /// Clears the failed logins of a user, at every address. Returns the number of cleared entries.
+    /// Clears the failed logins of a user, at every address; within a second on other nodes too. Returns the number of
+    /// cleared entries on this node.
     @discardableResult public func lift(user: UserName) -> Int {
-        tables.withLock { tables in
+        defer { announceLift { $0.pattern(user: user) } }
+        return tables.withLock { tables in
             tables.users.lift { $0 == user } + tables.pairs.lift { $0.user == user }
                 + tables.known.lift { $0.user == user }
         }
     }
 
-    /// Removes the user's known addresses, so that a later user with the same name has no known address.
+    /// Removes the user's known addresses, within a second on other nodes too, so that a later user with the same name has no known address.
     public func removeKnownAddresses(of user: UserName) {
         tables.withLock { $0.known.removeAll(of: user) }
+        guard let sharing, let keys else { return }
+        var pattern = DebtPattern()
+        pattern.caller = keys.digests.user(user)
+        sharing.announce(.knownLoginsRemoved, pattern)
     }
 
-    /// Clears the failed logins from an address, for IPv6 from its /64. Returns the number of cleared entries.
+    private func announceLift(_ pattern: (ThrottleDebtKeys) -> DebtPattern) {
+        if let sharing, let keys { sharing.announce(.debtsRemoved, pattern(keys)) }
+    }
+
+    /// Clears the failed logins from an address, for IPv6 from its /64; within a second on other nodes too. Returns the
+    /// number of cleared entries on this node.
     @discardableResult public func lift(address peer: Peer) -> Int {
         let address = peer.limitKey
+        defer { announceLift { $0.pattern(address: address) } }
         return tables.withLock { tables in
             tables.addresses.lift { $0 == address } + tables.pairs.lift { $0.address == address }
                 + tables.known.lift { $0.address == address }
         }
     }
 
-    /// Clears all failed logins, including those in shared entries (see `currentBans()`). Returns the number of cleared
-    /// entries.
+    /// Clears all failed logins, including those in shared entries (see `currentBans()`); within a second on other nodes
+    /// too. Returns the number of cleared entries on this node.
     @discardableResult public func liftAll() -> Int {
-        tables.withLock { tables in
+        defer { announceLift { $0.pattern() } }
+        return tables.withLock { tables in
             tables.addresses.liftAll() + tables.pairs.liftAll() + tables.users.liftAll()
                 + tables.known.lift { _ in true }
         }

@@ -17,6 +17,8 @@ public final class LoginThrottle: Sendable {
         var pairs: ThrottleTable<KnownLogins.Pair>
         var users: ThrottleTable<UserName>
         var known: KnownLogins
+        /// The keys of the debts that were taken last.
+        var inFlight: [DebtKey: ThrottleKey] = [:]
     }
 
     /// By address, for users who are not known there: 20 at once, one more every 15 s.
@@ -29,18 +31,27 @@ public final class LoginThrottle: Sendable {
 
     let tables: Mutex<Tables>
     let clocks: Clocks
+    /// What the throttle shares with other nodes; nil without a shared store.
+    let sharing: DebtSharing?
+    /// The keys as other nodes know them; nil without a shared store.
+    let keys: ThrottleDebtKeys?
 
     /// Creates an empty throttle.
     ///
-    /// - Parameter capacity: The capacity of each table.
-    public init(clocks: Clocks, capacity: Int = 65_536) {
+    /// - Parameters:
+    ///   - capacity: The capacity of each table.
+    ///   - sharing: What the throttle shares with other nodes; nil without a shared store.
+    public init(clocks: Clocks, capacity: Int = 65_536, sharing: DebtSharing? = nil) {
         self.clocks = clocks
+        self.sharing = sharing
+        keys = (sharing?.digests).map(ThrottleDebtKeys.init)
+        let isShared = sharing != nil
         tables = Mutex(
             Tables(
-                addresses: ThrottleTable(rate: Self.address, capacity: capacity),
-                pairs: ThrottleTable(rate: Self.pair, capacity: capacity),
-                users: ThrottleTable(rate: Self.user, capacity: capacity),
-                known: KnownLogins(rate: Self.pair, capacity: capacity)))
+                addresses: ThrottleTable(rate: Self.address, capacity: capacity, isShared: isShared),
+                pairs: ThrottleTable(rate: Self.pair, capacity: capacity, isShared: isShared),
+                users: ThrottleTable(rate: Self.user, capacity: capacity, isShared: isShared),
+                known: KnownLogins(rate: Self.pair, capacity: capacity, digests: sharing?.digests)))
     }
 
     /// The charge of a login whose result is not known yet.
@@ -80,18 +91,19 @@ public final class LoginThrottle: Sendable {
     /// Refunds the charge of a correct password and marks the user as known at this address.
     func recordSuccess(of charge: Charge) {
         let now = clocks.monotonic().nanoseconds
-        tables.withLock { tables in
+        let pair = charge.user.map { KnownLogins.Pair(user: $0, address: charge.address) }
+        let isNew = tables.withLock { tables in
             Self.refund(charge, &tables, now)
-            guard let user = charge.user else { return }
-            tables.known.recordSuccess(of: KnownLogins.Pair(user: user, address: charge.address), now: now)
+            return pair.map { tables.known.recordSuccess(of: $0, now: now) } ?? false
         }
+        if isNew, let pair { announce(pair) }
     }
 
     /// Marks the user as known at this address after a correct password that was verified for another call.
     func recordSuccess(of user: UserName, from peer: Peer) {
         let pair = KnownLogins.Pair(user: user, address: peer.limitKey)
         let now = clocks.monotonic().nanoseconds
-        tables.withLock { $0.known.recordSuccess(of: pair, now: now) }
+        if tables.withLock({ $0.known.recordSuccess(of: pair, now: now) }) { announce(pair) }
     }
 
     /// Refunds the charge of a password that could not be verified.
@@ -136,7 +148,7 @@ public final class LoginThrottle: Sendable {
         _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
     ) -> Result<Charge.Buckets, Rejection> {
         let pair = user.map { KnownLogins.Pair(user: $0, address: address) }
-        if let pair, tables.known.contains(pair, now: now) {
+        if let pair, tables.known.isKnown(pair, now: now) {
             let wait = tables.known.wait(for: pair, now: now)
             return wait > 0 ? .failure(rejection("login-pair", wait)) : .success(.known(pair))
         }

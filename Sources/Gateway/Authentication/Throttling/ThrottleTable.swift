@@ -28,12 +28,17 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     // One sixteenth of the capacity is reserved for shared entries.
     private let capacityOfOwn: Int
     private var nextEviction = Int64.min
+    /// The debts to share with other nodes; nil without a shared store. Shared entries stay with this node.
+    private var pending: PendingFailures<Key>?
+    /// The factor by which failures count: more than 1 while this node is cut off from others.
+    var weight = 1
 
     /// The minimum time between two evictions in nanoseconds, because scanning a full table takes about a millisecond.
     private static var evictionInterval: Int64 { 1_000_000_000 }
 
-    init(rate: GCRA, capacity: Int) {
-        self.rate = rate
+    init(rate: GCRA, capacity: Int, isShared: Bool = false) {
+        self.rate = isShared ? rate.shared : rate
+        pending = isShared ? PendingFailures() : nil
         self.capacity = max(3, capacity)
         capacityOfOwn = max(1, self.capacity / 16 * 15)
     }
@@ -57,18 +62,22 @@ struct ThrottleTable<Key: Hashable & Sendable> {
 
     /// Charges a failed login to the entry.
     mutating func charge(_ bucket: Bucket, now: Int64) {
-        arrivals[bucket] = rate.charged(theoreticalArrival: arrivals[bucket], now: now)
+        arrivals[bucket] = rate.charged(theoreticalArrival: arrivals[bucket], now: now, cost: weight)
+        if case .own(let key) = bucket { pending?.add(rate.interval, for: key) }
     }
 
     /// Refunds a charge. Removes an entry without debt.
     mutating func refund(_ bucket: Bucket, now: Int64) {
         guard let theoreticalArrival = arrivals[bucket] else { return }
-        arrivals[bucket] = theoreticalArrival - rate.interval > now ? theoreticalArrival - rate.interval : nil
+        let refunded = theoreticalArrival - rate.time(of: weight)
+        arrivals[bucket] = refunded > now ? refunded : nil
+        if case .own(let key) = bucket { pending?.add(-min(rate.interval, max(0, theoreticalArrival - now)), for: key) }
     }
 
     /// Removes the matching entries and returns how many.
     mutating func lift(where matches: (Key) -> Bool) -> Int {
         let before = arrivals.count
+        pending?.remove(where: matches)
         arrivals = arrivals.filter { bucket, _ in
             switch bucket {
             case .own(let key): !matches(key)
@@ -81,6 +90,7 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     /// Removes all entries, shared ones included, and returns how many.
     mutating func liftAll() -> Int {
         defer { arrivals = [:] }
+        pending?.remove { _ in true }
         return arrivals.count
     }
 
@@ -90,6 +100,26 @@ struct ThrottleTable<Key: Hashable & Sendable> {
             let wait = rate.wait(theoreticalArrival: theoreticalArrival, now: now)
             return wait > 0 ? (bucket, wait) : nil
         }
+    }
+
+    // MARK: Sharing
+
+    /// Returns the debts that were added since the last call.
+    mutating func takePending(now: Int64) -> [(key: Key, debt: Int64)] {
+        guard var taken = pending else { return [] }
+        pending = PendingFailures()
+        return taken.take { rate.debt(theoreticalArrival: arrivals[.own($0)], now: now) }
+    }
+
+    /// Adds a debt that could not be shared to those of the next call of `takePending`.
+    mutating func restore(_ debt: Int64, for key: Key) { pending?.add(debt, for: key) }
+
+    /// Replaces the debt of a key by the debt over all nodes, plus what was added since it was taken. A new key in a full
+    /// table stays without an entry.
+    mutating func adopt(_ debt: Int64, for key: Key, now: Int64) {
+        let debt = min(max(0, debt).addingDebt(pending?.debt(of: key) ?? 0), rate.maximumDebt)
+        guard arrivals[.own(key)] != nil || arrivals.count < capacityOfOwn else { return }
+        arrivals[.own(key)] = debt > 0 ? now + debt : nil
     }
 
     /// Evicts a sixteenth of the entries: first those without debt, then those with the least debt.

@@ -41,35 +41,6 @@ struct LimitKey: Hashable, Sendable {
     }
 }
 
-/// Digests of names and addresses. Keyed with random bits of the process (SipHash), so that no client can construct
-/// colliding names.
-struct LimitDigests: Sendable {
-    /// A hasher that has consumed the random bits.
-    private let salted: Hasher
-
-    init() {
-        var hasher = Hasher()
-        hasher.combine(UInt64.random(in: .min ... .max))
-        hasher.combine(UInt64.random(in: .min ... .max))
-        salted = hasher
-    }
-
-    /// Returns the digest of a user name.
-    func user(_ user: UserName) -> UInt64 { digest(1) { $0.combine(user.text) } }
-    /// Returns the digest of an address.
-    func address(_ address: Peer.Address) -> UInt64 { digest(2) { $0.combine(address) } }
-    func group(_ group: GroupName) -> UInt32 {
-        max(1, UInt32(truncatingIfNeeded: digest(3) { $0.combine(group.text) }))
-    }
-
-    private func digest(_ kind: UInt8, _ feed: (inout Hasher) -> Void) -> UInt64 {
-        var hasher = salted
-        hasher.combine(kind)
-        feed(&hasher)
-        return max(1, UInt64(bitPattern: Int64(hasher.finalize())))
-    }
-}
-
 /// The digests of one call's properties, computed once for all limits.
 struct SubjectDigests: Sendable {
     private let digests: LimitDigests

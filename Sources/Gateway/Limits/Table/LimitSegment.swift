@@ -31,6 +31,19 @@ struct LimitSegment: Sendable {
         insert(Slot(key: key, theoreticalArrival: theoreticalArrival), at: position)
     }
 
+    /// Adds an amount to the number of a key, or adds the key unless there are `capacity` keys. For segments whose numbers are
+    /// debts.
+    mutating func add(_ debt: Int64, for key: LimitKey, at position: UInt64, capacity: Int) {
+        if let index = index(of: key, at: position) {
+            slots[index].theoreticalArrival = slots[index].theoreticalArrival.addingDebt(debt)
+        } else if count < capacity {
+            insert(debt, for: key, at: position)
+        }
+    }
+
+    /// The used slots, in no particular order.
+    var used: [Slot] { slots.filter { $0.key.limit != 0 } }
+
     /// Removes the entries for which the closure returns false, and returns the number of removed entries. The closure
     /// may correct an entry's time.
     mutating func keep(_ isKept: (inout Slot) -> Bool) -> Int {

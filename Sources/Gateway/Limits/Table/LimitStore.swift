@@ -34,13 +34,31 @@ final class LimitStore: Sendable {
         }
     }
 
-    let digests = LimitDigests()
+    /// The state that is shared with other nodes; nil without a shared store.
+    let sharing: DebtSharing?
+    let digests: LimitDigests
     let table: Mutex<LimitTable>
     let throttledKeys = Mutex(ThrottledKeys())
     private let numbers = Mutex(Numbers())
     private let shadowCounters = Mutex<[String: Counter]>([:])
 
-    init(capacity: Int, now: Int64) { table = Mutex(LimitTable(capacity: capacity, now: now)) }
+    init(capacity: Int, now: Int64, sharing: DebtSharing? = nil) {
+        var table = LimitTable(capacity: capacity, now: now)
+        if sharing != nil { table.pending = PendingDebts() }
+        self.table = Mutex(table)
+        self.sharing = sharing
+        digests = sharing?.digests ?? LimitDigests()
+    }
+
+    /// The digests of the limits in use, which other nodes know, and their numbers.
+    var sharedNumbers: [(limit: UInt64, number: UInt16)] {
+        numbers.withLock { numbers in
+            numbers.inUse.map { (digests.limit($0.key.text, per: $0.key.per), $0.value) }
+        }
+    }
+
+    /// Returns the digest of a limit, which other nodes know.
+    func sharedLimit(_ limit: Limit) -> UInt64 { digests.limit(limit.name, per: limit.per) }
 
     /// Registers limits in place of all others except pinned ones, and returns the number of each.
     ///
@@ -64,8 +82,7 @@ final class LimitStore: Sendable {
         }
         table.withLock { table in
             for (number, limit) in zip(registered, limits) {
-                let rate = GCRA(count: limit.count, period: limit.period, burst: limit.burst)
-                table.use(number, maximumDebt: rate.maximumDebt)
+                table.use(number, maximumDebt: limit.rate(isShared: sharing != nil).maximumDebt)
             }
             for number in removed { table.use(number, maximumDebt: 0) }
         }

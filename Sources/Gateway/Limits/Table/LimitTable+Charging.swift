@@ -58,8 +58,9 @@ extension LimitTable {
                 continue
             }
             set(
-                charge.rate.charged(theoreticalArrival: theoreticalArrival, now: now, cost: charge.cost),
+                charge.rate.charged(theoreticalArrival: theoreticalArrival, now: now, cost: charge.cost * weight),
                 for: charge.key, now: now)
+            pending?.add(charge.rate.time(of: charge.cost), for: charge.key, at: charge.key.position)
         }
     }
 
@@ -69,7 +70,9 @@ extension LimitTable {
             guard let theoreticalArrival = theoreticalArrival(of: charge.key), theoreticalArrival > now else {
                 continue
             }
-            set(theoreticalArrival - charge.rate.time(of: charge.cost), for: charge.key, now: now)
+            let refund = charge.rate.time(of: charge.cost)
+            set(theoreticalArrival - charge.rate.time(of: charge.cost * weight), for: charge.key, now: now)
+            pending?.add(-min(refund, theoreticalArrival - now), for: charge.key, at: charge.key.position)
         }
     }
 }

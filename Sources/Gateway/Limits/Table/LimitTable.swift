@@ -27,6 +27,10 @@ struct LimitTable {
     private var shared: [SharedSlot: Int64] = [:]
     /// The maximum debt of a key, by the number of the limit; 0 for limits that are not in use.
     private var maximumDebts: [Int64] = [0]
+    /// The debts to share with other nodes; nil without a shared store.
+    var pending: PendingDebts?
+    /// The factor by which charges count: more than 1 while this node is cut off from others.
+    var weight = 1
     private var cursor = 0
     private var nextSweep: Int64
     private let sweepInterval: Int64
@@ -73,6 +77,21 @@ struct LimitTable {
         } else {
             shared[sharedSlot(of: key, at: position)] = theoreticalArrival
         }
+    }
+
+    /// Writes the time of a key that has an entry of its own or gets one. Does nothing in a full table.
+    mutating func setOwn(_ theoreticalArrival: Int64, for key: LimitKey, isNewAllowed: Bool) {
+        let position = key.position
+        let segment = segment(of: position)
+        if segments[segment].replace(theoreticalArrival, for: key, at: position) { return }
+        guard isNewAllowed, count < capacity else { return }
+        segments[segment].insert(theoreticalArrival, for: key, at: position)
+        count += 1
+    }
+
+    /// Returns the maximum debt of a limit's keys; 0 for a limit that is not in use.
+    func maximumDebt(of limit: UInt16) -> Int64 {
+        maximumDebts.indices.contains(Int(limit)) ? maximumDebts[Int(limit)] : 0
     }
 
     /// Sweeps one segment if it is time. Called for each charge.

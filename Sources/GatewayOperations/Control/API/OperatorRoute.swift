@@ -127,6 +127,8 @@ struct OperatorRoute: Sendable {
                 Parameter("user"), Parameter("from"), Parameter("to"), Parameter("result"), Parameter("since", .time),
                 Parameter("until", .time), Parameter("limit"),
             ], .object),
+        OperatorRoute(.get, "/v1/nodes", "nodes list", .page),
+        OperatorRoute(.post, "/v1/accounts/apply", "accounts apply", .object),
         OperatorRoute(.get, "/v1/users/{user}", "users show", .object),
         OperatorRoute(.get, "/v1/journal/segments", "journal segments", .page),
         OperatorRoute(.get, "/v1/journal/verification", "journal verify", .object),

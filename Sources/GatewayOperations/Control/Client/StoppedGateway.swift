@@ -43,7 +43,10 @@ public struct StoppedGateway: Sendable {
         let tls: [ClientTLS?]
         do {
             tls = try configuration.backends.map { try $0.tls.map { try CertificateFiles.clientTLS($0) } }
-            stores = try GatewayStores(configuration, clocks: clocks, logger: logger)
+            // Other gateways would go on with what they have in memory.
+            var opening = GatewayStores.Opening()
+            opening.isExclusive = request.operation == ImportLedgerOperation.name
+            stores = try GatewayStores(configuration, opening, clocks: clocks, logger: logger)
         } catch {
             return .unavailable("The stores cannot be opened: \(error.reason)")
         }

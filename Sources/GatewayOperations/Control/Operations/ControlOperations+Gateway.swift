@@ -20,13 +20,16 @@ extension ControlOperations {
         let stores: StoreOperations
         let history: RecordedHistory
         let verifier: JournalVerifier
+        /// The gateways that share the store; nil for a gateway with a ledger in a file.
+        let nodes: StoreNodes?
+        let accounts: AccountMonitor
 
         /// Creates the dependencies.
         package init(
             throttle: LoginThrottle, limiter: @escaping @Sendable () -> Limiter, names: NameRules,
             reload: @escaping @Sendable () async -> [ConfigurationProblem]?, dryRun: HotSwappable<DryRun>,
             policy: @escaping @Sendable () -> Policy, metrics: CallMetrics, stores: StoreOperations,
-            history: RecordedHistory, verifier: JournalVerifier
+            history: RecordedHistory, verifier: JournalVerifier, nodes: StoreNodes?, accounts: AccountMonitor
         ) {
             self.throttle = throttle
             self.limiter = limiter
@@ -38,12 +41,15 @@ extension ControlOperations {
             self.stores = stores
             self.history = history
             self.verifier = verifier
+            self.nodes = nodes
+            self.accounts = accounts
         }
     }
 
     /// Returns every operation of a running gateway. No other place lists them.
     package static func all(_ parts: Parts) -> [any ControlOperation] {
-        [
+        let accounts = parts.accounts
+        return [
             ReloadOperation(reload: parts.reload),
             ListBansOperation(throttle: parts.throttle),
             LiftBansOperation(throttle: parts.throttle, names: parts.names),
@@ -58,6 +64,8 @@ extension ControlOperations {
             PairStatisticsOperation(history: parts.history, names: parts.names),
             ListSegmentsOperation(history: parts.history),
             VerifyJournalOperation(verifier: parts.verifier),
+            ListNodesOperation(nodes: parts.nodes),
+            ApplyAccountsOperation(agreement: parts.nodes) { await accounts.retry() },
             ShowUserOperation(
                 ledger: parts.stores.ledger, sessions: parts.stores.sessions, history: parts.history,
                 throttle: parts.throttle, limiter: parts.limiter, names: parts.names),

@@ -35,7 +35,7 @@ struct MetricsCollector: Sendable {
         ]
         families += context.metrics.families
         families += [build, expiries, bans]
-        families.append(shadowRejections)
+        families += [shadowRejections, debtExchange]
         families.append(workers)
         families += providerKeys
         if let running = running.value {
@@ -90,6 +90,14 @@ struct MetricsCollector: Sendable {
             "notify_gateway_limit_shadow_rejections_total", .counter,
             "Calls that a limit in shadow mode would have rejected, and audience members that it would have skipped.",
             subsystems.calls.limiter.value.wouldReject.map { ([.init("limit", $0.limit)], .number(Double($0.count))) })
+    }
+
+    private var debtExchange: MetricFamily {
+        let age = subsystems.calls.debtExchange?.age.components
+        return MetricFamily(
+            "notify_gateway_limit_exchange_age_seconds", .gauge,
+            "Time since limits were last shared with the other gateways of the store; only with PostgreSQL.",
+            age.map { [([], .number(Double($0.seconds) + Double($0.attoseconds) / 1e18))] } ?? [])
     }
 
     private var workers: MetricFamily {

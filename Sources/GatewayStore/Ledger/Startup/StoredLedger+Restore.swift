@@ -48,6 +48,7 @@ extension StoredLedger {
                 if try tables.applyRestored(id, change) { marked += 1 }
             }
             try tables.remove(property: "restored")
+            try tables.announce(.restored)
             return LedgerRestore(endedSessions: ended, markedRegistrations: marked)
         }
     }

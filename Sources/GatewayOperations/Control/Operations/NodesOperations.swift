@@ -1,0 +1,65 @@
+internal import GatewayCore
+internal import GatewayStore
+internal import GatewaySupport
+
+/// `nodes list`: lists the gateways that share the store, this one included. Empty for a gateway with a ledger in a file.
+struct ListNodesOperation: ControlOperation {
+    static let name = "nodes list"
+
+    let nodes: StoreNodes?
+
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
+        let list: [ListedNode]
+        do throws(LedgerUnavailable) {
+            list = try await nodes?.list() ?? []
+        } catch {
+            throw .unavailable("The gateways cannot be listed: \(error.detail)")
+        }
+        try await context.send(pageOf: list.map(\.item))
+    }
+}
+
+extension ListedNode {
+    /// The gateway as one result.
+    var item: JSONValue {
+        var members: [JSONValue.Member] = [
+            .init("host", .string(host)), .init("node", .string(instance)), .init("version", .string(version)),
+            .init("fence", .number(String(fence))), .init("state", .string(state.rawValue)),
+        ]
+        if let secondsUnseen { members.append(.init("seen", .number(String(secondsUnseen)))) }
+        if let lag { members.append(.init("lag", .number(String(lag)))) }
+        members.append(.init("accounts", .string(accounts.rawValue)))
+        return .object(members)
+    }
+}
+
+/// `accounts apply`: applies the account lists of this gateway although those of other gateways differ. They take effect
+/// within a second.
+struct ApplyAccountsOperation: ControlOperation {
+    static let name = "accounts apply"
+
+    /// The agreement with the other gateways; nil for a gateway with a ledger in a file.
+    let agreement: (any AccountAgreement)?
+    /// Makes the account monitor try at once.
+    let retry: @Sendable () async -> Void
+
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
+        guard let agreement else {
+            throw .refused("This gateway shares its store with no other, so its account lists apply at once.")
+        }
+        let record = try await context.record(.operatorApplyAccounts)
+        let hosts: [String]?
+        do throws(LedgerUnavailable) {
+            hosts = try await agreement.applyOwn()
+        } catch {
+            record.failed()
+            throw .unavailable("The account lists cannot be applied: \(error.detail)")
+        }
+        guard let hosts else {
+            record.failed()
+            throw .unavailable("This gateway has not read its account lists yet.")
+        }
+        await retry()
+        try await context.send(.object([.init("overruled", .array(hosts.map(JSONValue.string)))]))
+    }
+}

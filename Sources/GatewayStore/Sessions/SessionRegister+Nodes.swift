@@ -1,0 +1,60 @@
+public import GatewayCore
+internal import GatewaySupport
+internal import Synchronization
+
+/// The changes of other nodes of a shared store.
+extension SessionRegister {
+    /// Follows the changes after this one, if the store is shared.
+    func follow(after number: Int64) {
+        ledger.storage.feed?.follow(after: number) { [weak self] changes in self?.apply(changes) }
+    }
+
+    /// Has other state about a user cleared, such as cached passwords, when another gateway has revoked the user.
+    public func clearAfterRevocationElsewhere(_ clear: @escaping @Sendable (UserName) -> Void) {
+        onRevocationElsewhere.withLock { $0 = clear }
+    }
+
+    /// Returns whether the token's session may have begun at another gateway so recently that it is not known here.
+    ///
+    /// Only tokens of the last minutes may, so that tokens of ended sessions do not keep the store busy.
+    public func mayHaveBegunElsewhere(_ token: TokenReference) -> Bool {
+        guard ledger.storage.feed != nil, let id = token.session else { return false }
+        let oldest = clocks.wall().adding(-Self.recentTokens)
+        return token.issued > oldest && table.withLock { $0.session(id) == nil }
+    }
+
+    /// Reads what other gateways have changed until now. Returns false if the store cannot be read.
+    public func refresh() async -> Bool { await ledger.storage.feed?.refresh() ?? true }
+
+    /// The age of a token up to which its session may be unknown, in microseconds: longer than a node goes on without reading
+    /// the changes of others, and than clocks differ.
+    private static let recentTokens: Int64 = 300_000_000
+
+    /// Waits until a change of this node has effect at every node that accepts credentials.
+    func waitUntilApplied(_ change: Int64) async { await ledger.storage.feed?.waitUntilApplied(change) }
+
+    /// Applies changes of all nodes to the memory.
+    ///
+    /// Changes of this node are in memory already, with one exception: a revocation by another node may have removed a
+    /// session from memory that began after it.
+    private func apply(_ changes: [SessionChange]) {
+        let closed = unwritten.withLock(\.sessions)
+        table.withLock { table in
+            for change in changes {
+                switch change.effect {
+                case .session(let id, let session):
+                    // A session that this node has closed in memory stays closed while the write is repeated.
+                    if closed[id] == nil { table.replace(id, by: session) }
+                case .tokenRevoked(let token, let user, let until):
+                    table.revoke(token: token, of: user, until: until)
+                case .userRevoked(let user, let time): if !change.isOwn { table.revoke(user, at: time) }
+                case .loggedOut(let logout): if !change.isOwn { _ = table.logOut(logout) }
+                case .restored: break
+                }
+            }
+            revocations.store(table.epoch.count, ordering: .releasing)
+        }
+        let clear = onRevocationElsewhere.withLock(\.self)
+        for case .userRevoked(let user, _) in changes.filter({ !$0.isOwn }).map(\.effect) { clear(user) }
+    }
+}

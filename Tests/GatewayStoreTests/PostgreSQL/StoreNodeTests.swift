@@ -1,0 +1,138 @@
+import GatewayCore
+import GatewaySupport
+import GatewayTesting
+import Testing
+
+@testable import GatewayStore
+
+@Suite(
+    "The gateways that use a store in PostgreSQL", .timeLimit(.minutes(5)), .enabled(if: PostgreSQLServer.isInstalled))
+struct StoreNodeTests {
+    private let shared: SharedStore
+
+    init() throws { shared = try SharedStore() }
+
+    @Test("Gateways use a store at the same time, and a process that uses it alone waits for none of them")
+    func exclusive() throws {
+        let one = try shared.open(shared.first)
+        let other = try shared.open(shared.second)
+        try other.close(isUsable: true)
+        let held = #expect(throws: LedgerUnavailable.self) { try shared.open(shared.second, .exclusive) }
+        #expect(held?.detail.contains("uses the store") == true)
+        try one.close(isUsable: true)
+        let alone = try shared.open(shared.second, .exclusive)
+        #expect(throws: LedgerUnavailable.self) { try shared.open(shared.first) }
+        try alone.close(isUsable: true)
+        try shared.open(shared.first).close(isUsable: true)
+    }
+
+    @Test("A gateway that was gone when another process used the store alone changes nothing, and knows it")
+    func fenced() async throws {
+        let (clock, ledger) = (shared.clock, StoredLedger(try shared.open(shared.first)))
+        try shared.expire()
+        let other = StoredLedger(try shared.open(shared.second, .exclusive))
+        await #expect(throws: LedgerUnavailable.self) { try await ledger.recordImport(now: clock.clocks.wall()) }
+        #expect(!ledger.isCurrent && ledger.isLost)
+        #expect(ledger.lossReason?.contains("another process") == true)
+        #expect(try await other.migration() == .notImported)
+        #expect(ledger.fault != nil)
+        try ledger.close()
+        #expect(!other.isLost)
+        try await other.recordImport(now: clock.clocks.wall())
+        try other.close()
+    }
+
+    @Test("Two processes with the same local files: the second one takes the place of the first")
+    func copied() async throws {
+        let ledger = StoredLedger(try shared.open(shared.first))
+        // As on a machine that was cloned. On one machine, a lock keeps the second process out.
+        try shared.run("UPDATE node SET fence = fence + 1")
+        await #expect(throws: LedgerUnavailable.self) { try await ledger.recordImport(now: shared.clock.clocks.wall()) }
+        #expect(ledger.isLost)
+        try ledger.close()
+    }
+
+    @Test("Without a reading for ten seconds, the sessions are out of date until the next one")
+    func reliance() async throws {
+        // Without sessions nothing reads the changes of other gateways.
+        let ledger = StoredLedger(try shared.open(shared.first))
+        shared.clock.advance(by: .seconds(9))
+        #expect(ledger.isCurrent)
+        shared.clock.advance(by: .seconds(2))
+        #expect(!ledger.isCurrent && !ledger.isLost)
+        let sessions = try SessionRegister(ledger, clocks: shared.clock.clocks)
+        #expect(await sessions.refresh())
+        #expect(sessions.isCurrent)
+        try ledger.close()
+    }
+
+    @Test("A gateway that has read nothing for so long that changes may be gone does not go on")
+    func gap() async throws {
+        let ledger = StoredLedger(try shared.open(shared.first))
+        try shared.run("UPDATE node SET until = 0")
+        let sessions = try SessionRegister(ledger, clocks: shared.clock.clocks)
+        #expect(await !sessions.refresh())
+        #expect(ledger.lossReason?.contains("too long") == true)
+        try ledger.close()
+    }
+
+    @Test("Another key of device handles is rejected, and so is a newer store")
+    func rejected() throws {
+        try shared.open(shared.first).close(isUsable: true)
+        let third = TemporaryDirectory()
+        try PrivateFiles.makeDirectory(third.path)
+        try PrivateFiles.write([UInt8](repeating: 8, count: KeyFile.byteCount), toNew: third("ledger.sqlite.key"))
+        let wrong = #expect(throws: LedgerUnavailable.self) { try shared.open(third) }
+        #expect(wrong?.detail.contains("not the key of this store") == true)
+        let none = #expect(throws: LedgerUnavailable.self) { try shared.open(TemporaryDirectory()) }
+        #expect(none?.detail.contains("key") == true)
+        try shared.run("UPDATE store_version SET version = 99")
+        let newer = #expect(throws: LedgerUnavailable.self) { try shared.open(shared.first) }
+        #expect(newer?.detail.contains("version 99") == true)
+    }
+
+    @Test("A store that is older than the last run of its gateway counts as restored")
+    func restored() throws {
+        let store = try shared.open(shared.first)
+        #expect(try !StoredLedger(store).isRestored())
+        try store.close(isUsable: true)
+        let again = try shared.open(shared.first)
+        #expect(try !StoredLedger(again).isRestored())
+        try again.close(isUsable: true)
+        // As in a copy from before the last run.
+        try shared.run("UPDATE node SET fence = 1")
+        let restored = try shared.open(shared.first)
+        #expect(try StoredLedger(restored).isRestored())
+        try restored.close(isUsable: true)
+    }
+
+    @Test("A gateway that was killed, and others that ran since, do not look like a restore")
+    func killed() throws {
+        // Dropped without `close`.
+        for _ in 0..<2 { #expect(try !StoredLedger(shared.open(shared.first)).isRestored()) }
+        try shared.expire()
+        let other = try shared.open(shared.second)
+        #expect(try !StoredLedger(other).isRestored())
+        try other.close(isUsable: true)
+        let back = try shared.open(shared.first)
+        #expect(try !StoredLedger(back).isRestored())
+        try back.close(isUsable: true)
+    }
+
+    @Test("A reader needs no right, and changes nothing")
+    func reading() async throws {
+        let clock = shared.clock
+        let reading = { [shared] () throws(LedgerUnavailable) -> StoredLedger in
+            StoredLedger(try shared.open(shared.first, .reading))
+        }
+        let missing = #expect(throws: LedgerUnavailable.self) { try reading() }
+        #expect(missing?.detail.contains("no gateway has used this database") == true)
+        let store = StoredLedger(try shared.open(shared.first))
+        let reader = try reading()
+        #expect(try await reader.migration() == .notImported)
+        await #expect(throws: LedgerUnavailable.self) { try await reader.recordImport(now: clock.clocks.wall()) }
+        try reader.close()
+        #expect(store.fault == nil)
+        try store.close()
+    }
+}
