@@ -80,7 +80,10 @@ class Node(phones.Gateway):
         self.is_wanted = True
         if not hasattr(self, "keeper"):
             self.keeper = asyncio.create_task(self.keep())
-        await asyncio.wait_for(self.started.wait(), 60)
+        try:
+            await asyncio.wait_for(self.started.wait(), 60)
+        except asyncio.TimeoutError:
+            raise RuntimeError(f"node {self.number} does not start: {(self.logs + self.log)[-2000:]}") from None
 
     async def serves(self):
         """Returns whether the gateway is ready and makes a change in the ledger."""
