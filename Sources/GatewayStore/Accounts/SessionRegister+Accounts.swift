@@ -48,7 +48,7 @@ extension SessionRegister {
                 try tables.storeAccount(user, fingerprint, of: authenticator, now: now)
             }
         }.get()
-        if !changes.revoked.isEmpty { await waitUntilApplied(written.change) }
+        if !changes.revoked.isEmpty { try await waitUntilApplied(written.change) }
     }
 
     /// Removes the accounts of authenticators that are no longer configured, because nothing reports the status of
@@ -61,7 +61,7 @@ extension SessionRegister {
     public func revoke(_ user: UserName) async throws(LedgerUnavailable) {
         let now = clocks.wall()
         revokeInMemory([user], at: now)
-        await waitUntilApplied(try await ledger.announce { try $0.revoke(user, at: now) }.get().change)
+        try await waitUntilApplied(await ledger.announce { try $0.revoke(user, at: now) }.get().change)
     }
 }
 

@@ -62,7 +62,7 @@ extension ChangeFeed {
         try connection.simple("BEGIN ISOLATION LEVEL READ COMMITTED")
         do {
             let value = try body(PostgreSQLTransaction(connection: connection, node: node.instance))
-            try connection.simple("COMMIT")
+            try connection.commit()
             return value
         } catch {
             if connection.isUsable { try? connection.simple("ROLLBACK") }

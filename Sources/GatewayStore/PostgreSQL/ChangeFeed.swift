@@ -83,15 +83,15 @@ final class ChangeFeed: SessionFeed {
         }
     }
 
-    func waitUntilApplied(_ number: Int64) async {
-        if number == 0 { return }
+    func waitUntilApplied(_ number: Int64) async -> Bool {
+        if number == 0 { return true }
         let deadline = MonotonicInstant(nanoseconds: clocks.monotonic().nanoseconds + Self.nanoseconds(Self.patience))
-        await withCheckedContinuation { continuation in
+        return await withCheckedContinuation { continuation in
             let isStopped = state.withLock { state in
                 if !state.isStopped { state.waiters.add(number, until: deadline, continuation) }
                 return state.isStopped
             }
-            if isStopped { continuation.resume() } else { wake() }
+            if isStopped { continuation.resume(returning: false) } else { wake() }
         }
     }
 
@@ -153,7 +153,7 @@ final class ChangeFeed: SessionFeed {
             return (state.waiters.takeRefreshes(), state.waiters.takeApplied(upTo: .max, now: clocks.monotonic()))
         }
         refreshes.resume(isRead: false)
-        for continuation in applied { continuation.resume() }
+        for continuation in applied { continuation.resume(returning: false) }
         end.signal()
     }
 
@@ -176,7 +176,7 @@ final class ChangeFeed: SessionFeed {
     func resumeWaiting(appliedElsewhere: Int64) {
         let (known, now) = (min(applied, appliedElsewhere), clocks.monotonic())
         let done = state.withLock { $0.waiters.takeApplied(upTo: known, now: now) }
-        for continuation in done { continuation.resume() }
+        for continuation in done { continuation.resume(returning: true) }
     }
 
     /// Waits for a notification, a caller or the end of the pause.

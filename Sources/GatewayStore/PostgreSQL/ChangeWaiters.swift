@@ -17,7 +17,7 @@ struct ChangeWaiters {
     private struct Waiter {
         let change: Int64
         let deadline: MonotonicInstant
-        let continuation: CheckedContinuation<Void, Never>
+        let continuation: CheckedContinuation<Bool, Never>
     }
 
     private var refreshes: [CheckedContinuation<Bool, Never>] = []
@@ -28,7 +28,7 @@ struct ChangeWaiters {
 
     /// Adds a caller that waits until the change has effect everywhere, or until the deadline.
     mutating func add(
-        _ change: Int64, until deadline: MonotonicInstant, _ continuation: CheckedContinuation<Void, Never>
+        _ change: Int64, until deadline: MonotonicInstant, _ continuation: CheckedContinuation<Bool, Never>
     ) {
         waiters.append(Waiter(change: change, deadline: deadline, continuation: continuation))
     }
@@ -40,7 +40,7 @@ struct ChangeWaiters {
     }
 
     /// Removes and returns the callers whose change has effect everywhere, or that have waited long enough.
-    mutating func takeApplied(upTo number: Int64, now: MonotonicInstant) -> [CheckedContinuation<Void, Never>] {
+    mutating func takeApplied(upTo number: Int64, now: MonotonicInstant) -> [CheckedContinuation<Bool, Never>] {
         let isDone = { (waiter: Waiter) in waiter.change <= number || waiter.deadline <= now }
         defer { waiters.removeAll(where: isDone) }
         return waiters.filter(isDone).map(\.continuation)

@@ -105,7 +105,7 @@ final class PostgreSQLDatabase: SQLDatabase {
                 throw error
             }
             do {
-                try connection.simple("COMMIT")
+                try connection.commit()
             } catch let error as PostgreSQLError where !connection.isUsable {
                 throw OutcomeUnknown(cause: error)
             }

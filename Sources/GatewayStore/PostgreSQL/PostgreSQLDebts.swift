@@ -90,7 +90,7 @@ package final class PostgreSQLDebts: Sendable {
                 "BEGIN; SET LOCAL synchronous_commit = on; LOCK TABLE debt_change IN SHARE ROW EXCLUSIVE MODE")
             do {
                 for change in changes { try Self.announce(change, connection) }
-                try connection.simple("COMMIT")
+                try connection.commit()
             } catch {
                 if connection.isUsable { try? connection.simple("ROLLBACK") }
                 throw error

@@ -65,7 +65,9 @@ protocol SessionFeed: Sendable {
 
     /// Waits until the change has effect at every node, or until a node that has not applied it rejects all credentials
     /// because it could not read the changes for too long.
-    func waitUntilApplied(_ number: Int64) async
+    ///
+    /// - Returns: False if this node can never use the store again: the change may be lost with an older copy.
+    func waitUntilApplied(_ number: Int64) async -> Bool
 }
 
 /// Statements on changes for other nodes. Without other nodes they do nothing.

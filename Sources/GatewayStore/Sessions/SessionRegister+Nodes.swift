@@ -31,7 +31,12 @@ extension SessionRegister {
     private static let recentTokens: Int64 = 300_000_000
 
     /// Waits until a change of this node has effect at every node that accepts credentials.
-    func waitUntilApplied(_ change: Int64) async { await ledger.storage.feed?.waitUntilApplied(change) }
+    ///
+    /// - Throws: If this node can never use the store again, so that the change may be lost.
+    func waitUntilApplied(_ change: Int64) async throws(LedgerUnavailable) {
+        guard let feed = ledger.storage.feed, await !feed.waitUntilApplied(change) else { return }
+        throw LedgerUnavailable(ledger.lossReason ?? "the store is closed")
+    }
 
     /// Applies changes of all nodes to the memory.
     ///

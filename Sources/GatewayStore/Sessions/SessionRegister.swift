@@ -133,7 +133,7 @@ public final class SessionRegister: SessionStore {
             for logout in changes.logouts { try tables.store(logout) }
         }.get()
         unwritten.withLock { $0.remove(changes) }
-        await waitUntilApplied(written.change)
+        try await waitUntilApplied(written.change)
     }
 
     /// Returns the user of a session that is closed in memory but not on disk; nil if there is none.
@@ -152,7 +152,7 @@ public final class SessionRegister: SessionStore {
         guard table.withLock({ $0.beginDeleting(id, of: user) }) else { return false }
         let written = await ledger.announce { try $0.removeSessions([id: user]) }
         table.withLock { $0.finishDeleting(id, of: user, isWritten: written.isSuccess) }
-        await waitUntilApplied(try written.get().change)
+        try await waitUntilApplied(written.get().change)
         return true
     }
 
@@ -162,7 +162,7 @@ public final class SessionRegister: SessionStore {
         table.withLock { $0.beginRevoking(token: id, of: user) }
         let written = await ledger.announce { try $0.revoke(token: id, of: user, until: until) }
         table.withLock { $0.finishRevoking(token: id, of: user, until: written.isSuccess ? until : nil) }
-        await waitUntilApplied(try written.get().change)
+        try await waitUntilApplied(written.get().change)
     }
 
     /// Closes a session for an operator, or because its account was removed: in memory, then on disk. If the write

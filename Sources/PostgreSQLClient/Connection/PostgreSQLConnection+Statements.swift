@@ -36,6 +36,24 @@ extension PostgreSQLConnection {
         }
     }
 
+    /// Commits the transaction, and waits for synchronous standbys as the server's settings say.
+    ///
+    /// A server that is to cancel this wait commits by itself and sends a warning. Therefore the wait has no time limit at
+    /// the server and is never cancelled, and a warning counts as a failure.
+    ///
+    /// - Throws: ``PostgreSQLError``. If the connection is closed then, the transaction may be committed.
+    package func commit() throws {
+        try perform(cancels: false) { deadline in
+            let warnings = libpq.warnings
+            guard PQsendQuery(libpq.pointer, "SET LOCAL statement_timeout = 0; COMMIT") == 1 else { throw libpq.lost() }
+            try libpq.flush(until: deadline)
+            _ = try takeResults(until: deadline)
+            guard libpq.warnings == warnings else {
+                throw PostgreSQLError(.unavailable, "the server has committed without its synchronous standby")
+            }
+        }
+    }
+
     private func run(
         _ sql: String, _ arguments: [PostgreSQLValue], onRows: (borrowing LibpqResult) throws -> Void
     ) throws -> Int {

@@ -65,8 +65,10 @@ package final class PostgreSQLConnection {
 
     /// Runs one call: with its deadline, never within another call, and with the connection closed after a failure of
     /// the server or the network.
+    ///
+    /// - Parameter cancels: Whether the server is asked to cancel the statement after such a failure.
     func perform<Output>(
-        _ body: (Deadline) throws -> Output
+        cancels: Bool = true, _ body: (Deadline) throws -> Output
     ) throws -> Output {
         guard isUsable else { throw PostgreSQLError(.unavailable, "the connection is closed") }
         guard !isInCall else { throw PostgreSQLError(.other, "the connection is in use by another call") }
@@ -77,10 +79,10 @@ package final class PostgreSQLConnection {
             try notifications.take(from: libpq)
             return output
         } catch let error as PostgreSQLError where error.kind == .unavailable {
-            libpq.abort()
+            libpq.abort(cancels: cancels)
             throw error
         } catch {
-            if libpq.isLost { libpq.abort() }
+            if libpq.isLost { libpq.abort(cancels: cancels) }
             throw error
         }
     }

@@ -8,6 +8,7 @@ internal import Glibc
 final class LibpqConnection {
     /// The connection, until it is closed.
     private(set) var pointer: OpaquePointer?
+    private let warningCount = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
     /// libpq may hold bytes that TLS has decrypted but that it has not taken yet, which poll(2) does not see. With TLS,
     /// waits look again after these milliseconds. PostgreSQL's records of 8 KiB always fit; those of a proxy need not.
     private static let pendingCheck: Int32 = 20
@@ -17,9 +18,19 @@ final class LibpqConnection {
     /// The event that ended a wait.
     enum Readiness { case readable, writable, timedOut, woken }
 
-    private init(_ pointer: OpaquePointer) { self.pointer = pointer }
+    private init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+        warningCount.initialize(to: 0)
+        notify_gateway_count_warnings(pointer, warningCount)
+    }
 
-    deinit { close() }
+    deinit {
+        close()
+        warningCount.deallocate()
+    }
+
+    /// The number of warnings that the server has sent.
+    var warnings: CInt { warningCount.pointee }
 
     /// Connects to one server.
     ///
@@ -32,7 +43,6 @@ final class LibpqConnection {
             throw PostgreSQLError(.unavailable, "no memory is left for a connection")
         }
         let connection = LibpqConnection(pointer)
-        notify_gateway_ignore_notices(pointer)
         // Makes libpq name the SQLSTATE in the text, which is all that it keeps of the server's error.
         PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
         var status = PQstatus(pointer) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
@@ -134,10 +144,12 @@ final class LibpqConnection {
 
     static let timedOut = PostgreSQLError(.unavailable, "the server did not respond in time")
 
-    /// Closes the connection at once, and has the server cancel a statement that is running.
-    func abort() {
+    /// Closes the connection at once.
+    ///
+    /// - Parameter cancels: Whether the server is asked to cancel a statement that is running.
+    func abort(cancels: Bool = true) {
         guard let pointer else { return }
-        if PQstatus(pointer) == CONNECTION_OK, PQtransactionStatus(pointer) == PQTRANS_ACTIVE {
+        if cancels, PQstatus(pointer) == CONNECTION_OK, PQtransactionStatus(pointer) == PQTRANS_ACTIVE {
             CancelRequest.send(for: pointer)
         }
         // Without this, PQfinish might wait to send its farewell.
