@@ -166,7 +166,7 @@ Gateways: $nodes, on one store, behind http://127.0.0.1:$port. Paste these lines
   for i in 1 2 3; do curl -sS -H "Authorization: Bearer \$TOKEN" -H 'Idempotency-Key: once-1' \\
     -H 'Content-Type: application/json' "\$URL/api/notifications?pns=apns&to_tag=bob" -d '"Once"'; done
 
-  # Revoke alice at one gateway: all refuse her token (401). The command waits for a gateway that is away, at most 11 s.
+  # Revoke alice at one gateway: all refuse her token (401). The command waits for a gateway that is away, at most 13 s.
   \$GATEWAY tokens revoke --user alice --config \$DIR/node$nodes/gateway.yaml; sleep 1
   for i in 1 2 3; do curl -sS -o /dev/null -w '%{http_code}\n' -H "Authorization: Bearer \$TOKEN" \$URL/auth/whoami; done
 

@@ -63,7 +63,7 @@ class Check:
 
     def check_ended(self):
         """No send with a token of an ended session arrived that began after the end had taken effect."""
-        for text, (began, ended) in self.record.attempts.items():
+        for text, (began, ended, how) in self.record.attempts.items():
             for arrived, call in self.backend.arrivals.get(text, []):
                 lag, node = began - ended, self.node_of.get(call)
                 around = [name for name, number, start, end in self.world.faults
@@ -71,7 +71,8 @@ class Check:
                 (self.lags_cut_off if around else self.lags).append(lag)
                 if lag > EFFECT:
                     self.problems.append(
-                        f"node {node} sent {text} with a token that ended {lag:.2f} s before, during {around or 'no fault'}")
+                        f"node {node} sent {text} with a token that ended {lag:.2f} s before by {how}, during {around or 'no fault'}"
+                        f" [ended at {ended - self.record.began:.1f} s]")
 
     def check_answers(self):
         """Each text whose send was acknowledged arrived."""
@@ -80,9 +81,9 @@ class Check:
                 self.problems.append(f"the send of {text} was acknowledged and did not arrive")
 
     def check_limits(self):
-        """Senders near a limit sent at most a burst a node beyond what the rate allows."""
+        """Senders near a limit sent at most a burst a node beyond what the limit allows, which is its burst and its rate."""
         seconds = self.world.ended - self.world.began
-        allowed = nodes_gateway.RATE * seconds + nodes_gateway.BURST * len(self.world.nodes)
+        allowed = nodes_gateway.RATE * seconds + nodes_gateway.BURST * (1 + len(self.world.nodes))
         self.limited = []
         for user in nodes_gateway.LIMITED:
             sent = sum(len(self.backend.arrivals.get(text, [])) for text, send in self.record.sends.items() if send.user == user)
@@ -128,7 +129,9 @@ class Check:
         """Returns the faults with their times, and the responses, for those who look for the reason of a problem."""
         faults = [(name, node, round(begin - self.record.began, 1), round(end - self.record.began, 1))
                   for name, node, begin, end in self.world.faults]
-        return f"faults (node, begin, end): {faults}; responses: {sorted(self.record.statuses.items())}"
+        ends = [(node.number, round(time - self.record.began, 1), log) for node in self.world.nodes for time, log in node.ends]
+        return (f"faults (node, begin, end): {faults}; responses: {sorted(self.record.statuses.items())}; gateways that ended by "
+                f"themselves: {ends}")
 
     def figures(self):
         record, world = self.record, self.world

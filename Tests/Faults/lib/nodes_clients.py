@@ -75,7 +75,7 @@ class Device(phones.Phone):
         status, _ = await self.call("logout", "DELETE", f"/auth/sessions/{session}", token)
         if status == 204:
             self.ended[session] = token
-            self.record.ended.append((bench.now(), token))
+            self.record.ended.append((bench.now(), token, f"logout of {session}"))
             self.record.logouts += 1
         else:
             self.unknown += 1
@@ -147,12 +147,12 @@ class Ghost(Client):
     """Sends with the tokens of sessions that ended lately, which must not work."""
 
     async def act(self):
-        recent = [pair for pair in self.record.ended[-30:] if bench.now() - pair[0] < 40]
+        recent = [end for end in self.record.ended[-30:] if bench.now() - end[0] < 40]
         if not recent:
             return False
-        ended, token = self.chance.choice(recent)
+        ended, token, how = self.chance.choice(recent)
         text = self.record.text("ghost")
-        self.record.attempts[text] = (bench.now(), ended)
+        self.record.attempts[text] = (bench.now(), ended, how)
         status, _, _ = await self.call("ghost", "POST", TARGET, token, text, expected=(401,))
         self.record.sends[text].statuses.append(status)
         return True
@@ -213,7 +213,8 @@ class Operator(Client):
                 node.program, "tokens", "revoke", "--user", self.user, "--config", str(node.configuration),
                 stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
             if await command.wait() == 0:
-                self.record.ended += [(bench.now(), token) for token in tokens]
+                how = f"revocation of {self.user} at node {node.number}"
+                self.record.ended += [(bench.now(), token, how) for token in tokens]
                 self.record.revoked_handles.update(handles)
                 self.record.revocations += 1
         # Tokens state their time in seconds: a login in the second of a revocation belongs to what was revoked.

@@ -20,7 +20,7 @@ class Record:
 
     def __init__(self):
         self.sends = {}
-        # (time of the acknowledgement, token), the newest last, and the sends with such a token as (begin, that time) by text.
+        # (time of the acknowledgement, token, how), the newest last, and the sends with such a token as (begin, that time, how).
         self.ended, self.attempts = [], {}
         # Handles whose registrations a revocation ended.
         self.revoked_handles = set()
