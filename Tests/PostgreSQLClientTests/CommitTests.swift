@@ -16,6 +16,8 @@ struct CommitTests {
 
     private func connect() throws -> PostgreSQLConnection {
         let connection = try PostgreSQLConnection.connect(server.settings, within: .seconds(30))
+        // The server of the tests does not wait for its disk.
+        try connection.simple("SET synchronous_commit = on")
         while try connection.text("SHOW synchronous_standby_names") != "missing" {}
         return connection
     }

@@ -189,18 +189,27 @@ public struct SessionTable: Sendable {
 
     /// Closes all sessions of the user and revokes every token issued to the user up to now.
     public mutating func revoke(_ user: UserName, at now: WallTime) {
-        for id in ofUser[user] ?? [] { remove(id) }
+        closeSessions(of: user)
         epoch = RevocationEpoch(count: epoch.count + 1)
         // If the clock was set back, keep the later cutoff.
         cutoffs[user] = Cutoff(at: max(now, cutoffs[user]?.at ?? now), epoch: epoch)
     }
 
-    /// Ends the sessions that the logout ends, and refuses the provider's tokens up to its time. Returns the sessions.
-    public mutating func logOut(_ logout: ProviderLogout) -> [Session] {
+    /// Closes all sessions of the user. Revokes no other token.
+    public mutating func closeSessions(of user: UserName) { for id in ofUser[user] ?? [] { remove(id) } }
+
+    /// Closes the sessions that the logout ends. Returns them.
+    @discardableResult
+    public mutating func closeSessions(endedBy logout: ProviderLogout) -> [Session] {
         let ended = sessions.values.filter { $0.provider.map(logout.ends) ?? false }
         for session in ended { remove(session.id) }
-        restore(logout)
         return ended.sorted { $0.id.text < $1.id.text }
+    }
+
+    /// Ends the sessions that the logout ends, and refuses the provider's tokens up to its time. Returns the sessions.
+    public mutating func logOut(_ logout: ProviderLogout) -> [Session] {
+        defer { restore(logout) }
+        return closeSessions(endedBy: logout)
     }
 
     /// Refuses the provider's tokens up to the logout's time. Ends no session: a user may have logged in again since.
@@ -242,17 +251,4 @@ public struct SessionTable: Sendable {
         ofUser[session.user]?.remove(id)
         if ofUser[session.user]?.isEmpty == true { ofUser[session.user] = nil }
     }
-}
-
-/// A counter of user revocations. An operation that began at one epoch and completes at a later one may have to be
-/// undone.
-public struct RevocationEpoch: Sendable, Hashable, Comparable {
-    /// The number of user revocations since the start.
-    public let count: UInt64
-
-    /// Creates an epoch. Called by stores.
-    public init(count: UInt64) { self.count = count }
-
-    /// Returns whether the left epoch is earlier.
-    public static func < (left: RevocationEpoch, right: RevocationEpoch) -> Bool { left.count < right.count }
 }

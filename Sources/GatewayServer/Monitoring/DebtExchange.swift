@@ -9,7 +9,7 @@ internal import Synchronization
 /// The service that shares the state of limits and login throttles with the other nodes of a store in PostgreSQL, every
 /// 100 ms.
 ///
-/// States: *exchanging*, until no exchange has succeeded for three seconds; then *cut off*, until one succeeds. While it is
+/// States: *exchanging*, until no exchange has succeeded for a second; then *cut off*, until one succeeds. While it is
 /// cut off, a node counts each call as many times as there were nodes at last, so that all nodes together admit no more
 /// than one would. What it has counted is shared with the first exchange.
 final class DebtExchange: Service {
@@ -33,7 +33,7 @@ final class DebtExchange: Service {
     private static let period = Duration.milliseconds(100)
     private static let expiryPeriod = Duration.seconds(60)
     /// The time without an exchange after which a node is cut off.
-    private static let patience = Duration.seconds(3)
+    private static let patience = Duration.seconds(1)
     /// The age up to which the rows of a removal are removed again, because debts of before it may have come after it.
     private static let repeatedRemoval = Duration.seconds(5)
 
@@ -90,7 +90,7 @@ final class DebtExchange: Service {
         }
     }
 
-    /// Has calls count several times if no exchange has succeeded for some seconds.
+    /// Has calls count several times if no exchange has succeeded for too long.
     func checkIsolation() {
         let nodes = state.withLock { state -> Int? in
             guard !state.isCutOff, elapsed(since: state.lastSuccess) > Self.patience else { return nil }

@@ -40,8 +40,8 @@ extension SessionRegister {
 
     /// Applies changes of all nodes to the memory.
     ///
-    /// Changes of this node are in memory already, with one exception: a revocation by another node may have removed a
-    /// session from memory that began after it.
+    /// What changes of this node revoke is revoked in memory already. Its sessions are set again in the order of all changes:
+    /// a revocation may have removed one that began after it, and an earlier reading may have added one that it ended.
     private func apply(_ changes: [SessionChange]) {
         let closed = unwritten.withLock(\.sessions)
         table.withLock { table in
@@ -52,12 +52,15 @@ extension SessionRegister {
                     if closed[id] == nil { table.replace(id, by: session) }
                 case .tokenRevoked(let token, let user, let until):
                     table.revoke(token: token, of: user, until: until)
-                case .userRevoked(let user, let time): if !change.isOwn { table.revoke(user, at: time) }
-                case .loggedOut(let logout): if !change.isOwn { _ = table.logOut(logout) }
+                case .userRevoked(let user, _) where change.isOwn: table.closeSessions(of: user)
+                case .userRevoked(let user, let time): table.revoke(user, at: time)
+                case .loggedOut(let logout) where change.isOwn: table.closeSessions(endedBy: logout)
+                case .loggedOut(let logout): _ = table.logOut(logout)
                 case .restored: break
                 }
             }
             revocations.store(table.epoch.count, ordering: .releasing)
+            if let last = changes.last { applied.store(last.position.number, ordering: .relaxed) }
         }
         let clear = onRevocationElsewhere.withLock(\.self)
         for case .userRevoked(let user, _) in changes.filter({ !$0.isOwn }).map(\.effect) { clear(user) }

@@ -15,6 +15,8 @@ public final class SessionRegister: SessionStore {
     /// The changes that have effect in memory and are not on disk yet.
     let unwritten = Mutex(UnwrittenChanges())
 
+    /// The number of the last change of the store's nodes that is in the table. Written with the table's lock.
+    let applied = Atomic<Int64>(0)
     /// Receives the users whose access another gateway has revoked; set once at startup.
     let onRevocationElsewhere = Mutex<@Sendable (UserName) -> Void>({ _ in })
 
@@ -104,14 +106,17 @@ public final class SessionRegister: SessionStore {
     ///
     /// - Returns: False if the user was revoked since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
-        let isStored = try await ledger.write(knowingRevocationsOf: session.user, announcing: true) { [self] tables in
-            if since != epoch, table.withLock({ $0.wasEnded(session, since: since) }) { return false }
+        let change: Int64? = try await ledger.write(knowingRevocationsOf: session.user, announcing: true) {
+            [self] tables in
+            if since != epoch, table.withLock({ $0.wasEnded(session, since: since) }) { return nil }
             try tables.store(session)
-            return true
+            return tables.node == nil ? 0 : try tables.lastChange()
         }.get()
-        guard isStored else { return false }
+        guard let change else { return false }
         let gone: [SessionID]? = table.withLock { table in
-            table.wasEnded(session, since: since) ? nil : table.add(session)
+            let isEndedElsewhere =
+                change > 0 && applied.load(ordering: .relaxed) >= change && table.session(session.id) == nil
+            return table.wasEnded(session, since: since) || isEndedElsewhere ? nil : table.add(session)
         }
         // The user was revoked, or logged out, during the write; the revocation's own transaction may have run before it.
         let removed = gone ?? [session.id]
