@@ -7,19 +7,15 @@ struct CommitTests {
     private let server: PostgreSQLServer
 
     init() throws {
-        server = try PostgreSQLServer()
-        try server.run("CREATE TABLE t (i int8)")
-        // It waits for a standby that does not exist.
-        try server.run("ALTER SYSTEM SET synchronous_standby_names = 'missing'")
-        try server.run("SELECT pg_reload_conf()")
+        var options = PostgreSQLServer.Options()
+        // Its commits wait for a standby that does not exist.
+        options.settings = ["wal_level = replica", "max_wal_senders = 1", "synchronous_standby_names = 'missing'"]
+        server = try PostgreSQLServer(options)
+        try server.run("SET synchronous_commit = local; CREATE TABLE t (i int8)")
     }
 
     private func connect() throws -> PostgreSQLConnection {
-        let connection = try PostgreSQLConnection.connect(server.settings, within: .seconds(30))
-        // The server of the tests does not wait for its disk.
-        try connection.simple("SET synchronous_commit = on")
-        while try connection.text("SHOW synchronous_standby_names") != "missing" {}
-        return connection
+        try PostgreSQLConnection.connect(server.settings, within: .seconds(30))
     }
 
     /// Returns what another session sees.

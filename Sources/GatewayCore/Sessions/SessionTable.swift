@@ -4,10 +4,8 @@ public import GatewaySupport
 public struct SessionTable: Sendable {
     /// The maximum number of sessions of a user. A further session replaces the one that was renewed longest ago.
     public static let maximumSessions = 20
-    /// How long a revocation is kept, in seconds: the maximum lifetime of a token plus a clock difference of one
-    /// minute.
+    /// How long a revocation is kept, in seconds: the longest lifetime of a token, and a minute between two clocks.
     public static let revocationLifetime: Int64 = 7 * 86_400 + 60
-
     /// The maximum number of logouts at identity providers that are kept.
     public static let maximumLogouts = 65_536
 
@@ -153,10 +151,7 @@ public struct SessionTable: Sendable {
         return true
     }
 
-    /// Completes `beginDeleting`.
-    ///
-    /// - Parameter isWritten: Whether the removal is on disk. If not, the session stays open, unless another call has
-    ///   closed it.
+    /// Completes `beginDeleting`. If the removal is not on disk, the session stays open, unless another call has closed it.
     public mutating func finishDeleting(_ id: SessionID, of user: UserName, isWritten: Bool) {
         Self.countDown(&sessionsBeingDeleted, id)
         if isWritten { _ = delete(id, of: user) }

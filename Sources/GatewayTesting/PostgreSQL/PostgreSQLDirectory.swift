@@ -26,7 +26,7 @@ final class PostgreSQLDirectory: Sendable {
         try write(Self.access, to: "data/pg_hba.conf")
         var settings = [
             "listen_addresses = '\(port == nil ? "" : "127.0.0.1")'", "port = \(port ?? 5432)",
-            "unix_socket_directories = '\(path)'", "max_connections = 100", "shared_buffers = 32MB", "jit = off",
+            "unix_socket_directories = '\(path)'", "max_connections = 400", "shared_buffers = 32MB", "jit = off",
             "log_min_messages = warning", "max_wal_senders = 0", "wal_level = minimal",
             // The default's files in /dev/shm survive a server that is killed.
             "dynamic_shared_memory_type = mmap",
