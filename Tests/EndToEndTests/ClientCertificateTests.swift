@@ -53,6 +53,7 @@ struct ClientCertificateTests {
               - client-certificate: { user: email, suffix: "@example.com" }
               - hmac-token: { keys: token-keys.yaml }
               - static-users: { file: users.yaml }
+            drain: { grace: 0s }
 
             """
         try await ConfiguredGateway.start(

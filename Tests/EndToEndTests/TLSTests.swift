@@ -20,7 +20,7 @@ struct TLSTests {
             #"listen: [{ address: "127.0.0.1:0" }]"#,
             with: #"listen: [{ address: "0.0.0.0:0", tls: { certificate: cert.pem, key: key.pem } }]"#)
         try await ConfiguredGateway.start(
-            text + "authenticators: [{ static-users: { file: users.yaml } }]\n", in: directory,
+            text + "authenticators: [{ static-users: { file: users.yaml } }]\ndrain: { grace: 0s }\n", in: directory,
             catalog: PluginCatalog([StaticUsersPlugin.self])
         ) { gateway in
             guard case .tcp(_, let port) = gateway.listeners.first else {

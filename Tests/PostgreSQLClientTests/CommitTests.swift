@@ -40,7 +40,7 @@ struct CommitTests {
     func cancelled() throws {
         let connection = try connect()
         try connection.simple("BEGIN; INSERT INTO t VALUES (1)")
-        let pid = try connection.text("SELECT pg_backend_pid()::text")
+        let pid = try #require(try connection.text("SELECT pg_backend_pid()::text"))
         let other = try connect()
         let canceller = Task.detached { [other = Unchecked(other)] in
             // Until the commit waits.
