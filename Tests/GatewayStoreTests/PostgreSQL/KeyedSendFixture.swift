@@ -8,30 +8,20 @@ import Testing
 
 /// Two gateways that are live in one store in PostgreSQL, each with its register of keyed sends.
 final class KeyedSendFixture {
-    let clock = ManualClock()
     let first: PostgreSQLKeyedSends
     let second: PostgreSQLKeyedSends
     let stores: [PostgreSQLStore]
-    private let directories = [TemporaryDirectory(), TemporaryDirectory()]
+    var clock: ManualClock { shared.clock }
+    private let shared: SharedStore
     private let connection: PostgreSQLConnection
 
     init(bounds: PostgreSQLKeyedSends.Bounds = .init()) throws {
-        let server = try #require(PostgreSQLServer.shared(), "PostgreSQL did not start")
-        let settings = PostgreSQLStore.Settings(connection: try server.freshDatabase(), readers: 1)
-        connection = try PostgreSQLConnection.connect(settings.connection, within: .seconds(10))
-        var stores: [PostgreSQLStore] = []
-        for directory in directories {
-            try PrivateFiles.makeDirectory(directory.path)
-            try PrivateFiles.write(
-                [UInt8](repeating: 7, count: KeyFile.byteCount), toNew: directory("ledger.sqlite.key"))
-            stores.append(
-                try PostgreSQLStore(
-                    settings, file: directory("ledger.sqlite"), use: .shared(patience: .zero), clocks: clock.clocks))
-        }
-        self.stores = stores
+        shared = try SharedStore()
+        connection = try shared.connect()
+        stores = [try shared.open(shared.first), try shared.open(shared.second)]
         first = PostgreSQLKeyedSends(stores[0], bounds: bounds)
         second = PostgreSQLKeyedSends(stores[1], bounds: bounds)
-        for store in stores { try revive(store.node) }
+        try shared.keepAlive()
     }
 
     /// Makes a node live at its own fence.

@@ -10,33 +10,7 @@ import Testing
 private typealias Fixture = LedgerFixture
 
 @Suite("Claims of two gateways", .timeLimit(.minutes(5)), .enabled(if: PostgreSQLServer.isInstalled))
-struct SharedClaimTests {
-    private let alice = Fixture.alice
-    private let bob = Fixture.bob
-    private let noon = Fixture.noon
-
-    private func update(_ user: UserName, _ label: Int, _ handle: Int) throws -> LedgerRequest {
-        .update(user: user, label: Fixture.id(label), handle: try Fixture.handle(handle))
-    }
-
-    /// Registers a device at the gateway.
-    private func register(_ id: Int, _ handle: Int, of user: UserName, at ledger: StoredLedger) async throws {
-        let claim = try await ledger.begin(update(user, id, handle), now: noon)
-        try await ledger.finish(claim, with: .registered(Fixture.id(id), replacing: nil), now: noon)
-    }
-
-    /// Finishes a registration of the id 1 and returns the error.
-    private func failure(finishing claim: consuming LedgerClaim, at ledger: StoredLedger) async -> LedgerUnavailable? {
-        do throws(LedgerUnavailable) {
-            try await ledger.finish(claim, with: .registered(Fixture.id(1), replacing: nil), now: noon.adding(7))
-            return nil
-        } catch { return error }
-    }
-
-    private func content(_ ledger: StoredLedger) async throws -> [String] {
-        try await ledger.allRegistrations().map { "\($0.id) \($0.owner) \($0.state)" }
-    }
-
+struct SharedClaimTests: CallsTwoGateways {
     @Test("A call waits until the other gateway has finished its call for the same handle, and sees its result")
     func waits() async throws {
         let both = try TwoGateways()

@@ -30,12 +30,20 @@ struct SharedStore {
         try PostgreSQLStore(settings, file: directory("ledger.sqlite"), use: use, clocks: clock.clocks)
     }
 
+    /// Returns a connection of the test.
+    func connect() throws -> PostgreSQLConnection {
+        try PostgreSQLConnection.connect(settings.connection, within: .seconds(10))
+    }
+
     /// Runs statements in the store's schema.
     func run(_ script: String) throws {
-        let connection = try PostgreSQLConnection.connect(settings.connection, within: .seconds(10))
+        let connection = try connect()
         defer { connection.close() }
         try connection.simple(script)
     }
+
+    /// Keeps all nodes live without a sign of life.
+    func keepAlive() throws { try run("UPDATE node SET until = \(Int64.max / 2)") }
 
     /// Ends the liveness of all nodes, as time would.
     func expire() throws { try run("UPDATE node SET until = \(Self.past)") }

@@ -15,34 +15,16 @@ struct TwoGateways {
     let stores: [PostgreSQLStore]
     /// Where calls of the second gateway wait for the first one.
     let pauses = ClaimPauses()
-    /// The clock of both gateways. It stands, so they do not renew their rights.
-    let clock = ManualClock()
-    private let settings: PostgreSQLSettings
-    private let directories = [TemporaryDirectory(), TemporaryDirectory()]
+    /// The clock of both gateways. It stands, so they show no sign of life.
+    var clock: ManualClock { shared.clock }
+    private let shared: SharedStore
 
     /// - Parameter sleeps: Whether calls that wait for the other gateway sleep. Otherwise those of the second gateway wait
     ///   for `pauses`.
     init(sleeps: Bool = false, limits: StoredLedger.Limits = .init()) throws {
-        let server = try #require(PostgreSQLServer.shared(), "PostgreSQL did not start")
-        settings = try server.freshDatabase()
-        let key = [UInt8](repeating: 7, count: KeyFile.byteCount)
-        var stores: [PostgreSQLStore] = []
-        for directory in directories {
-            try PrivateFiles.makeDirectory(directory.path)
-            try PrivateFiles.write(key, toNew: directory("ledger.sqlite.key"))
-            stores.append(
-                try PostgreSQLStore(
-                    .init(connection: settings, readers: 2), file: directory("ledger.sqlite"),
-                    use: .shared(patience: .zero), clocks: clock.clocks))
-        }
-        for node in stores.map(\.node) {
-            try Self.execute(
-                """
-                UPDATE node SET fence = \(node.fenceNumber), until = \(Int64.max / 2)
-                WHERE instance = '\(node.instance)'
-                """, settings)
-        }
-        self.stores = stores
+        shared = try SharedStore()
+        stores = [try shared.open(shared.first), try shared.open(shared.second)]
+        try shared.keepAlive()
         func ledger(_ store: PostgreSQLStore, _ pause: @escaping ClaimLocks.Pause) -> StoredLedger {
             StoredLedger(
                 store, digester: store.digester, limits: limits, proofLifetime: .seconds(86_400), pause: pause)
@@ -52,25 +34,17 @@ struct TwoGateways {
     }
 
     /// Executes statements on a connection of its own.
-    func execute(_ sql: String) throws { try Self.execute(sql, settings) }
-
-    private static func execute(_ sql: String, _ settings: PostgreSQLSettings) throws {
-        let connection = try PostgreSQLConnection.connect(settings, within: .seconds(10))
-        defer { connection.close() }
-        try connection.simple(sql)
-    }
+    func execute(_ sql: String) throws { try shared.run(sql) }
 
     /// Returns another connection to the database.
-    func connect() throws -> PostgreSQLConnection {
-        try PostgreSQLConnection.connect(settings, within: .seconds(10))
-    }
+    func connect() throws -> PostgreSQLConnection { try shared.connect() }
 
     /// Returns the number of rows in the table `claim`.
     func claimedKeys() async throws -> Int {
         try await first.read { try $0.count(sql: "SELECT count(*) FROM claim") }
     }
 
-    /// Ends the right of the first gateway, as time would.
+    /// Ends the liveness of the first gateway, as time would.
     func expireFirst() throws {
         try execute("UPDATE node SET until = 0 WHERE instance = '\(stores[0].node.instance)'")
     }
@@ -119,4 +93,35 @@ final class ClaimPauses: Sendable {
 
     /// Waits until a pause has begun.
     func waitForOne() async { for await _ in began { return } }
+}
+
+/// The calls that tests of two gateways make.
+protocol CallsTwoGateways {}
+
+extension CallsTwoGateways {
+    var alice: UserName { LedgerFixture.alice }
+    var bob: UserName { LedgerFixture.bob }
+    var noon: WallTime { LedgerFixture.noon }
+
+    func update(_ user: UserName, _ label: Int, _ handle: Int) throws -> LedgerRequest {
+        .update(user: user, label: LedgerFixture.id(label), handle: try LedgerFixture.handle(handle))
+    }
+
+    /// Registers a device at the gateway.
+    func register(_ id: Int, _ handle: Int, of user: UserName, at ledger: StoredLedger) async throws {
+        let claim = try await ledger.begin(update(user, id, handle), now: noon)
+        try await ledger.finish(claim, with: .registered(LedgerFixture.id(id), replacing: nil), now: noon)
+    }
+
+    /// Finishes a registration of the id 1 and returns the error.
+    func failure(finishing claim: consuming LedgerClaim, at ledger: StoredLedger) async -> LedgerUnavailable? {
+        do throws(LedgerUnavailable) {
+            try await ledger.finish(claim, with: .registered(LedgerFixture.id(1), replacing: nil), now: noon.adding(7))
+            return nil
+        } catch { return error }
+    }
+
+    func content(_ ledger: StoredLedger) async throws -> [String] {
+        try await ledger.allRegistrations().map { "\($0.id) \($0.owner) \($0.state)" }
+    }
 }
