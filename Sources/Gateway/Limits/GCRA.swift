@@ -4,7 +4,7 @@
 /// The debt of a key is the time by which its theoretical arrival time is ahead of the clock; without debt
 /// the key has its full burst. The debt is capped at `maximumDebt`, whatever time is stored. A stored time that is
 /// further ahead, as after a limit was tightened, must be corrected by the table (`LimitTable.clampDebt`); one call
-/// then waits for at most one interval.
+/// then waits for at most one interval, or for the bursts that a key of several nodes remembers (`shared`).
 struct GCRA: Sendable, Hashable {
     /// The nanoseconds between two calls at the steady rate, rounded up so that the rate is never exceeded.
     let interval: Int64

@@ -13,6 +13,14 @@ struct LimitSegment: Sendable {
     private var slots: [Slot] = []
     private(set) var count = 0
 
+    /// Creates an empty segment with slots for so many keys.
+    init(expecting keys: Int = 0) {
+        guard keys > 0 else { return }
+        var size = 8
+        while keys * 4 > size * 3 { size *= 2 }
+        slots = Array(repeating: Slot(key: LimitKey(limit: 0), theoreticalArrival: 0), count: size)
+    }
+
     /// Returns the theoretical arrival time of a key.
     func theoreticalArrival(of key: LimitKey, at position: UInt64) -> Int64? {
         index(of: key, at: position).map { slots[$0].theoreticalArrival }

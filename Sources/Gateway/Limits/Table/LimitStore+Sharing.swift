@@ -8,7 +8,10 @@ extension LimitStore {
 
     /// Returns the debts that were added since the last call, in the order of the keys.
     func takeDebts(_ clocks: Clocks) -> [AddedDebt] {
-        guard let taken = table.withLock({ $0.takePending() })?.all else { return [] }
+        guard let counts = table.withLock({ $0.pending?.counts }) else { return [] }
+        // Made while the table is not locked.
+        let empty = PendingDebts(expecting: counts)
+        guard let taken = table.withLock({ $0.takePending(leaving: empty) })?.all else { return [] }
         let limits = Dictionary(sharedNumbers.map { ($1, $0) }) { first, _ in first }
         var debts: [AddedDebt] = []
         for start in stride(from: 0, to: taken.count, by: Self.keysAtOnce) {

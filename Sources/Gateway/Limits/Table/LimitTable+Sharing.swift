@@ -1,10 +1,10 @@
 internal import GatewayCore
 
 extension LimitTable {
-    /// Returns the debts that were added since the last call, and starts over.
-    mutating func takePending() -> PendingDebts? {
+    /// Returns the debts that were added since the last call, and continues with an empty value.
+    mutating func takePending(leaving empty: PendingDebts) -> PendingDebts? {
         guard pending != nil else { return nil }
-        defer { pending = PendingDebts() }
+        defer { pending = empty }
         return pending
     }
 

@@ -6,7 +6,17 @@ struct PendingDebts: Sendable {
     private static let segmentCount = 64
     private static let segmentCapacity = 1024
 
-    private var segments = [LimitSegment](repeating: LimitSegment(), count: segmentCount)
+    private var segments: [LimitSegment]
+
+    /// Creates an empty value.
+    ///
+    /// - Parameter counts: The expected number of keys in each segment, so that charges seldom have to grow one.
+    init(expecting counts: [Int] = []) {
+        segments = (0..<Self.segmentCount).map { LimitSegment(expecting: counts.indices.contains($0) ? counts[$0] : 0) }
+    }
+
+    /// The number of keys in each segment.
+    var counts: [Int] { segments.map(\.count) }
 
     /// The number of keys. For tests of the bound.
     var count: Int { segments.reduce(0) { $0 + $1.count } }
