@@ -23,7 +23,8 @@ CONTENDERS = ["contender0", "contender1"]
 # The user whose logins show that a node changes the ledger.
 PROBE = "probe"
 OTHERS = KEYED + REVOKED + CONTENDERS + [PROBE]
-# The limit of LIMITED: sends a second, and the burst. A gateway that is cut off allows the rate by itself for 10 s: a burst.
+# The limit of LIMITED: sends a second, and the burst. A gateway that is cut off allows the rate by itself for a second and a half,
+# and a crash of the server loses what was shared; the bound has room for several of both.
 RATE, BURST = 1, 10
 
 
