@@ -76,7 +76,7 @@ public struct DebtChange: Sendable, Hashable {
 
     /// The kind.
     public let kind: Kind
-    /// What the change applies to.
+    /// The keys that the change applies to.
     public let pattern: DebtPattern
     /// The time since the change, in nanoseconds.
     public let age: Int64

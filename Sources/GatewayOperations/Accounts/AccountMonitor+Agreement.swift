@@ -24,7 +24,7 @@ extension AccountMonitor {
 
     /// Compares lists whose changes need the agreement of the other gateways.
     ///
-    /// What this gateway remembers of passwords goes at once; everything that the gateways share changes later.
+    /// The cached passwords of this gateway go at once; everything that the gateways share changes later.
     func compareShared(_ due: [Int], at now: WallTime, _ agreement: any AccountAgreement) async {
         for index in due {
             let before = watched[index].listed

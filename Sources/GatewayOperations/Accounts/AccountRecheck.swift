@@ -11,7 +11,7 @@ internal import ServiceLifecycle
 /// expires. An account has *ended* if its authenticator reports that it was removed or disabled, or that it has
 /// expired.
 ///
-/// Of gateways that share a store, one at a time ends grants. The others query the status of accounts with a session too,
+/// One at a time of the gateways that share a store ends grants. The others query the status of accounts with a session too,
 /// but only to update the groups in their memory, which tokens depend on.
 package struct AccountRecheck: Service {
     let sessions: SessionRegister

@@ -37,7 +37,7 @@ package struct GatewayStores: Sendable {
     /// The idempotent sends of the last day, for replays. Empty with a shared register.
     package let keyedSends: [IdempotentSend]
 
-    /// What an operator, or a command, decides about the opening of the stores.
+    /// The decisions of an operator, or of a command, about the opening of the stores.
     package struct Opening: Sendable {
         /// Whether the rules of user names may differ from those in the ledger.
         package var acceptsIdentityChange = false

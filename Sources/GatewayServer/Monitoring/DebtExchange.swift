@@ -64,7 +64,7 @@ final class DebtExchange: Service {
                 }
             }
         }
-        // What was counted last is worth sharing: a restart must not clear it.
+        // The last charges are shared too: a restart must not clear them.
         await exchange()
     }
 

@@ -63,7 +63,7 @@ extension StoredLedger {
         renewals.write()
         for _ in 0..<Self.maximumRefreshes {
             let written = await commits.write(announcing: announcing) { tables -> Value? in
-                // What is applied after this line is in memory when the body checks it.
+                // A change that is applied after this line is in memory when the body checks it.
                 let applied = feed.applied
                 return try tables.hasChange(of: user, after: applied) ? nil : try body(tables)
             }

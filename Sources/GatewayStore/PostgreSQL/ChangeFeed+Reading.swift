@@ -4,7 +4,7 @@ internal import PostgreSQLClient
 
 /// The transactions of a feed.
 extension ChangeFeed {
-    /// What one reading found.
+    /// The result of one reading.
     private struct Reading {
         var changes: [SessionChange]
         /// The last change that every other live node has applied; nil if there is no other.

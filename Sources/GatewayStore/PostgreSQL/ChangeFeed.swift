@@ -36,7 +36,7 @@ final class ChangeFeed: SessionFeed {
     let onOlderCopy: @Sendable (_ newestFence: Int64) -> Void
     private let state = Mutex(State())
     private let last = Atomic<Int64>(0)
-    /// The last change that was applied. Only the feed's thread uses it.
+    /// The last change that was applied. `follow` sets it before it starts the feed's thread; then only that thread uses it.
     nonisolated(unsafe) var position = ChangePosition.none
     private let end = DispatchSemaphore(value: 0)
     private let pauseEnd = DispatchSemaphore(value: 0)
@@ -67,6 +67,7 @@ final class ChangeFeed: SessionFeed {
             defer { state.apply = apply }
             return state.apply == nil
         }
+        // The initializer of `SessionRegister` is the only caller, and a store has one register.
         precondition(isFirst, "the changes are followed once")
         self.position = position
         last.store(position.number, ordering: .releasing)

@@ -7,7 +7,7 @@ internal import PostgreSQLClient
 /// Nothing here is needed for a call: while the server is away, the calls fail, and each node decides by itself. One task
 /// at a time uses it.
 package final class PostgreSQLDebts: Sendable {
-    /// What other nodes have changed, and how many nodes there are.
+    /// The changes of other nodes, and the number of nodes.
     package struct Updates: Sendable {
         /// The changes, in their order.
         package var changes: [DebtChange] = []

@@ -40,7 +40,7 @@ extension SessionRegister {
 
     /// Applies changes of all nodes to the memory.
     ///
-    /// What changes of this node revoke is revoked in memory already. Its sessions are set again in the order of all changes:
+    /// A revocation by this node is in memory already. Its sessions are set again in the order of all changes:
     /// a revocation may have removed one that began after it, and an earlier reading may have added one that it ended.
     private func apply(_ changes: [SessionChange]) {
         let closed = unwritten.withLock(\.sessions)

@@ -31,7 +31,7 @@ public final class LoginThrottle: Sendable {
 
     let tables: Mutex<Tables>
     let clocks: Clocks
-    /// What the throttle shares with other nodes; nil without a shared store.
+    /// The state that the throttle shares with other nodes; nil without a shared store.
     let sharing: DebtSharing?
     /// The keys as other nodes know them; nil without a shared store.
     let keys: ThrottleDebtKeys?

@@ -1,7 +1,7 @@
 public import GatewayCore
 internal import Synchronization
 
-/// What limits and login throttles of one node need to share their state with other nodes: the key of the digests, and the
+/// The means by which limits and login throttles of one node share their state with other nodes: the key of the digests, and the
 /// changes that the others have yet to learn.
 public final class DebtSharing: Sendable {
     /// The length of the key in bytes.
