@@ -10,7 +10,7 @@ enum PostgreSQLSchema {
     static let version: Int64 = 1
 
     /// The statements of each version, the first one first.
-    private static let migrations = [[ledgerTables, textTables, nodeTables].joined()]
+    private static let migrations = [[ledgerTables, textTables, nodeTables, journalTables].joined()]
 
     /// Returns the version of the store; nil if the schema has none. Throws for a newer version.
     static func version(of transaction: any SQLTransaction) throws -> Int64? {
