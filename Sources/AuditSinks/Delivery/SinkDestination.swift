@@ -12,6 +12,10 @@ protocol SinkDestination: Sendable {
     /// delivered again.
     func deliver(_ batch: SinkBatch) async throws(DeliveryFailure)
 
+    /// Returns the number of the first record that the receiver does not have; 0 for the oldest. Nil for a receiver that
+    /// does not know: the sink then keeps its position in a file.
+    func position() async throws(DeliveryFailure) -> UInt64?
+
     /// Closes the connections.
     func close() async
 }
@@ -19,6 +23,9 @@ protocol SinkDestination: Sendable {
 extension SinkDestination {
     /// The default: a confirmation is final.
     var hasUnsent: Bool { false }
+
+    /// The default: the receiver does not know.
+    func position() async throws(DeliveryFailure) -> UInt64? { nil }
 }
 
 /// Successive lines of the journal that are delivered together.

@@ -9,19 +9,19 @@ internal import Synchronization
 /// `run` is one task. It holds at most one batch.
 final class AuditSink: Sendable {
     let settings: AuditSinkSettings
-    private let journal: AuditSinks.Journal
-    private let destination: any SinkDestination
+    let journal: AuditSinks.Journal
+    let destination: any SinkDestination
     private let follower: JournalFollower
-    private let cursor: SinkCursor
-    private let thread: DeliveryThread
+    let cursor: SinkCursor
+    let thread: DeliveryThread
     /// The interval at which a sink without a backlog looks for records.
     static let pollInterval = Duration.milliseconds(250)
     /// The time that a delivery in progress has when its sink is stopped.
     static let stopGrace = Duration.seconds(5)
 
-    private let timing: DeliveryTiming
-    private let metrics: AuditSinkMetrics
-    private let logger: Logger
+    let timing: DeliveryTiming
+    let metrics: AuditSinkMetrics
+    let logger: Logger
     private let status: Mutex<Status>
 
     /// The progress for the metrics.
@@ -35,10 +35,14 @@ final class AuditSink: Sendable {
     }
 
     /// The work of one sink that failures do not discard.
-    private struct Work {
+    struct Work {
         var position: JournalPosition
         /// Whether the cursor lacks the position.
         var isUnstored: Bool
+        /// Whether the receiver keeps the position, so that there is no cursor.
+        var isKeptByReceiver = false
+        /// Whether the receiver has to be asked for the position before anything else is sent.
+        var mustAsk = false
         /// The batch that is not confirmed yet.
         var batch: JournalExcerpt?
     }
@@ -93,6 +97,8 @@ final class AuditSink: Sendable {
             } catch {
                 if Task.isCancelled { break }
                 metrics.failures.add()
+                // The receiver says where to go on.
+                work.mustAsk = work.isKeptByReceiver
                 wait = delay.next(after: error.retryAfter, jitter: timing.jitter())
                 let level: Logger.Level = isFailing ? .debug : .error
                 logger.log(
@@ -110,54 +116,12 @@ final class AuditSink: Sendable {
         thread.stop()
     }
 
-    /// Reads the cursor and returns the work to begin with.
-    private func start(_ now: UInt64) async -> Work? {
-        guard let content = await loadCursor() else { return nil }
-        var work: Work
-        switch content {
-        case .position(let position):
-            work = Work(position: position, isUnstored: false)
-            if position.next > journal.followers.durableEnd {
-                logger.error(
-                    "Journal ends before the position of the audit sink; all of its records are sent",
-                    metadata: ["position": "\(position.next)", "end": "\(journal.followers.durableEnd)"])
-                work = Work(position: .oldest, isUnstored: true)
-            }
-        case .missing:
-            let first = settings.start == .oldest ? JournalPosition.oldest : JournalPosition(before: now)
-            work = Work(position: first, isUnstored: true)
-        case .damaged(let reason):
-            logger.error(
-                "Position of the audit sink is damaged; all records of the journal are sent",
-                metadata: ["detail": "\(reason)"])
-            work = Work(position: .oldest, isUnstored: true)
-        }
-        adopt(work.position)
-        return work
-    }
-
-    /// Reads the cursor. Repeats that after an error of the system, which says nothing about the content. Returns nil if
-    /// the task was cancelled.
-    private func loadCursor() async -> SinkCursor.Content? {
-        var delay = RetryDelay()
-        while !Task.isCancelled {
-            do throws(DeliveryFailure) {
-                return try await thread.run { [cursor] () throws(DeliveryFailure) in try cursor.load() }
-            } catch {
-                if Task.isCancelled { break }
-                metrics.failures.add()
-                let wait = delay.next(after: nil, jitter: timing.jitter())
-                logger.error(
-                    "Position of the audit sink cannot be read",
-                    metadata: ["detail": "\(error.reason)", "retry-after": "\(wait.configured)"])
-                try? await timing.sleep(wait)
-            }
-        }
-        return nil
-    }
-
     /// Stores the position if necessary, then delivers one batch. Returns whether more records may be ready.
     private func advance(_ work: inout Work) async throws(DeliveryFailure) -> Bool {
+        if work.mustAsk, let number = try await destination.position() {
+            work.position = JournalPosition(before: number)
+            (work.batch, work.mustAsk) = (nil, false)
+        }
         if work.isUnstored { try await store(&work) }
         if work.batch == nil { work.batch = try await read(from: work.position) }
         guard let batch = work.batch else {
@@ -206,11 +170,13 @@ final class AuditSink: Sendable {
         try await withGrace { [destination] () throws(DeliveryFailure) in try await destination.deliver(batch) }
     }
 
-    /// Writes the cursor, with the grace of a stop.
+    /// Writes the cursor, unless the receiver keeps the position, with the grace of a stop.
     private func store(_ work: inout Work) async throws(DeliveryFailure) {
         let position = work.position
-        try await withGrace { [thread, cursor] () throws(DeliveryFailure) in
-            try await thread.run { () throws(DeliveryFailure) in try cursor.store(position) }
+        if !work.isKeptByReceiver {
+            try await withGrace { [thread, cursor] () throws(DeliveryFailure) in
+                try await thread.run { () throws(DeliveryFailure) in try cursor.store(position) }
+            }
         }
         work.isUnstored = false
         journal.followers.require(from: position.next, by: settings.name)
@@ -234,7 +200,7 @@ final class AuditSink: Sendable {
         try result.get()
     }
 
-    private func adopt(_ position: JournalPosition) {
+    func adopt(_ position: JournalPosition) {
         if status.withLock({ $0.next == nil }) { journal.followers.require(from: position.next, by: settings.name) }
         status.withLock { status in
             status.next = position.next

@@ -13,12 +13,15 @@ public actor AuditSinks {
         let followers: JournalFollowers
         /// The number of the first line of this run.
         let firstLine: UInt64
+        /// The copy of the journal in the store that several gateways share; nil without one.
+        let copy: JournalCopy?
 
         /// Creates the description of an open journal.
-        public init(directory: String, followers: JournalFollowers, firstLine: UInt64) {
+        package init(directory: String, followers: JournalFollowers, firstLine: UInt64, copy: JournalCopy? = nil) {
             self.directory = directory
             self.followers = followers
             self.firstLine = firstLine
+            self.copy = copy
         }
     }
 
@@ -43,10 +46,11 @@ public actor AuditSinks {
         self.logger = logger
     }
 
-    /// Starts the sinks of a configuration. Sinks with equal settings go on, changed ones continue from their position,
+    /// Starts the sinks of a configuration, and that of the shared store if there is one. Sinks with equal settings go on, changed ones continue from their position,
     /// and others are stopped. The cursor of a removed sink is kept.
-    public func apply(_ settings: [AuditSinkSettings]) async {
+    public func apply(_ configured: [AuditSinkSettings]) async {
         guard !isStopped else { return }
+        let settings = configured + (journal.copy == nil ? [] : [.sharedStore])
         await end(running.filter { !settings.contains($0.sink.settings) })
         guard !isStopped else { return }
         for name in metrics.keys where !settings.contains(where: { $0.name == name }) {
@@ -75,7 +79,7 @@ public actor AuditSinks {
         metrics[settings.name] = counters
         let thread = DeliveryThread()
         let sink = AuditSink(
-            settings, journal: journal, destination: Self.destination(settings.target, thread, timing.clocks),
+            settings, journal: journal, destination: destination(settings.target, thread),
             thread: thread, timing: timing, metrics: counters, logger: logger)
         running.append(Running(sink: sink, task: Task { await sink.run(startingAt: first) }))
         logger.info("Audit sink started", metadata: ["sink": "\(settings.name)"])
@@ -87,10 +91,12 @@ public actor AuditSinks {
         running.removeAll { present in ended.contains { $0.sink === present.sink } }
     }
 
-    private static func destination(
-        _ target: AuditSinkSettings.Target, _ thread: DeliveryThread, _ clocks: Clocks
-    ) -> any SinkDestination {
+    private func destination(_ target: AuditSinkSettings.Target, _ thread: DeliveryThread) -> any SinkDestination {
+        let clocks = timing.clocks
         switch target {
+        case .store:
+            guard let copy = journal.copy else { preconditionFailure("only a journal with a copy has this sink") }
+            return StoreDestination(copy: copy)
         case .file(let path): return FileDestination(path: path, thread: thread)
         case .webhook(let settings): return WebhookDestination(settings, thread: thread, clocks: clocks)
         case .syslog(let settings):

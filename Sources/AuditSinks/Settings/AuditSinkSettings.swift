@@ -25,13 +25,15 @@ public struct AuditSinkSettings: Sendable, Equatable {
         case webhook(WebhookSettings)
         /// The path of a file to which lines are appended.
         case file(String)
+        /// The store that several gateways share.
+        case store
 
         /// The file of the trusted authorities; nil for those of the system, and without TLS.
         public var authority: String? {
             switch self {
             case .syslog(let settings): settings.authority
             case .webhook(let settings): settings.authority
-            case .file: nil
+            case .file, .store: nil
             }
         }
 
@@ -41,6 +43,7 @@ public struct AuditSinkSettings: Sendable, Equatable {
             case .syslog(let settings): "syslog \(settings.address)"
             case .webhook(let settings): "webhook \(settings.url.text)"
             case .file(let path): "file \(path)"
+            case .store: "store"
             }
         }
     }
@@ -53,7 +56,10 @@ public struct AuditSinkSettings: Sendable, Equatable {
         case oldest
     }
 
-    /// The maximum number of sinks.
+    /// The sink that copies all records to the store that several gateways share. No configured sink can have its name.
+    public static let sharedStore = AuditSinkSettings(name: "shared_store", target: .store, start: .oldest)
+
+    /// The maximum number of configured sinks.
     public static let maximumCount = 4
 
     /// Returns whether a text is usable as a name: 1 to 32 of `a–z 0–9 -`.

@@ -12,6 +12,7 @@ extension DirectoryCheck {
             let cursor = SinkCursor(sink: sink.name, journal: journal.directory).path
             problems += [problem(withFile: cursor, under: path)].compactMap(\.self)
             switch sink.target {
+            case .store: break
             case .file(let file):
                 problems += [problem(withFile: file, under: "\(path).file.path")].compactMap(\.self)
                 if SinkFile.isForeign(file) {

@@ -54,7 +54,16 @@ struct JournalPages: Sendable {
         }
     }
 
-    private static func verification(_ state: RunningVerification.State) -> PageModel {
+    /// Returns the row about the journal of another gateway.
+    private static func row(_ gateway: JSONValue) -> PageModel {
+        func number(_ name: String) -> String { gateway[name].map { text(.init(name, $0)) } ?? "" }
+        let facts =
+            "lines \(number("first")) to \(number("last")) in the store, \(number("recorded_ends_agree")) recorded ends "
+            + "agree"
+        return ["name": "gateway \(gateway["host"]?.string ?? "")", "value": gateway["what"]?.string ?? facts]
+    }
+
+    static func verification(_ state: RunningVerification.State) -> PageModel {
         switch state {
         case .none: return [:]
         case .running(let done, let total):
@@ -66,13 +75,12 @@ struct JournalPages: Sendable {
         case .failed(let reason): return ["failure": reason]
         case .complete(let report, let time):
             guard case .object(let members) = report else { return [:] }
-            let isGood = report["finding"] == nil && (report["losses"]?.items ?? []).isEmpty
+            let gateways = report["gateways"]?.items ?? []
+            let isGood = report["good"] == .bool(true) && !gateways.contains { $0["what"] != nil }
             return [
-                "report": members.filter { $0.value != .null }.map { member -> PageModel in
-                    [
-                        "name": String(member.name.map { $0 == "_" ? " " : $0 }), "value": text(member),
-                    ]
-                },
+                "report": members.filter { $0.value != .null && $0.name != "gateways" }.map { member -> PageModel in
+                    ["name": String(member.name.map { $0 == "_" ? " " : $0 }), "value": text(member)]
+                } + gateways.map(row),
                 "hasReport": true, "isGood": isGood, "isBad": !isGood, "verified": PageValues.time(time.description),
             ]
         }

@@ -60,6 +60,8 @@ public struct JournalRecord: Sendable, Hashable {
         case checkpoint
         /// A segment was removed because of its age or of the journal's size.
         case retired
+        /// The end of the journal of another gateway that uses the same store.
+        case nodeHead = "node-head"
     }
 
     /// The kind.

@@ -8,7 +8,7 @@ internal import Logging
 
 /// The database of registrations and sessions that a configuration names: an SQLite file or PostgreSQL.
 public struct ConfiguredStore: Sendable {
-    private let configuration: ServerConfiguration
+    let configuration: ServerConfiguration
 
     /// Creates a value for the store of the configuration. Opens nothing.
     public init(_ configuration: ServerConfiguration) { self.configuration = configuration }
@@ -56,19 +56,6 @@ public struct ConfiguredStore: Sendable {
             copy.remove()
             throw error
         }
-    }
-
-    /// Returns the journal's last checkpoint in the store; nil if there is none. A gateway may use the store. Blocks.
-    public func journalCheckpoint() throws(LedgerUnavailable) -> StoredCheckpoint? {
-        guard let settings = configuration.store else {
-            return try StoredCheckpoint(ledger: configuration.ledger.file)
-        }
-        let store = try PostgreSQLStore(
-            settings, file: configuration.ledger.file, use: .reading, clocks: Clocks.system)
-        let ledger = StoredLedger(store)
-        let found = Result { () throws(LedgerUnavailable) in try ledger.journalCheckpoint() }
-        try ledger.close()
-        return try found.get()
     }
 }
 

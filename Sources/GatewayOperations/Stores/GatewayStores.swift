@@ -34,6 +34,8 @@ package struct GatewayStores: Sendable {
     package let messageDigester: KeyedDigester
     /// The register of sends with an idempotency key that gateways share; nil for a store that has none.
     package let keyedSendRegister: PostgreSQLKeyedSends?
+    /// The copy of the journal in the store that several gateways share; nil without PostgreSQL.
+    package let journalCopy: JournalCopy?
     /// The idempotent sends of the last day, for replays. Empty with a shared register.
     package let keyedSends: [IdempotentSend]
 
@@ -82,8 +84,9 @@ package struct GatewayStores: Sendable {
                 messageDigester, keyFile: DigestKeyFile.path(ofLedger: configuration.ledger.file))
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
-            settings.signingKey = try SigningKeyFile.open(
+            let signingKey = try SigningKeyFile.open(
                 section.signingKey, outside: section.directory, mayCreate: true)
+            settings.signingKey = signingKey
             settings.checkpointCopy = section.checkpointCopy
             settings.keep = section.keep
             settings.keepBytes = section.keepBytes
@@ -91,6 +94,9 @@ package struct GatewayStores: Sendable {
             journalMetrics = settings.metrics
             followers = settings.followers
             SinkCursor.require(section.sinks, journal: section.directory, by: followers)
+            journalCopy = store.postgreSQL.map { JournalCopy($0, key: signingKey.publicKey, logger: logger) }
+            // Until it is known which lines the store has.
+            if journalCopy != nil { followers.require(from: 0, by: AuditSinkSettings.sharedStore.name) }
             let index = AuditIndex(directory: section.directory)
             settings.indexedSegments = index
             journal = try JournalFile(settings)
@@ -169,6 +175,7 @@ package struct GatewayStores: Sendable {
         await journal.close()
         keyedSendRegister?.close()
         debts?.close()
+        journalCopy?.close()
         do throws(LedgerUnavailable) {
             try texts?.close()
         } catch {

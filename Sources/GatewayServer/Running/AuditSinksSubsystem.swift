@@ -16,7 +16,8 @@ struct AuditSinksSubsystem: ReloadParticipant {
         let section = context.configuration.journal
         sinks = AuditSinks(
             AuditSinks.Journal(
-                directory: section.directory, followers: stores.followers, firstLine: stores.journal.firstLine),
+                directory: section.directory, followers: stores.followers, firstLine: stores.journal.firstLine,
+                copy: stores.journalCopy),
             timing: DeliveryTiming(clocks: context.clocks), logger: context.logger)
         first = section.sinks
     }

@@ -14,6 +14,7 @@ struct StoresSubsystem: ReloadParticipant {
     /// Monitors the ledger.
     let monitor: LedgerMonitor
     private let expiries: [any Service]
+    private let journals: NodeJournals?
     private let logger: Logger
 
     /// Opens the stores.
@@ -28,12 +29,18 @@ struct StoresSubsystem: ReloadParticipant {
             directory: context.configuration.journal.directory,
             minimumFree: context.configuration.journal.minimumFree, followers: stores.followers,
             sessions: stores.sessions, clocks: context.clocks, logger: logger)
+        let section = context.configuration.journal
+        journals = stores.journalCopy.map { [stores] copy in
+            NodeJournals(
+                copy, .init(file: stores.journal, directory: section.directory), keep: section.keep,
+                clocks: context.clocks, logger: context.logger)
+        }
         readiness = stores.readiness(clocks: context.clocks)
         monitor = LedgerMonitor(ledger: stores.ledger, logger: logger)
         let sessions = stores.sessions
         let texts = stores.texts.map { SecureTextExpiry($0, sessions: sessions, logger: context.logger) }
         let keyedSends = stores.keyedSendRegister.map { KeyedSendExpiry($0, logger: context.logger) }
-        expiries = [texts as (any Service)?, keyedSends].compactMap(\.self)
+        expiries = [texts as (any Service)?, keyedSends, journals].compactMap(\.self)
     }
 
     /// The services of the stores.
@@ -41,6 +48,7 @@ struct StoresSubsystem: ReloadParticipant {
 
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
         stores.adopt(configuration)
+        journals?.setKeep(configuration.journal.keep)
     }
 
     /// Closes the history and the stores.

@@ -109,7 +109,7 @@ struct IdempotentSendReader {
         case .intent: calls[call]?.intents += 1
         case .outcome: calls[call]?.results += line.text("result").flatMap(CallResult.init).map { [$0] } ?? []
         case .rejection: calls[call]?.skipped += 1
-        case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired: break
+        case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, .nodeHead: break
         }
     }
 

@@ -136,6 +136,23 @@ struct JournalEntry: Sendable {
         }
     }
 
+    /// The maximum length of a host's name in bytes.
+    private static let maximumHostBytes = 64
+
+    /// Returns the entry that records the end of another gateway's journal.
+    static func end(of head: NodeHead) -> JournalEntry {
+        JournalEntry {
+            $0.member(#","kind":"#, word: JournalRecord.Kind.nodeHead.rawValue)
+            $0.member(#","node":"#, text: head.node)
+            $0.member(#","host":"#, text: JournalLineWriter.truncated(head.host, to: maximumHostBytes))
+            $0.member(#","chain":"#, number: Int(head.chain))
+            $0.member(#","through":"#, number: Int(clamping: head.through))
+            $0.member(#","head":"#, text: head.hash)
+            $0.member(#","key":"#, text: head.keyID)
+            $0.endLine()
+        }
+    }
+
     /// Returns the index of the line feed that ends the line beginning at `start`; nil if `start` is at the end.
     func endOfMembers(from start: Int) -> Int? {
         guard start < members.count else { return nil }

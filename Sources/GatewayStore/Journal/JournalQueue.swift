@@ -28,7 +28,7 @@ final class JournalQueue: Sendable {
                 case .intent: intents += 1
                 case .outcome: outcomes += 1
                 case .rejection: rejections += 1
-                case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired: break
+                case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, .nodeHead: break
                 }
             }
             self.intents = intents
@@ -43,6 +43,12 @@ final class JournalQueue: Sendable {
             outcomes = record.kind == .outcome ? 1 : 0
             completesOnly = record.kind != .intent && record.kind != .rejection
             self.waiter = waiter
+        }
+
+        /// Creates an item of an entry that belongs to no call.
+        init(_ entry: JournalEntry) {
+            self.entry = entry
+            (intents, outcomes, completesOnly, waiter) = (0, 0, false, nil)
         }
     }
 
@@ -148,10 +154,14 @@ final class JournalQueue: Sendable {
 
     /// Adds a record without a waiting caller. An expected outcome always has room. Any other note is dropped and
     /// counted if half of the queue is used, so that notes do not prevent the recording of calls.
-    func append(_ record: JournalRecord) {
-        let item = Item(record)
+    func append(_ record: JournalRecord) { append(Item(record), isOutcome: record.kind == .outcome) }
+
+    /// Adds an entry that belongs to no call, as the function for a record does.
+    func append(_ entry: JournalEntry) { append(Item(entry), isOutcome: false) }
+
+    private func append(_ item: Item, isOutcome: Bool) {
         let mustWake = state.withLock { state -> Bool in
-            let isExpected = record.kind == .outcome && state.reserved > 0
+            let isExpected = isOutcome && state.reserved > 0
             var hasRoom = isExpected || state.queued + state.reserved < limit / 2
             if case .space = state.outage, !item.completesOnly { hasRoom = false }
             guard hasRoom, !state.isFinished else {

@@ -70,6 +70,24 @@ public enum SHA256 {
             self.words = words
         }
 
+        /// Creates a digest from 64 lower-case hexadecimal digits; returns nil for another text.
+        package init?(hexDigits text: some Collection<UInt8>) {
+            guard text.count == 2 * byteCount else { return nil }
+            var bytes: [UInt8] = []
+            var high: UInt8?
+            for digit in text {
+                let value: UInt8
+                switch digit {
+                case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+                case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+                default: return nil
+                }
+                if let first = high { bytes.append(first << 4 | value) }
+                high = high == nil ? value : nil
+            }
+            self.init(bytes)
+        }
+
         /// The 32 bytes.
         public var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
 

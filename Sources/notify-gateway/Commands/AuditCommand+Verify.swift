@@ -20,6 +20,11 @@ extension AuditCommand {
                 needed to detect two changes after the last checkpoint: rewritten lines with a recomputed hash chain, \
                 and a truncated end.
 
+                If the store is PostgreSQL, the journals of the other gateways in it are compared with their ends that \
+                this journal records every minute. So a journal that was shortened, deleted or replaced by an older \
+                copy is found here as soon as its gateway has started again. --all-lines also verifies all of their lines \
+                in the store.
+
                 Example: notify-gateway audit verify --copy /mnt/other/checkpoints
                 """)
 
@@ -39,6 +44,8 @@ extension AuditCommand {
                 """)
         var discardIndex = false
 
+        @Flag(help: "Also verify all lines of the other gateways' journals in the store.") var allLines = false
+
         func validate() throws {
             for text in key where Ed25519.PublicKey(text: text) == nil {
                 throw ValidationError("--key \(text) is not a public key; audit key prints one.")
@@ -53,7 +60,8 @@ extension AuditCommand {
                 let copies = try copy.map { try CheckpointCopies(file: $0, keys: keys) }
                 if let copies { try print(copies) }
                 var verification = JournalVerification(directory: journal.directory, keys: keys, copies: copies)
-                verification.known = knownCheckpoint(ConfiguredStore(configuration))
+                let store = ConfiguredStore(configuration)
+                (verification.known, verification.copied) = known(store)
                 verification.isBeingWritten = JournalFile.isOpen(journal.directory)
                 var progress = ProgressLine("Verifying")
                 let report = try verification.run { progress.show($0, of: $1) }
@@ -66,7 +74,11 @@ extension AuditCommand {
                     try StoresOwner(of: configuration).assumeForCommand()
                     index = Self.compareIndex(journal)
                 }
-                try print(report, index, in: journal.directory)
+                let nodes = report.finding == nil ? verifyNodes(store, report) : .success(nil)
+                let found = VerificationResults(
+                    report: report, index: index, nodes: nodes, isComparedWithCopy: copy != nil)
+                try results.json ? results.print(.object(found.members)) : Console.printResult(found.text)
+                try found.checkSuccess(in: journal.directory) { remedy(in: journal.directory) }
             } catch let failure as JournalVerification.Failure {
                 throw CommandFailure.unavailable(failure.description)
             }
@@ -83,14 +95,26 @@ extension AuditCommand {
             }
         }
 
-        /// Returns the checkpoint in the ledger. If the ledger cannot be read, the journal is verified without it.
-        private func knownCheckpoint(_ store: ConfiguredStore) -> StoredCheckpoint? {
+        /// Returns the checkpoint in the ledger and the end of the copy in the store. If the store cannot be read, the
+        /// journal is verified without them.
+        private func known(_ store: ConfiguredStore) -> (StoredCheckpoint?, CopiedEnd?) {
             do throws(LedgerUnavailable) {
-                return try store.journalCheckpoint()
+                return (try store.journalCheckpoint(), try store.copiedEnd())
             } catch {
                 Console.printMessage(
                     "The journal cannot be compared with the checkpoint in the ledger: \(error.detail)")
-                return nil
+                return (nil, nil)
+            }
+        }
+
+        /// Verifies the journals of the other gateways; returns nil for a store with one gateway.
+        private func verifyNodes(
+            _ store: ConfiguredStore, _ report: JournalVerification.Report
+        ) -> Result<[NodeJournalVerification.Result]?, LedgerUnavailable> {
+            var progress = ProgressLine("Verifying lines of other gateways")
+            defer { progress.finish() }
+            return Result { () throws(LedgerUnavailable) in
+                try store.verifyNodes(report.nodeHeads, verifiesLines: allLines) { progress.show($0, of: $1) }
             }
         }
 
@@ -119,84 +143,6 @@ extension AuditCommand {
             defer { trail.close() }
             if let failure = trail.discardIndex() { return "It cannot be discarded: \(failure.description)." }
             return "It was discarded; the next query rebuilds it, or a running gateway within seconds."
-        }
-
-        private func print(
-            _ report: JournalVerification.Report, _ index: IndexComparison?, in directory: String
-        ) throws {
-            if results.json {
-                try results.print(.object(members(report, index)))
-            } else {
-                try Console.printResult(text(report, index))
-            }
-            if let finding = report.finding {
-                let place =
-                    finding.number == finding.through
-                    ? "line \(finding.number)" : "lines \(finding.number) to \(finding.through)"
-                throw CommandFailure.refused("Verification failed at \(place): \(finding.what).")
-            }
-            if !report.losses.isEmpty {
-                let what = report.losses.map(\.description).joined(separator: "; ")
-                throw CommandFailure.refused("The journal is incomplete: \(what).")
-            }
-            switch index {
-            case nil, .absent?, .agrees?: break
-            case .differs(let detail)?:
-                throw CommandFailure.refused("The index differs from the journal: \(detail). \(remedy(in: directory))")
-            case .unreadable(let detail)?:
-                throw CommandFailure.refused(
-                    """
-                    The journal is unchanged, but its index cannot be read: \(detail). Verify again. If it still \
-                    cannot be read, stop the gateway and delete \(directory)/index-*; the index is derived from the \
-                    journal, and the next start or query rebuilds it.
-                    """)
-            }
-        }
-
-        private func text(_ report: JournalVerification.Report, _ index: IndexComparison?) -> String {
-            var lines: [String] = []
-            if report.isGood {
-                lines.append(report.lines == 0 ? "OK: the journal is empty." : "OK: the journal is unchanged.")
-            }
-            lines += [
-                "lines        \(report.lines), \(report.first) to \(report.last)",
-                "segments     \(report.segments)",
-            ]
-            if let first = report.firstTime, let last = report.lastTime {
-                lines.append("times        \(first) to \(last)")
-            }
-            lines.append(
-                "checkpoints  \(report.checkpoints), signed through line \(report.signedThrough)"
-                    + (copy == nil ? "" : "; \(report.copiesSeen) agree with the copy"))
-            if report.retiredThrough > 0 {
-                lines.append("removed      lines 1 to \(report.retiredThrough), by retention")
-            }
-            for loss in report.losses {
-                lines.append("missing      \(loss), recorded in line \(loss.recordedIn) at \(loss.time)")
-            }
-            switch index {
-            case nil: break
-            case .absent?: lines.append("index        none; closed segments get one with the next query")
-            case .agrees(let count)?: lines.append("index        agrees on \(count) lines")
-            case .differs?: lines.append("index        differs")
-            case .unreadable(let detail)?: lines.append("index        cannot be read: \(detail)")
-            }
-            return lines.joined(separator: "\n")
-        }
-
-        private func members(_ report: JournalVerification.Report, _ index: IndexComparison?) -> [JSONValue.Member] {
-            var members = report.members
-            switch index {
-            case nil: break
-            case .absent?: members.append(.init("index", .string("absent")))
-            case .agrees(let count)?:
-                members += [.init("index", .string("agrees")), .init("index_lines", .number("\(count)"))]
-            case .differs(let detail)?:
-                members += [.init("index", .string("differs")), .init("index_detail", .string(detail))]
-            case .unreadable(let detail)?:
-                members += [.init("index", .string("unreadable")), .init("index_detail", .string(detail))]
-            }
-            return members + (report.finding?.members ?? [])
         }
     }
 }

@@ -12,8 +12,9 @@ struct VerifyJournalOperation: ControlOperation {
     let verifier: JournalVerifier
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        let report = try await verifier.verify()
-        try await context.send(.object(report.members + (report.finding?.members ?? [])))
+        let (report, nodes) = try await verifier.verify()
+        let others = nodes.map { [JSONValue.Member("gateways", .array($0.map(\.item)))] } ?? []
+        try await context.send(.object(report.members + others + (report.finding?.members ?? [])))
     }
 }
 
@@ -28,6 +29,9 @@ package final class JournalVerifier: Sendable {
     private let isRunning = Atomic(false)
     private let position = Mutex<(done: UInt64, total: UInt64)?>(nil)
 
+    /// The results for the journal, and for those of the other gateways; nil for a store with one gateway.
+    typealias Results = (JournalVerification.Report, [NodeJournalVerification.Result]?)
+
     /// The bytes that the running verification has read, and all bytes; nil if none is running.
     package var progress: (done: UInt64, total: UInt64)? { position.withLock(\.self) }
 
@@ -37,8 +41,9 @@ package final class JournalVerifier: Sendable {
         store = ConfiguredStore(configuration)
     }
 
-    /// Verifies the journal with the gateway's own key and the checkpoint in the ledger.
-    func verify() async throws(ControlError) -> JournalVerification.Report {
+    /// Verifies the journal with the gateway's own key and the checkpoint in the ledger, and compares the journals of other
+    /// gateways that use the store.
+    func verify() async throws(ControlError) -> Results {
         guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else {
             throw .unavailable("The journal is being verified already.")
         }
@@ -46,7 +51,7 @@ package final class JournalVerifier: Sendable {
             position.withLock { $0 = nil }
             isRunning.store(false, ordering: .releasing)
         }
-        let result: Result<JournalVerification.Report, ControlError> = await withCheckedContinuation { continuation in
+        let result: Result<Results, ControlError> = await withCheckedContinuation { continuation in
             queue.async { [self] in
                 let result = Result { () throws(ControlError) in try run() }
                 continuation.resume(returning: result)
@@ -55,7 +60,7 @@ package final class JournalVerifier: Sendable {
         return try result.get()
     }
 
-    private func run() throws(ControlError) -> JournalVerification.Report {
+    private func run() throws(ControlError) -> Results {
         let key: Ed25519.PublicKey
         do {
             key = try SigningKeyFile.open(journal.signingKey, outside: journal.directory, mayCreate: false).publicKey
@@ -65,14 +70,22 @@ package final class JournalVerifier: Sendable {
         var verification = JournalVerification(directory: journal.directory, keys: [key])
         do throws(LedgerUnavailable) {
             verification.known = try store.journalCheckpoint()
+            verification.copied = try store.copiedEnd()
         } catch {
             throw .unavailable("The ledger cannot be used: \(error.detail)")
         }
         verification.isBeingWritten = true
+        let report: JournalVerification.Report
         do {
-            return try verification.run { done, total in position.withLock { $0 = (done, total) } }
+            report = try verification.run { done, total in position.withLock { $0 = (done, total) } }
         } catch {
             throw .unavailable("The journal cannot be read: \(error.description)")
+        }
+        guard report.finding == nil else { return (report, nil) }
+        do throws(LedgerUnavailable) {
+            return (report, try store.verifyNodes(report.nodeHeads, verifiesLines: false))
+        } catch {
+            throw .unavailable("The journals of other gateways cannot be read: \(error.detail)")
         }
     }
 }

@@ -99,7 +99,7 @@ extension AuditReader {
                 if let result, AuditReader.unsent.contains(result) { sent -= 1 }
             case .rejection:
                 rejected = rejected.addingReportingOverflow(count).partialValue
-            case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, nil:
+            case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, .nodeHead, nil:
                 break
             }
         }

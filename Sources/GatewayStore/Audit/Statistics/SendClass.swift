@@ -91,7 +91,8 @@ enum CountedLine: Sendable, Hashable {
             self = .send(.refused, count: Int(count), latency: nil)
         case .rejection? where result != Self.banEnded:
             self = .otherRefusal(count: Int(count))
-        case .intent, .outcome, .rejection, .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, nil:
+        case .intent, .outcome, .rejection, .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired,
+            .nodeHead, nil:
             self = .ignored
         }
     }

@@ -79,8 +79,8 @@ struct ChainCheck {
             record(
                 Finding(
                     max(1, expected), through: last,
-                    "lines are missing at the end: \(copies.heads[copies.heads.count - 1].location.rawValue) has a "
-                        + "checkpoint of line \(last)"))
+                    "lines are missing at the end: \(copies.heads[copies.heads.count - 1].location.rawValue) line \(last)"
+                ))
         }
         return report
     }
@@ -176,6 +176,7 @@ struct ChainCheck {
             let reader = JournalLineReader(bytes: bytes[range])
             if reader.kind == .recovered { losses.add(reader, number: report.last) }
         }
+        if line.mayBeNodeHead { report.nodeHeads.add(JournalLineReader(bytes: bytes[range]), number: report.last) }
         if report.finding == nil { compareWithCopy(hash) }
     }
 
@@ -228,9 +229,8 @@ struct ChainCheck {
                 return record(
                     Finding(
                         max(first, report.first), through: report.last,
-                        "lines were changed and rehashed: \(copies.heads[nextCopy].location.rawValue) has another "
-                            + "checkpoint of line \(report.last)"
-                    ))
+                        "lines were changed and rehashed: \(copies.heads[nextCopy].location.rawValue) "
+                            + "line \(report.last) with another hash"))
             }
             if copies.heads[nextCopy].location == .copy { report.copiesSeen += 1 }
             nextCopy += 1

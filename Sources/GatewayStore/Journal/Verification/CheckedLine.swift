@@ -14,6 +14,8 @@ struct CheckedLine {
     let mayBeSigned: Bool
     /// Whether the line's kind may be `recovered`. False is certain.
     let mayBeRecovered: Bool
+    /// Whether the line's kind may be `node-head`. False is certain.
+    let mayBeNodeHead: Bool
     private let bytes: [UInt8]
     private let previousOffset: Int
 
@@ -24,6 +26,7 @@ struct CheckedLine {
     private static let kindDistance = 44
     private static let signedKinds = [JournalStatement.Kind.checkpoint, .retired].map { Array($0.rawValue.utf8) }
     private static let recoveredKind = Array(JournalRecord.Kind.recovered.rawValue.utf8)
+    private static let nodeHeadKind = Array(JournalRecord.Kind.nodeHead.rawValue.utf8)
     /// The length from `,"prev":"` to the end of the line.
     private static let tailLength = previousMember.count + 64 + hashMember.count + 64 + 2
 
@@ -32,9 +35,8 @@ struct CheckedLine {
         let previousEnd = previousStart + 64
         let hashStart = previousEnd + Self.hashMember.count
         guard Self.isWellFormed(bytes, range) else {
-            (isWellFormed, hash, number, mayBeSigned, mayBeRecovered, self.bytes, previousOffset) = (
-                false, nil, nil, false, false, [], 0
-            )
+            (isWellFormed, hash, number, self.bytes, previousOffset) = (false, nil, nil, [], 0)
+            (mayBeSigned, mayBeRecovered, mayBeNodeHead) = (false, false, false)
             return
         }
         isWellFormed = true
@@ -44,6 +46,7 @@ struct CheckedLine {
         self.number = number
         mayBeSigned = Self.signedKinds.contains { Self.matches($0, bytes, numberEnd + Self.kindDistance) }
         mayBeRecovered = Self.matches(Self.recoveredKind, bytes, numberEnd + Self.kindDistance)
+        mayBeNodeHead = Self.matches(Self.nodeHeadKind, bytes, numberEnd + Self.kindDistance)
         let digest = bytes.withUnsafeBytes { buffer in
             // The hash covers the bytes from `{` up to `,"hash"`. `previousEnd` is the closing quotation mark of
             // `prev`.

@@ -3,10 +3,11 @@ public import GatewaySupport
 
 /// The checkpoints kept outside the journal, which the journal must match.
 public struct CheckpointCopies: Sendable {
-    /// The store of a checkpoint outside the journal, as findings name it.
+    /// The place outside the journal that knows a line, as the beginning of a clause that ends with the line.
     enum Location: String, Sendable {
-        case copy = "the checkpoint copy"
-        case ledger = "the ledger"
+        case copy = "the checkpoint copy has a checkpoint of"
+        case ledger = "the ledger has a checkpoint of"
+        case store = "the store has a copy of"
     }
 
     /// The number and hash of each line that a valid checkpoint signs.
@@ -50,6 +51,12 @@ public struct CheckpointCopies: Sendable {
     /// Adds the checkpoint stored in the ledger.
     mutating func add(_ checkpoint: StoredCheckpoint) {
         heads.append((checkpoint.number, checkpoint.hash.hexDigits, .ledger))
+        heads.sort { $0.number < $1.number }
+    }
+
+    /// Adds the last line of the journal's copy in the shared store.
+    mutating func add(_ end: CopiedEnd) {
+        heads.append((end.number, end.hash.hexDigits, .store))
         heads.sort { $0.number < $1.number }
     }
 }

@@ -19,6 +19,8 @@ public struct JournalVerification: Sendable {
     public var copies: CheckpointCopies?
     /// The checkpoint in the ledger, read before the verification; nil if it is not compared.
     public var known: StoredCheckpoint?
+    /// The last line of the journal's copy in the shared store, read before the verification; nil if it is not compared.
+    public var copied: CopiedEnd?
     /// Whether a gateway is writing the journal. The journal may then end with an incomplete line.
     public var isBeingWritten = false
 
@@ -72,6 +74,8 @@ public struct JournalVerification: Sendable {
         public internal(set) var retiredThrough: UInt64 = 0
         /// The lost lines that the gateway itself recorded as lost.
         public internal(set) var losses: [Loss] = []
+        /// The ends of other nodes' journals that the journal records, up to the last valid line.
+        public internal(set) var nodeHeads = RecordedHeads()
         /// Whether the journal has no problem and no recorded loss.
         public var isGood: Bool { finding == nil && losses.isEmpty }
         /// The first problem; nil without one.
@@ -120,12 +124,12 @@ public struct JournalVerification: Sendable {
         public let description: String
     }
 
-    /// Lists the segments. If the ledger has a checkpoint, a missing directory counts as a journal without lines.
+    /// Lists the segments. If the ledger or the store knows lines, a missing directory counts as a journal without lines.
     private func segments(_ files: SystemFileSystem) throws(FileFailure) -> [JournalSegmentName] {
         do throws(FileFailure) {
             return try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
         } catch {
-            if error.code == ENOENT, known != nil { return [] }
+            if error.code == ENOENT, known != nil || copied != nil { return [] }
             throw error
         }
     }
@@ -142,6 +146,7 @@ public struct JournalVerification: Sendable {
             let total = sizes.reduce(0, +)
             var copies = copies ?? CheckpointCopies()
             if let known { copies.add(known) }
+            if let copied { copies.add(copied) }
             var check = ChainCheck(keys: keys, copies: copies)
             var done: UInt64 = 0
             following: for (index, segment) in segments.enumerated() {

@@ -1,0 +1,182 @@
+internal import Dispatch
+package import GatewayCore
+package import GatewaySupport
+package import Logging
+internal import PostgreSQLClient
+internal import Synchronization
+
+/// The copy of this node's journal in a store in PostgreSQL, for queries and verifications at other nodes.
+///
+/// Lines are added in order, in one transaction with the place after them. A journal that turns out to be another one, as
+/// after its deletion or the restore of an older copy, begins a new chain; the lines of the chain before stay.
+///
+/// Has a connection of its own. One task at a time uses it.
+package final class JournalCopy: Sendable {
+    /// The place after the lines in the store.
+    private struct End {
+        var chain: Int64
+        var next: UInt64
+        /// The hash of the last line: 64 hexadecimal digits.
+        var hash: String
+    }
+
+    /// The minimum time limit of a statement: a batch of lines takes longer than other statements.
+    private static let statementTimeout = Duration.seconds(30)
+    let session: PostgreSQLSession
+    let node: StoreNode
+    private let key: Ed25519.PublicKey
+    private let logger: Logger
+    /// Whether lines are given again from the oldest on, to find the first one that differs.
+    private let isComparing = Atomic(false)
+
+    /// Creates a value without a connection.
+    ///
+    /// - Parameter key: The public key of the journal's signatures.
+    package init(_ store: PostgreSQLStore, key: Ed25519.PublicKey, logger: Logger) {
+        var settings = store.settings.connection
+        settings.applicationName = "notify-gateway journal"
+        settings.statementTimeout = max(settings.statementTimeout, Self.statementTimeout)
+        node = store.node
+        session = PostgreSQLSession(
+            settings, label: "journal-copy", clocks: store.node.clocks, timeLimit: PostgreSQLSession.Failure()
+        ) { _ in }
+        self.key = key
+        self.logger = logger
+    }
+
+    /// Returns the number of the first line that has to be given next; 0 for the oldest one.
+    package func position() async throws(LedgerUnavailable) -> UInt64 {
+        if isComparing.load(ordering: .relaxed) { return 0 }
+        return try await run { [self] connection in try end(connection)?.next ?? 0 }
+    }
+
+    /// Adds lines, each with its line feed, in the order of their numbers. Lines that the store already has are compared.
+    /// Returns once they are committed.
+    ///
+    /// - Returns: The reason why the lines must be given again from ``position()`` on; nil if they were added.
+    package func add(_ lines: [UInt8]) async throws(LedgerUnavailable) -> String? {
+        let lines = CopiedLine.lines(lines)
+        return try await run { [self] connection in
+            try connection.simple("BEGIN; SET LOCAL synchronous_commit = on")
+            do {
+                let result = try add(lines, connection)
+                try connection.commit()
+                return result
+            } catch {
+                if connection.isUsable { try? connection.simple("ROLLBACK") }
+                throw error
+            }
+        }
+    }
+
+    private func add(_ lines: [CopiedLine], _ connection: PostgreSQLConnection) throws -> String? {
+        try checkPlace(connection)
+        // Locks the row until the end of the transaction.
+        try connection.execute(
+            """
+            INSERT INTO journal_copy (instance, chain, next, hash, first, key)
+            VALUES (?, 0, 0, decode(?, 'hex'), 0, ?) ON CONFLICT (instance) DO UPDATE SET key = excluded.key
+            """, [.text(node.instance), .text(CopiedLine.noHash), .text(key.text)])
+        guard var end = try end(connection) else { return nil }
+        let known = lines.prefix { $0.number < end.next }
+        var added = lines[known.count...]
+        if let difference = try firstDifference(in: known, from: end, connection) {
+            startChain(&end, at: lines[difference].number)
+            added = lines[difference...]
+        } else if let first = added.first, first.number == end.next, first.previous != end.hash, end.next > 0 {
+            guard isComparing.exchange(true, ordering: .relaxed) else {
+                return "line \(first.number) does not follow the line before it in the store; all lines are compared"
+            }
+            startChain(&end, at: first.number)
+        }
+        guard let last = added.last else { return nil }
+        isComparing.store(false, ordering: .relaxed)
+        let (instance, chain) = (node.instance, end.chain)
+        try connection.copyIn(
+            "COPY journal_line (\(CopiedLine.columns)) FROM STDIN",
+            added.lazy.map { $0.row(instance: instance, chain: chain) })
+        try connection.execute(
+            "UPDATE journal_copy SET chain = ?, next = ?, hash = decode(?, 'hex') WHERE instance = ?",
+            [.integer(chain), .integer(Int64(last.number) + 1), .text(last.hash), .text(instance)])
+        return nil
+    }
+
+    /// Throws if another process has used the place of this one in the store. Locks no row of `node`, because adding lines
+    /// must not delay a sign of life.
+    private func checkPlace(_ connection: PostgreSQLConnection) throws {
+        let count = try connection.execute(
+            "SELECT 1 FROM node WHERE instance = ? AND fence = ?", [.text(node.instance), .integer(node.fenceNumber)])
+        if count == 0 { throw StoreNode.Lost.place }
+    }
+
+    private func startChain(_ end: inout End, at number: UInt64) {
+        logger.error(
+            "Journal differs from its copy in the store, as after its deletion or the restore of an older copy",
+            metadata: ["first": "\(number)", "copied": "\(end.next)", "chain": "\(end.chain + 1)"])
+        end = End(chain: end.chain + 1, next: number, hash: CopiedLine.noHash)
+    }
+
+    /// Returns the index of the first line that differs from the one in the store; nil if none does. Lines that the store
+    /// does not have are not compared.
+    private func firstDifference(
+        in lines: ArraySlice<CopiedLine>, from end: End, _ connection: PostgreSQLConnection
+    ) throws -> Int? {
+        guard let first = lines.first, let last = lines.last else { return nil }
+        // Lines are equal if a later line is equal: its hash covers them.
+        if try hashes(last.number...last.number, of: end.chain, connection)[last.number] == last.hash { return nil }
+        let stored = try hashes(first.number...last.number, of: end.chain, connection)
+        return lines.firstIndex { line in stored[line.number].map { $0 != line.hash } ?? false }
+    }
+
+    private func hashes(
+        _ numbers: ClosedRange<UInt64>, of chain: Int64, _ connection: PostgreSQLConnection
+    ) throws -> [UInt64: String] {
+        var found: [UInt64: String] = [:]
+        try connection.forEachRow(
+            """
+            SELECT number, substring(line FROM '"hash":"([0-9a-f]{64})"\\}$') FROM journal_line
+            WHERE instance = ? AND chain = ? AND number BETWEEN ? AND ?
+            """,
+            [
+                .text(node.instance), .integer(chain), .integer(Int64(numbers.lowerBound)),
+                .integer(Int64(numbers.upperBound)),
+            ]
+        ) { _, values in
+            guard case .integer(let number) = values[0] else { return }
+            if case .text(let hash) = values[1] { found[UInt64(number)] = hash } else { found[UInt64(number)] = "" }
+        }
+        return found
+    }
+
+    private func end(_ connection: PostgreSQLConnection) throws -> End? {
+        var found: End?
+        try connection.forEachRow(
+            "SELECT chain, next, encode(hash, 'hex') FROM journal_copy WHERE instance = ?", [.text(node.instance)]
+        ) { _, values in
+            guard case .integer(let chain) = values[0], case .integer(let next) = values[1],
+                case .text(let hash) = values[2]
+            else { return }
+            found = End(chain: chain, next: UInt64(max(0, next)), hash: hash)
+        }
+        return found
+    }
+
+    /// Closes the connection; later calls fail. Blocks.
+    package func close() { session.queue.sync { session.close() } }
+
+    func run<Value: Sendable>(
+        _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
+    ) async throws(LedgerUnavailable) -> Value {
+        let result: Result<Value, LedgerUnavailable> = await withCheckedContinuation { continuation in
+            session.queue.async { [session] in
+                do {
+                    continuation.resume(returning: .success(try session.withConnection(nil, body)))
+                } catch {
+                    continuation.resume(
+                        returning: .failure(LedgerUnavailable(PostgreSQLDatabase.text(for: error))))
+                }
+            }
+        }
+        return try result.get()
+    }
+}
