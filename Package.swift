@@ -292,7 +292,7 @@ let package = Package(
         .testTarget(
             name: "AuditSinksTests",
             dependencies: [
-                "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "OutboundHTTP",
+                "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "OutboundHTTP", "PostgreSQLClient",
                 logging,
                 nioCore, nioPosix, nioSSL,
             ],

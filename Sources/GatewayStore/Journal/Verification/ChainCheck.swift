@@ -74,13 +74,12 @@ struct ChainCheck {
         if report.finding == nil, let pendingLeftover { record(pendingLeftover) }
         report = losses.completed(report)
         if report.finding == nil, report.first > 1 { checkBeginning() }
-        if report.finding == nil, nextCopy < copies.heads.count {
-            let last = copies.heads[copies.heads.count - 1].number
+        if report.finding == nil, nextCopy < copies.heads.count, let last = copies.heads.last {
+            let (place, item) = (last.location.rawValue, last.location.item)
             record(
                 Finding(
-                    max(1, expected), through: last,
-                    "lines are missing at the end: \(copies.heads[copies.heads.count - 1].location.rawValue) line \(last)"
-                ))
+                    max(1, expected), through: last.number,
+                    "lines are missing at the end: \(place) has a \(item) of line \(last.number)"))
         }
         return report
     }
@@ -226,11 +225,11 @@ struct ChainCheck {
         while nextCopy < copies.heads.count, copies.heads[nextCopy].number == report.last {
             guard copies.heads[nextCopy].hash == hash else {
                 let first = nextCopy > 0 ? copies.heads[nextCopy - 1].number + 1 : report.first
+                let (place, item) = (copies.heads[nextCopy].location.rawValue, copies.heads[nextCopy].location.item)
                 return record(
                     Finding(
                         max(first, report.first), through: report.last,
-                        "lines were changed and rehashed: \(copies.heads[nextCopy].location.rawValue) "
-                            + "line \(report.last) with another hash"))
+                        "lines were changed and rehashed: \(place) has another \(item) of line \(report.last)"))
             }
             if copies.heads[nextCopy].location == .copy { report.copiesSeen += 1 }
             nextCopy += 1

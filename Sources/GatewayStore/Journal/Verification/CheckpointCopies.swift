@@ -3,11 +3,14 @@ public import GatewaySupport
 
 /// The checkpoints kept outside the journal, which the journal must match.
 public struct CheckpointCopies: Sendable {
-    /// The place outside the journal that knows a line, as the beginning of a clause that ends with the line.
+    /// The place outside the journal that knows a line, as findings name it.
     enum Location: String, Sendable {
-        case copy = "the checkpoint copy has a checkpoint of"
-        case ledger = "the ledger has a checkpoint of"
-        case store = "the store has a copy of"
+        case copy = "the checkpoint copy"
+        case ledger = "the ledger"
+        case store = "the store"
+
+        /// The kind of what the place has of the line.
+        var item: String { self == .store ? "copy" : "checkpoint" }
     }
 
     /// The number and hash of each line that a valid checkpoint signs.

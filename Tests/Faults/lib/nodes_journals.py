@@ -1,0 +1,101 @@
+"""Attacks on the journals of nodes by whoever has their disks: each is found at another node."""
+
+import asyncio
+import json
+import shutil
+
+import bench
+import phones
+import registrar
+
+# The seconds within which another node finds a changed journal after the node has started again.
+FOUND = 20
+
+
+class Journals:
+    """The journals of a world whose clients have ended and whose nodes are ready."""
+
+    def __init__(self, world):
+        self.world, self.problems, self.found = world, [], 0
+
+    async def run(self):
+        for node in self.world.nodes:
+            words = await self.until_copied(node)
+            if words:
+                self.problems.append(f"node {node.number}: audit verify --all-lines: {words}")
+        for attack, node in zip((self.shorten, self.delete, self.restore), self.world.nodes):
+            other = self.world.nodes[(node.number + 1) % len(self.world.nodes)]
+            if other is node:
+                continue
+            await attack(node)
+            await node.want()
+            await self.expect_found(attack.__name__, node, other)
+
+    async def shorten(self, node):
+        """Cuts off the last lines of the journal."""
+        await node.kill()
+        newest = max(node.journal.glob("journal-*.jsonl"))
+        lines = newest.read_bytes().rstrip(b"\n").split(b"\n")
+        newest.write_bytes(b"\n".join(lines[:-5]) + b"\n")
+
+    async def delete(self, node):
+        """Deletes the journal."""
+        await node.kill()
+        shutil.rmtree(node.journal)
+
+    async def restore(self, node):
+        """Puts an older copy of the journal into its place."""
+        await node.kill()
+        copy = node.directory / "older-journal"
+        shutil.copytree(node.journal, copy)
+        await node.want()
+        for number in range(20):
+            await self.send(node, f"restored {number}")
+        await self.until_copied(node)
+        await node.kill()
+        shutil.rmtree(node.journal)
+        copy.rename(node.journal)
+
+    async def send(self, node, text):
+        connection = registrar.Connection(node)
+        target = f"/api/notifications?pns=apns&to_tag={phones.USERS[1]}"
+        await connection.call("POST", target, registrar.basic(phones.USERS[0]), text, seconds=10)
+        connection.close()
+
+    async def until_copied(self, node):
+        """Waits until the store has the journal's lines. Returns the words of a verification that fails for another reason."""
+        end = bench.now() + FOUND
+        while True:
+            report, words = await asyncio.to_thread(self.verify, node, "--all-lines")
+            others = [other for other in self.world.nodes if other is not node]
+            seen = [await asyncio.to_thread(self.verify, other) for other in others]
+            copied = [gateway["last"] for found, _ in seen for gateway in (found or {}).get("gateways", [])
+                      if gateway["node"] == self.name(node)]
+            if report and copied and min(copied) >= report["last"]:
+                return "" if report["good"] and not any("what" in gateway for gateway in report["gateways"]) else words
+            if bench.now() > end:
+                return f"not copied to the store within {FOUND} s: {copied} of {report and report['last']}; {words}"
+            await asyncio.sleep(0.2)
+
+    async def expect_found(self, name, node, other):
+        end, words = bench.now() + FOUND, ""
+        while bench.now() < end:
+            report, words = await asyncio.to_thread(self.verify, other)
+            what = [gateway.get("what") for gateway in (report or {}).get("gateways", [])
+                    if gateway["node"] == self.name(node)]
+            if any(what):
+                self.found += 1
+                return
+            await asyncio.sleep(0.2)
+        self.problems.append(f"{name}: node {other.number} does not find the journal of node {node.number}: {words}")
+
+    @staticmethod
+    def name(node):
+        """The random name of the installation."""
+        return (node.directory / "ledger.sqlite.node").read_text().split()[0]
+
+    @staticmethod
+    def verify(node, *options):
+        done = node.command("audit", "verify", "--json", *options)
+        lines = done.stdout.splitlines()
+        return json.loads(lines[0]) if lines else None, done.stdout + done.stderr
