@@ -292,7 +292,8 @@ let package = Package(
         .testTarget(
             name: "AuditSinksTests",
             dependencies: [
-                "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "OutboundHTTP", "PostgreSQLClient",
+                "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "OutboundHTTP",
+                "PostgreSQLClient",
                 logging,
                 nioCore, nioPosix, nioSSL,
             ],

@@ -1,14 +1,6 @@
 package import GatewayCore
 package import GatewaySupport
 
-/// The last line of a journal's copy in the shared store.
-public struct CopiedEnd: Sendable, Hashable {
-    /// The number of the line.
-    let number: UInt64
-    /// The hash of the line.
-    let hash: SHA256.Digest
-}
-
 /// Compares the journals of the other nodes in the store with what this node's journal records about them, and can verify
 /// all of their lines.
 ///
