@@ -9,6 +9,29 @@ extension PostgreSQLConnection {
     /// - Throws: ``PostgreSQLError``. No row is stored then.
     @discardableResult
     package func copyIn(_ sql: String, _ rows: some Sequence<[PostgreSQLValue]>) throws -> Int {
+        try copyIn(sql) { deadline throws(PostgreSQLError) in
+            var chunk = CopyText()
+            for row in rows {
+                try chunk.append(row)
+                if chunk.isFull {
+                    try send(chunk.bytes, until: deadline)
+                    chunk.removeAll()
+                }
+            }
+            try send(chunk.bytes, until: deadline)
+        }
+    }
+
+    /// Sends encoded rows with `COPY … FROM STDIN` in text format and returns their number. The deadline is for all rows
+    /// together.
+    ///
+    /// - Throws: ``PostgreSQLError``. No row is stored then.
+    @discardableResult
+    package func copyIn(_ sql: String, _ rows: CopyRows) throws -> Int {
+        try copyIn(sql) { deadline throws(PostgreSQLError) in try send(rows.bytes, until: deadline) }
+    }
+
+    private func copyIn(_ sql: String, _ sendRows: (Deadline) throws(PostgreSQLError) -> Void) throws -> Int {
         guard !sql.utf8.contains(0) else { throw PostgreSQLError(.other, "a statement contains a NUL character") }
         return try perform { deadline in
             guard PQsendQuery(libpq.pointer, sql) == 1 else { throw libpq.lost() }
@@ -16,12 +39,7 @@ extension PostgreSQLConnection {
             try takeStartOfCopy(until: deadline)
             var failure: PostgreSQLError?
             do throws(PostgreSQLError) {
-                var chunk = CopyText()
-                for row in rows {
-                    try chunk.append(row)
-                    if chunk.isFull { try send(&chunk, until: deadline) }
-                }
-                try send(&chunk, until: deadline)
+                try sendRows(deadline)
             } catch {
                 if error.kind == .unavailable { throw error }
                 failure = error
@@ -51,15 +69,23 @@ extension PostgreSQLConnection {
         }
     }
 
-    private func send(_ chunk: inout CopyText, until deadline: Deadline) throws(PostgreSQLError) {
-        guard !chunk.bytes.isEmpty else { return }
-        // libpq copies the bytes to its buffer. It refuses only if it cannot enlarge that.
-        let status = chunk.bytes.withUnsafeBytes { bytes in
-            PQputCopyData(libpq.pointer, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), CInt(bytes.count))
+    /// The number of bytes that are given to libpq at once.
+    private static let chunkBytes = 256 << 10
+
+    private func send(_ bytes: [UInt8], until deadline: Deadline) throws(PostgreSQLError) {
+        var start = 0
+        while start < bytes.count {
+            let end = min(start + Self.chunkBytes, bytes.count)
+            // libpq copies the bytes to its buffer. It refuses only if it cannot enlarge that.
+            let status = bytes.withUnsafeBytes { bytes in
+                PQputCopyData(
+                    libpq.pointer, bytes.baseAddress?.advanced(by: start).assumingMemoryBound(to: CChar.self),
+                    CInt(end - start))
+            }
+            guard status == 1 else { throw libpq.lost() }
+            try libpq.flush(until: deadline)
+            start = end
         }
-        guard status == 1 else { throw libpq.lost() }
-        chunk.removeAll()
-        try libpq.flush(until: deadline)
     }
 
     private func finishCopy(_ reason: String?, until deadline: Deadline) throws {

@@ -55,8 +55,8 @@ package final class JournalCopy: Sendable {
     ///
     /// - Returns: The reason why the lines must be given again from ``position()`` on; nil if they were added.
     package func add(_ lines: [UInt8]) async throws(LedgerUnavailable) -> String? {
-        let lines = CopiedLine.lines(lines)
-        return try await run { [self] connection in
+        try await run { [self] connection in
+            let lines = CopiedLines(lines)
             try connection.simple("BEGIN; SET LOCAL synchronous_commit = on")
             do {
                 let result = try add(lines, connection)
@@ -69,21 +69,22 @@ package final class JournalCopy: Sendable {
         }
     }
 
-    private func add(_ lines: [CopiedLine], _ connection: PostgreSQLConnection) throws -> String? {
+    private func add(_ lines: CopiedLines, _ connection: PostgreSQLConnection) throws -> String? {
         try checkPlace(connection)
         // Locks the row until the end of the transaction.
         try connection.execute(
             """
             INSERT INTO journal_copy (instance, chain, next, hash, first, key)
             VALUES (?, 0, 0, decode(?, 'hex'), 0, ?) ON CONFLICT (instance) DO UPDATE SET key = excluded.key
-            """, [.text(node.instance), .text(CopiedLine.noHash), .text(key.text)])
+            """, [.text(node.instance), .text(CopiedLines.noHash), .text(key.text)])
         guard var end = try end(connection) else { return nil }
-        let known = lines.prefix { $0.number < end.next }
-        var added = lines[known.count...]
-        if let difference = try firstDifference(in: known, from: end, connection) {
-            startChain(&end, at: lines[difference].number)
-            added = lines[difference...]
-        } else if let first = added.first, first.number == end.next, first.previous != end.hash, end.next > 0 {
+        let known = lines.all.prefix { $0.number < end.next }
+        var added = lines.all[known.count...]
+        if let difference = try firstDifference(in: known, of: lines, from: end, connection) {
+            startChain(&end, at: lines.all[difference].number)
+            added = lines.all[difference...]
+        } else if let first = added.first, first.number == end.next, end.next > 0, lines.previous(of: first) != end.hash
+        {
             guard isComparing.exchange(true, ordering: .relaxed) else {
                 return "line \(first.number) does not follow the line before it in the store; all lines are compared"
             }
@@ -93,11 +94,11 @@ package final class JournalCopy: Sendable {
         isComparing.store(false, ordering: .relaxed)
         let (instance, chain) = (node.instance, end.chain)
         try connection.copyIn(
-            "COPY journal_line (\(CopiedLine.columns)) FROM STDIN",
-            added.lazy.map { $0.row(instance: instance, chain: chain) })
+            "COPY journal_line (\(CopiedLines.columns)) FROM STDIN",
+            lines.rows(added, instance: instance, chain: chain))
         try connection.execute(
             "UPDATE journal_copy SET chain = ?, next = ?, hash = decode(?, 'hex') WHERE instance = ?",
-            [.integer(chain), .integer(Int64(last.number) + 1), .text(last.hash), .text(instance)])
+            [.integer(chain), .integer(Int64(last.number) + 1), .text(lines.hash(of: last)), .text(instance)])
         return nil
     }
 
@@ -113,19 +114,21 @@ package final class JournalCopy: Sendable {
         logger.error(
             "Journal differs from its copy in the store, as after its deletion or the restore of an older copy",
             metadata: ["first": "\(number)", "copied": "\(end.next)", "chain": "\(end.chain + 1)"])
-        end = End(chain: end.chain + 1, next: number, hash: CopiedLine.noHash)
+        end = End(chain: end.chain + 1, next: number, hash: CopiedLines.noHash)
     }
 
     /// Returns the index of the first line that differs from the one in the store; nil if none does. Lines that the store
     /// does not have are not compared.
     private func firstDifference(
-        in lines: ArraySlice<CopiedLine>, from end: End, _ connection: PostgreSQLConnection
+        in known: ArraySlice<CopiedLines.Line>, of lines: CopiedLines, from end: End, _ connection: PostgreSQLConnection
     ) throws -> Int? {
-        guard let first = lines.first, let last = lines.last else { return nil }
+        guard let first = known.first, let last = known.last else { return nil }
         // Lines are equal if a later line is equal: its hash covers them.
-        if try hashes(last.number...last.number, of: end.chain, connection)[last.number] == last.hash { return nil }
+        if try hashes(last.number...last.number, of: end.chain, connection)[last.number] == lines.hash(of: last) {
+            return nil
+        }
         let stored = try hashes(first.number...last.number, of: end.chain, connection)
-        return lines.firstIndex { line in stored[line.number].map { $0 != line.hash } ?? false }
+        return known.firstIndex { line in stored[line.number].map { $0 != lines.hash(of: line) } ?? false }
     }
 
     private func hashes(
