@@ -7,12 +7,18 @@ internal import GatewaySupport
 /// and registrations are compared byte by byte (`COLLATE "C"`), as SQLite does.
 enum PostgreSQLSchema {
     /// The version that this code reads and writes.
-    static let version: Int64 = 1
+    static let version = Int64(migrations.count)
 
     /// The statements of each version, the first one first.
-    private static let migrations = [[ledgerTables, textTables, nodeTables, journalTables].joined()]
+    ///
+    /// A version that programs of the version before cannot use must raise `store_version.usable_from`.
+    private static let migrations = [
+        [ledgerTables, textTables, nodeTables].joined(),
+        "ALTER TABLE store_version ADD COLUMN usable_from bigint NOT NULL DEFAULT 1;" + journalTables,
+    ]
 
-    /// Returns the version of the store; nil if the schema has none. Throws for a newer version.
+    /// Returns the version of the store; nil if the schema has none. Throws for a newer version that this program cannot
+    /// use.
     static func version(of transaction: any SQLTransaction) throws -> Int64? {
         let exists = try transaction.integer(
             sql: """
@@ -21,7 +27,10 @@ enum PostgreSQLSchema {
                 """)
         guard exists == 1 else { return nil }
         let found = try transaction.integer(sql: "SELECT version FROM store_version")
-        guard found ?? 0 <= version else {
+        // The first version does not have the column.
+        let usableFrom = try transaction.integer(
+            sql: "SELECT (to_jsonb(store_version) ->> 'usable_from')::bigint FROM store_version")
+        guard found ?? 0 <= version || usableFrom ?? .max <= version else {
             throw LedgerUnavailable(
                 "the store has schema version \(found ?? 0); this program reads versions up to \(version)")
         }
@@ -37,11 +46,11 @@ enum PostgreSQLSchema {
         // Released at the end of the transaction. The number only has to be the same for all gateways.
         try transaction.script("SELECT pg_advisory_xact_lock(7094305128776391)")
         let found = try version(of: transaction) ?? 0
-        for statements in migrations.dropFirst(Int(found)) { try transaction.script(statements) }
+        for statements in migrations.dropFirst(Int(min(found, version))) { try transaction.script(statements) }
         try transaction.execute(
             sql: """
                 INSERT INTO store_version (id, version) VALUES (1, ?)
-                ON CONFLICT (id) DO UPDATE SET version = excluded.version
+                ON CONFLICT (id) DO UPDATE SET version = GREATEST(store_version.version, excluded.version)
                 """,
             arguments: [version])
         try transaction.execute(

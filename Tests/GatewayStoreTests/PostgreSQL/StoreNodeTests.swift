@@ -76,7 +76,7 @@ struct StoreNodeTests {
         try ledger.close()
     }
 
-    @Test("Another key of device handles is rejected, and so is a newer store")
+    @Test("Another key of device handles is rejected, and so is a newer store, unless this version may use it")
     func rejected() throws {
         try shared.open(shared.first).close(isUsable: true)
         let third = TemporaryDirectory()
@@ -87,8 +87,23 @@ struct StoreNodeTests {
         let none = #expect(throws: LedgerUnavailable.self) { try shared.open(TemporaryDirectory()) }
         #expect(none?.detail.contains("key") == true)
         try shared.run("UPDATE store_version SET version = 99")
+        try shared.open(shared.first).close(isUsable: true)
+        try shared.run("UPDATE store_version SET usable_from = 99")
         let newer = #expect(throws: LedgerUnavailable.self) { try shared.open(shared.first) }
         #expect(newer?.detail.contains("version 99") == true)
+    }
+
+    @Test("A store of the first version gets the tables of later ones while a gateway uses it")
+    func migration() throws {
+        let store = try shared.open(shared.first)
+        try shared.run(
+            """
+            DROP TABLE journal_line, journal_copy; ALTER TABLE store_version DROP COLUMN usable_from;
+            UPDATE store_version SET version = 1
+            """)
+        try shared.open(shared.second).close(isUsable: true)
+        try shared.run("INSERT INTO journal_copy VALUES ('a', 0, 0, decode(repeat('00', 32), 'hex'), 0, '')")
+        try store.close(isUsable: true)
     }
 
     @Test("A store that is older than the last run of its gateway counts as restored")
