@@ -39,7 +39,13 @@ extension AuditCommand {
                 """)
         var discardIndex = false
 
+        @Flag(
+            help: ArgumentHelp(
+                "Verify the archive of journal.archive, and the local segments that are not archived yet."))
+        var archive = false
+
         func validate() throws {
+            if archive, discardIndex { throw ValidationError("Give either --archive or --discard-index.") }
             for text in key where Ed25519.PublicKey(text: text) == nil {
                 throw ValidationError("--key \(text) is not a public key; audit key prints one.")
             }
@@ -55,6 +61,7 @@ extension AuditCommand {
                 var verification = JournalVerification(directory: journal.directory, keys: keys, copies: copies)
                 verification.known = knownCheckpoint(ConfiguredStore(configuration))
                 verification.isBeingWritten = JournalFile.isOpen(journal.directory)
+                if archive { return try await verifyArchive(of: journal, verification) }
                 var progress = ProgressLine("Verifying")
                 let report = try verification.run { progress.show($0, of: $1) }
                 progress.finish()
