@@ -164,7 +164,8 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayConsole", "GatewayCore", "GatewayHTTP",
-                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", "OutboundHTTP", "SegmentArchive",
+                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", "OutboundHTTP",
+                "SegmentArchive",
                 "TraceExport", logging,
                 coreMetrics, nioCore, nioPosix, lifecycle, signals,
                 hummingbird,

@@ -38,7 +38,8 @@ extension ServerConfiguration {
         // The region of the bucket, as the signatures contain it.
         let region = section.required("region")
         if let region, !ArchiveSettings.isRegion(region) {
-            section.report("region", "\"\(region)\" is not a region; use 1 to 64 lower-case letters, digits and hyphens")
+            section.report(
+                "region", "\"\(region)\" is not a region; use 1 to 64 lower-case letters, digits and hyphens")
         }
         // The name of the bucket.
         let bucket = section.required("bucket")
@@ -87,7 +88,9 @@ extension ServerConfiguration {
 
     private static func readSecret(_ section: ConfigurationReader, _ name: String) -> Secret? {
         guard let text = section.required(name) else { return nil }
-        if !ArchiveSettings.isCredential(text) { section.report(name, "must be visible ASCII characters without spaces") }
+        if !ArchiveSettings.isCredential(text) {
+            section.report(name, "must be visible ASCII characters without spaces")
+        }
         return Secret(text.utf8)
     }
 }

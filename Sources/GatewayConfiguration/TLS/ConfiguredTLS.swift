@@ -189,7 +189,8 @@ package struct ConfiguredTLS {
     /// Returns the problems of the files of authorities that audit sinks, the archive and the export of traces trust.
     /// Blocks.
     private static func receiverProblems(_ configuration: ServerConfiguration) -> [ConfigurationProblem] {
-        let files = configuration.journal.sinks.map(\.target.authority)
+        let files =
+            configuration.journal.sinks.map(\.target.authority)
             + [configuration.journal.archive?.authority, configuration.tracing?.export.authority]
         return files.compactMap { file in
             guard let path = file, let problem = AuthorityFile.problem(with: path) else { return nil }

@@ -77,7 +77,8 @@ public struct ArchiveCursor: Sendable {
 
     /// Declares which lines of the journal are not archived, before the journal is opened and its retention begins.
     /// Blocks.
-    public static func require(_ settings: ArchiveSettings?, journal directory: String, by followers: JournalFollowers) {
+    public static func require(_ settings: ArchiveSettings?, journal directory: String, by followers: JournalFollowers)
+    {
         guard let settings else { return }
         var next: UInt64 = 0
         if case .progress(let progress)? = try? ArchiveCursor(journal: directory).load(),

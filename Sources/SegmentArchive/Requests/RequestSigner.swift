@@ -45,7 +45,8 @@ struct RequestSigner: Sendable {
         var fields = request.fields
         fields += [("x-amz-content-sha256", request.bodyDigest), ("x-amz-date", stamp)]
         if let sessionToken {
-            fields.append(("x-amz-security-token", sessionToken.withBytes { String(decoding: $0.bytes, as: UTF8.self) }))
+            fields.append(
+                ("x-amz-security-token", sessionToken.withBytes { String(decoding: $0.bytes, as: UTF8.self) }))
         }
         let sorted = fields.map { (name: $0.name.lowercased(), value: $0.value) }.sorted { $0.name < $1.name }
         let names = sorted.map(\.name).joined(separator: ";")

@@ -14,7 +14,8 @@ enum StoreError {
         let code = code(in: body)
         let reason = explanation(of: code ?? "", settings) ?? explanation(of: status, settings)
         let detail = code.map { "status \(status), \($0)" } ?? "status \(status)"
-        return DeliveryFailure(reason.map { "\($0) (\(detail))" } ?? "the store responded with \(detail)", retryAfter: retryAfter)
+        return DeliveryFailure(
+            reason.map { "\($0) (\(detail))" } ?? "the store responded with \(detail)", retryAfter: retryAfter)
     }
 
     /// Returns the element `Code` of the document, if it is a word of at most 64 letters and digits.
@@ -28,7 +29,8 @@ enum StoreError {
             case .text(let text): if isCode { code += text }
             case .end(let name):
                 guard name == "Code" else { continue }
-                let isWord = (1...64).contains(code.utf8.count) && code.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
+                let isWord =
+                    (1...64).contains(code.utf8.count) && code.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
                 return isWord ? code : nil
             }
         }

@@ -106,7 +106,9 @@ public struct ArchiveSettings: Sendable, Equatable {
             && !(isID && text.contains { "/,=".contains($0) })
     }
 
-    private static func isLowerCase(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) }
+    private static func isLowerCase(_ byte: UInt8) -> Bool {
+        (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
+    }
 
     /// Returns whether all settings are equal, the secrets included.
     public static func == (left: ArchiveSettings, right: ArchiveSettings) -> Bool {

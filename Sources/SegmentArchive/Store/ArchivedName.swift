@@ -1,5 +1,5 @@
-internal import GatewaySupport
 internal import GatewayStore
+internal import GatewaySupport
 
 /// The name of an object: that of its segment, or that of a segment whose object has other content.
 enum ArchivedName: Sendable, Hashable {
@@ -39,7 +39,8 @@ enum ArchivedName: Sendable, Hashable {
     var text: String {
         switch self {
         case .segment(let name): name.text
-        case .conflict(let name, let digits): "\(name.text.dropLast(Self.suffix.count))\(Self.marker)\(digits)\(Self.suffix)"
+        case .conflict(let name, let digits):
+            "\(name.text.dropLast(Self.suffix.count))\(Self.marker)\(digits)\(Self.suffix)"
         }
     }
 }

@@ -69,7 +69,9 @@ final class ObjectStore: Sendable {
     }
 
     /// Returns one page of the objects whose keys begin with the text, in the order of the keys.
-    func list(_ beginning: String, after token: String? = nil, atMost count: Int = 1000) async throws(DeliveryFailure)
+    func list(
+        _ beginning: String, after token: String? = nil, atMost count: Int = 1000
+    ) async throws(DeliveryFailure)
         -> ObjectListing
     {
         var query = [("list-type", "2"), ("max-keys", "\(count)"), ("prefix", beginning)]

@@ -41,7 +41,8 @@ public actor SegmentArchive {
         guard !isStopped else { return }
         let uploader = SegmentUploader(settings, journal: journal, timing: timing, metrics: metrics, logger: logger)
         running = (uploader, Task { await uploader.run() })
-        logger.info("Segment archive started", metadata: ["bucket": "\(settings.bucket)", "prefix": "\(settings.prefix)"])
+        logger.info(
+            "Segment archive started", metadata: ["bucket": "\(settings.bucket)", "prefix": "\(settings.prefix)"])
     }
 
     /// Stops the archive. A request in progress has ``SegmentUploader/stopGrace``. What it does not complete is repeated

@@ -169,7 +169,8 @@ private final class ArchivedSegments: SegmentSource {
         done.wait()
         switch result.withLock(\.self) {
         case .success(let bytes): return bytes
-        case .failure(let failure): throw FileFailure(unfit: "\(key) of the archive", "cannot be read: \(failure.reason)")
+        case .failure(let failure):
+            throw FileFailure(unfit: "\(key) of the archive", "cannot be read: \(failure.reason)")
         }
     }
 }

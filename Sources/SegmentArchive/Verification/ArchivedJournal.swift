@@ -12,11 +12,16 @@ struct ArchivedJournal: Sendable {
     /// The maximum number of objects, more than 60 TB of segments.
     private static let maximumObjects = 1_000_000
 
+    /// The maximum number of pages, of which a hostile store could return any number without objects.
+    private static let maximumPages = 100_000
+
     /// Lists the archive. Other objects below the prefix are ignored.
     init(_ store: ObjectStore) async throws(DeliveryFailure) {
         let beginning = store.settings.key("")
         var token: String?
+        var pages = 0
         repeat {
+            pages += 1
             let page = try await store.list(beginning + ArchivedName.beginning, after: token)
             for object in page.objects {
                 switch ArchivedName(String(object.key.dropFirst(beginning.count))) {
@@ -28,7 +33,7 @@ struct ArchivedJournal: Sendable {
             guard segments.count + conflicts.count <= Self.maximumObjects else {
                 throw DeliveryFailure("the archive has more than \(Self.maximumObjects) objects")
             }
-            guard page.nextToken == nil || page.nextToken != token else {
+            guard pages < Self.maximumPages || page.nextToken == nil else {
                 throw DeliveryFailure("the listing of the store does not end")
             }
             token = page.nextToken

@@ -9,7 +9,8 @@ import Synchronization
 
 extension AuditCommand.Verify {
     /// Verifies the archived segments and the local ones after them as one chain, and prints the result.
-    func verifyArchive(of journal: ServerConfiguration.JournalSection, _ verification: JournalVerification) async throws {
+    func verifyArchive(of journal: ServerConfiguration.JournalSection, _ verification: JournalVerification) async throws
+    {
         guard let settings = journal.archive else {
             throw CommandFailure.refused("--archive needs journal.archive in the configuration.")
         }

@@ -150,7 +150,9 @@ public struct JournalVerification: Sendable {
                         // Retention removes the oldest segments first. If all earlier segments are gone too, the
                         // journal begins after this one. Otherwise the next segment shows the gap.
                         var isBeginning = true
-                        for before in segments[..<index] where try source.size(of: before) != nil { isBeginning = false }
+                        for before in segments[..<index] where try source.size(of: before) != nil {
+                            isBeginning = false
+                        }
                         if isBeginning { check = ChainCheck(keys: keys, copies: copies) }
                         continue following
                     }
