@@ -113,8 +113,11 @@ final class ObjectStore: Sendable {
     }
 
     /// Returns the bytes of an object; nil if it does not exist.
-    func bytes(of key: String) async throws(DeliveryFailure) -> [UInt8]? {
+    ///
+    /// - Parameter size: The listed size, for which memory is reserved.
+    func bytes(of key: String, expecting size: UInt64) async throws(DeliveryFailure) -> [UInt8]? {
         var bytes: [UInt8] = []
+        bytes.reserveCapacity(Int(min(size, Self.maximumObjectBytes)))
         let isPresent = try await read(key) { part in
             bytes += part.readableBytesView
             return UInt64(bytes.count) <= Self.maximumObjectBytes

@@ -20,7 +20,7 @@ final class SegmentUploader: Sendable {
     private let backlog = Mutex<(segments: Int, bytes: UInt64)>((0, 0))
 
     /// The interval at which an uploader without a backlog looks for segments.
-    static let pollInterval = Duration.seconds(2)
+    static let pollInterval = Duration.seconds(3)
     /// The time that a request in progress has when the uploader is stopped.
     static let stopGrace = Duration.seconds(5)
 

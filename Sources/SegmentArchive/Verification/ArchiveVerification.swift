@@ -153,13 +153,13 @@ private final class ArchivedSegments: SegmentSource {
 
     /// Waits for the request on a thread that is not one of Swift's tasks.
     private func archivedBytes(of segment: JournalSegmentName) throws(FileFailure) -> [UInt8]? {
-        let key = store.settings.key(segment.text)
+        let (key, size) = (store.settings.key(segment.text), sizes[segment] ?? 0)
         let done = DispatchSemaphore(value: 0)
         let result = Mutex<Swift.Result<[UInt8]?, DeliveryFailure>>(.failure(.stopped))
         // Not a child of the waiting code, which runs on a thread of its own.
         Task.detached { [store] in
             do throws(DeliveryFailure) {
-                let bytes = try await store.bytes(of: key)
+                let bytes = try await store.bytes(of: key, expecting: size)
                 result.withLock { $0 = .success(bytes) }
             } catch {
                 result.withLock { $0 = .failure(error) }

@@ -161,7 +161,7 @@ struct SegmentUploaderTests {
 
     @Test("The size limit removes a segment that is not archived, which is logged and counted")
     func sizeLimit() async throws {
-        try await run(calls: 0..<8, keepBytes: 20_000) { bucket, fixture in
+        try await run(calls: 0..<8, keepBytes: 100_000) { bucket, fixture in
             let settings = try bucket.settings()
             ArchiveCursor.require(settings, journal: fixture.directory, by: fixture.followers)
             await fixture.start(settings)
@@ -172,7 +172,7 @@ struct SegmentUploaderTests {
                 return
             }
             ArchiveCursor.require(settings, journal: fixture.directory, by: fixture.followers)
-            try await fixture.record(8..<80)
+            try await fixture.record(8..<200)
             #expect(fixture.messages.current.contains { $0.hasPrefix("Journal segment removed that is not archived") })
             #expect(!fixture.messages.current.contains { $0.contains("that a sink has not confirmed") })
             await fixture.start(settings)

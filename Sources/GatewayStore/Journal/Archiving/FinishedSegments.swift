@@ -23,11 +23,19 @@ package struct FinishedSegments: Sendable {
     /// - Parameter durableEnd: The number after the last line that is on disk. A segment is finished once the next one
     ///   has a durable line.
     package func list(before durableEnd: UInt64) throws(FileFailure) -> [Segment] {
-        let listed = try SegmentFiles(directory: directory).list()
-        return zip(listed, listed.dropFirst()).compactMap { segment, next in
-            guard next.name.first < durableEnd, segment.size > 0 else { return nil }
-            return Segment(name: segment.name, end: next.name.first, size: segment.size)
+        let files = SystemFileSystem()
+        let names = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        var finished: [Segment] = []
+        for (name, next) in zip(names, names.dropFirst()) where next.first < durableEnd {
+            do throws(FileFailure) {
+                let size = try files.size(path(of: name))
+                if size > 0 { finished.append(Segment(name: name, end: next.first, size: size)) }
+            } catch  where error.isMissing {
+                // Retention removed it meanwhile.
+                continue
+            }
         }
+        return finished
     }
 
     /// The path of a segment.
