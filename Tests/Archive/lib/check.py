@@ -3,6 +3,8 @@
 import argparse
 import atexit
 import os
+import ssl
+import subprocess
 import sys
 
 from world import BUCKET, Gateway, Relay, Store, wait
@@ -130,6 +132,26 @@ def verification(gateway, store):
     expect("the verification of the repaired archive", gateway.verify()[0], 0)
 
 
+def encryption(gateway, store):
+    """An endpoint with TLS, whose authority the configuration names, or does not."""
+    files = gateway.directory / "store.pem", gateway.directory / "store.key"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+         "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-out", files[0], "-keyout", files[1]],
+        check=True, stderr=subprocess.DEVNULL)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(*files)
+    endpoint = f"https://localhost:{Relay(store.port, context).port}"
+    gateway.configure("tls.yaml", endpoint, store.gateway, more="ca: store.pem,")
+    status, text = gateway.verify("tls.yaml")
+    expect("the verification over TLS", status, 0)
+    contains("the verification over TLS", text, "OK: the archive is unchanged.", endpoint)
+    gateway.configure("tls.yaml", endpoint, store.gateway)
+    status, text = gateway.verify("tls.yaml")
+    expect("the status with an unknown authority", status != 0, True)
+    contains("an unknown authority", text, "the certificate is of another authority")
+
+
 def conflict(gateway, store):
     """An object with other content under the name of a segment."""
     key = f"node-a/{gateway.segments()[-1].name}"
@@ -185,6 +207,7 @@ def main():
     atexit.register(gateway.remove)
     outages(gateway, store, relay)
     verification(gateway, store)
+    encryption(gateway, store)
     conflict(gateway, store)
     mistakes(gateway, store)
     print(f"archive: {checks} checks, {len(problems)} problems" + "".join(f"\n  {problem}" for problem in problems))

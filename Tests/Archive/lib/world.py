@@ -93,11 +93,13 @@ class Relay:
     """A TCP relay to the store that understands one request at a time.
 
     `mode` is `pass`, `refuse` (connections are closed), `tear` (an upload stops in its middle), or `swallow` (the store
-    gets an upload, and its response is lost). `caught` is set when an upload has met `tear` or `swallow`.
+    gets an upload, and its response is lost). `caught` is set when an upload has met `tear` or `swallow`. With `tls`, a context of
+    `ssl`, the relay ends TLS.
     """
 
-    def __init__(self, port):
+    def __init__(self, port, tls=None):
         self.target = port
+        self.tls = tls
         self.mode = "pass"
         self.caught = threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0))
@@ -110,6 +112,11 @@ class Relay:
             threading.Thread(target=self.serve, args=(client,), daemon=True).start()
 
     def serve(self, client):
+        if self.tls:
+            try:
+                client = self.tls.wrap_socket(client, server_side=True)
+            except OSError:
+                return
         with client, client.makefile("rb") as requests:
             while self.mode != "refuse" and (request := self.read(requests, client)):
                 server = socket.create_connection(("127.0.0.1", self.target))
@@ -161,7 +168,7 @@ class Gateway:
             [program, "users", "add", "alice", "--config", "gateway.yaml"], cwd=self.directory, input="alice-secret\n",
             text=True, check=True, stderr=subprocess.DEVNULL)
 
-    def configure(self, name, endpoint, credentials, bucket=BUCKET, journal="journal", prefix="node-a"):
+    def configure(self, name, endpoint, credentials, bucket=BUCKET, journal="journal", more=""):
         key, secret = credentials
         self.write("secret", secret + "\n")
         self.write(
@@ -179,7 +186,7 @@ journal:
   signing-key: journal.key
   minimum-free: 0
   archive:
-    s3: {{ endpoint: "{endpoint}", region: eu-central-1, bucket: {bucket}, prefix: {prefix},
+    s3: {{ endpoint: "{endpoint}", region: eu-central-1, bucket: {bucket}, prefix: node-a, {more}
           access-key-id: {key}, secret-access-key: "${{file:secret}}" }}
 ledger: {{ file: {journal}.sqlite }}
 log: {{ level: info }}
