@@ -118,6 +118,12 @@ let package = Package(
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
+            name: "SegmentArchive",
+            dependencies: [
+                "GatewaySupport", "GatewayStore", "OutboundHTTP", logging, nioCore, nioPosix, nioHTTP1, httpClient,
+            ],
+            exclude: ["README.md"], swiftSettings: strict),
+        .target(
             name: "GatewayHTTP",
             dependencies: [
                 "CLibcrypto", "CMalloc", "Gateway", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, nioTLS,
@@ -132,14 +138,14 @@ let package = Package(
             name: "GatewayConfiguration",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore", "GatewaySupport", "OutboundHTTP",
-                "PostgreSQLClient", "TraceExport", logging, nioCore, nioPosix,
+                "PostgreSQLClient", "SegmentArchive", "TraceExport", logging, nioCore, nioPosix,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayOperations",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayStore",
-                "GatewaySupport", "NotifyBackend", logging, nioCore, nioPosix, nioHTTP1, nioHTTPTypes,
+                "GatewaySupport", "NotifyBackend", "SegmentArchive", logging, nioCore, nioPosix, nioHTTP1, nioHTTPTypes,
                 nioHTTPTypesHTTP1,
                 httpTypes,
                 httpClient, hummingbird, hummingbirdCore, lifecycle,
@@ -158,8 +164,9 @@ let package = Package(
             name: "GatewayServer",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayConsole", "GatewayCore", "GatewayHTTP",
-                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", "OutboundHTTP", "TraceExport",
-                logging,
+                "GatewayOperations", "GatewayStore", "GatewaySupport", "NotifyBackend", "OutboundHTTP",
+                "SegmentArchive",
+                "TraceExport", logging,
                 coreMetrics, nioCore, nioPosix, lifecycle, signals,
                 hummingbird,
                 hummingbirdCore,
@@ -176,7 +183,8 @@ let package = Package(
             name: "notify-gateway",
             dependencies: [
                 "GatewayConfiguration", "GatewayCore", "GatewayOperations", "GatewayServer", "GatewayStore",
-                "GatewaySupport", "NotifyBackend", "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess",
+                "GatewaySupport", "NotifyBackend", "OutboundHTTP", "SegmentArchive", "StaticUsers", "HMACToken", "PAM",
+                "LDAP", "ExternalProcess",
                 "ForwardAuth", "ClientCertificate", "OIDC", arguments, logging,
             ],
             swiftSettings: strict),
@@ -299,6 +307,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "SegmentArchiveTests",
+            dependencies: [
+                "SegmentArchive", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "OutboundHTTP",
+                logging, nioCore, nioPosix,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "TraceExportTests",
             dependencies: [
                 "TraceExport", "Gateway", "GatewayCore", "GatewaySupport", "GatewayTesting", "OutboundHTTP", logging,
@@ -319,7 +334,7 @@ let package = Package(
         .testTarget(
             name: "GatewayConfigurationTests",
             dependencies: [
-                "AuditSinks", "GatewayStore", "OutboundHTTP", "PostgreSQLClient", "TraceExport",
+                "AuditSinks", "GatewayStore", "OutboundHTTP", "PostgreSQLClient", "SegmentArchive", "TraceExport",
                 "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "GatewayTesting",
                 "StaticUsers", "HMACToken", "PAM", "LDAP", "ExternalProcess", "ForwardAuth", "ClientCertificate",
                 "OIDC", logging, nioCore, nioPosix,

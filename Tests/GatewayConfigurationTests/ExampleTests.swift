@@ -32,7 +32,8 @@ struct ExampleTests {
             ]),
             environment: [
                 "BACKEND_PASSWORD": "example", "BACKEND_SECRET": "example", "LDAP_PASSWORD": "example",
-                "STATUS_TOKEN": "0123456789abcdef", "WEBHOOK_SECRET": String(repeating: "k", count: 32),
+                "STATUS_TOKEN": "0123456789abcdef", "ARCHIVE_KEY_ID": "key", "ARCHIVE_SECRET": "secret",
+                "ARCHIVE_TOKEN": "token", "WEBHOOK_SECRET": String(repeating: "k", count: 32),
                 "COLLECTOR_TOKEN": "example", "STORE_PASSWORD": "example",
                 "HUB_CONNECTION_STRING":
                     "Endpoint=sb://example.servicebus.windows.net/;SharedAccessKeyName=Send;SharedAccessKey=0123456789abcdef",

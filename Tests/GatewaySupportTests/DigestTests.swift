@@ -10,6 +10,16 @@ import Testing
         }
     }
 
+    @Test("A digest of parts equals that of the whole", arguments: [0, 1, 63, 64, 65, 1000]) func parts(
+        size: Int
+    ) throws {
+        let bytes = (0..<2000).map { UInt8(truncatingIfNeeded: $0 * 7) }
+        let digest = try #require(SHA256.Accumulator())
+        #expect(bytes[..<size].withUnsafeBytes(digest.add))
+        #expect(bytes[size...].withUnsafeBytes(digest.add))
+        #expect(digest.finish()?.bytes == SHA256.digest(bytes))
+    }
+
     /// The vectors are the examples of FIPS 180-4.
     @Test("SHA-256 digests agree with FIPS 180-4") func sha256() {
         #expect(

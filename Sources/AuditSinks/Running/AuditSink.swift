@@ -167,37 +167,21 @@ final class AuditSink: Sendable {
 
     /// Delivers a batch, with the grace of a stop.
     private func deliver(_ batch: SinkBatch) async throws(DeliveryFailure) {
-        try await withGrace { [destination] () throws(DeliveryFailure) in try await destination.deliver(batch) }
+        try await withGrace(Self.stopGrace) { [destination] () throws(DeliveryFailure) in
+            try await destination.deliver(batch)
+        }
     }
 
     /// Writes the cursor, unless the receiver keeps the position, with the grace of a stop.
     private func store(_ work: inout Work) async throws(DeliveryFailure) {
         let position = work.position
         if !work.isKeptByReceiver {
-            try await withGrace { [thread, cursor] () throws(DeliveryFailure) in
+            try await withGrace(Self.stopGrace) { [thread, cursor] () throws(DeliveryFailure) in
                 try await thread.run { () throws(DeliveryFailure) in try cursor.store(position) }
             }
         }
         work.isUnstored = false
         journal.followers.require(from: position.next, by: settings.name)
-    }
-
-    /// Runs the body. If the sink is stopped, interrupts it only after ``AuditSink/stopGrace``.
-    private func withGrace(
-        _ body: @escaping @Sendable () async throws(DeliveryFailure) -> Void
-    ) async throws(DeliveryFailure) {
-        let work = Task { () -> Result<Void, DeliveryFailure> in
-            do throws(DeliveryFailure) { return .success(try await body()) } catch { return .failure(error) }
-        }
-        let result = await withTaskCancellationHandler {
-            await work.value
-        } onCancel: {
-            Task {
-                try? await Task.sleep(for: AuditSink.stopGrace)
-                work.cancel()
-            }
-        }
-        try result.get()
     }
 
     func adopt(_ position: JournalPosition) {

@@ -1,10 +1,11 @@
 internal import AuditSinks
 internal import Foundation
 internal import GatewaySupport
+internal import SegmentArchive
 
 extension DirectoryCheck {
-    /// Returns the problems with the paths of audit sinks: files and cursors that cannot be written, and sockets that
-    /// do not exist.
+    /// Returns the problems with the paths of audit sinks and of the archive: files and cursors that cannot be written,
+    /// and sockets that do not exist.
     func problems(with journal: ServerConfiguration.JournalSection) -> [ConfigurationProblem] {
         var problems: [ConfigurationProblem] = []
         for (index, sink) in journal.sinks.enumerated() {
@@ -33,6 +34,10 @@ extension DirectoryCheck {
                 }
             case .webhook: continue
             }
+        }
+        if journal.archive != nil {
+            let cursor = ArchiveCursor(journal: journal.directory).path
+            problems += [problem(withFile: cursor, under: "journal.archive")].compactMap(\.self)
         }
         return problems
     }

@@ -2,6 +2,7 @@ internal import AuditSinks
 internal import GatewayCore
 internal import GatewayStore
 internal import GatewaySupport
+internal import SegmentArchive
 
 extension ServerConfiguration {
     /// Reads `journal`.
@@ -21,7 +22,9 @@ extension ServerConfiguration {
             // The maximum size of all segments together.
             keepBytes: reader?.byteCount("keep-size") ?? 20 << 30,
             // The receivers to which all records are sent; default: none.
-            sinks: reader.map { readSinks($0, journal: directory) } ?? [])
+            sinks: reader.map { readSinks($0, journal: directory) } ?? [],
+            // The store to which finished segments are copied; default: none.
+            archive: reader?.mapping("archive").flatMap(readArchive))
         if let reader { reportSharedFiles(section, reader) }
         return section
     }
@@ -30,6 +33,7 @@ extension ServerConfiguration {
     /// the key would destroy it.
     private static func reportSharedFiles(_ section: JournalSection, _ reader: ConfigurationReader) {
         var owned = [section.signingKey: "signing-key"]
+        owned[ArchiveCursor(journal: section.directory).path] = "the progress of the archive"
         if case .file(let path)? = section.checkpointCopy { owned[path] = "checkpoint-copy" }
         for sink in section.sinks {
             owned[SinkCursor(sink: sink.name, journal: section.directory).path] = "the position of \(sink.name)"

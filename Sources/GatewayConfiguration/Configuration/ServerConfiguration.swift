@@ -4,6 +4,7 @@ public import GatewayCore
 public import GatewayHTTP
 public import GatewayStore
 public import Logging
+public import SegmentArchive
 
 /// The content of `gateway.yaml`, validated completely before anything starts.
 public struct ServerConfiguration: Sendable {
@@ -133,6 +134,8 @@ public struct ServerConfiguration: Sendable {
         public var keepBytes: Int
         /// The receivers of the records.
         public var sinks: [AuditSinkSettings] = []
+        /// The store to which finished segments are copied; nil for none.
+        public var archive: ArchiveSettings?
     }
 
     /// The ledger.

@@ -4,6 +4,7 @@ package import GatewayHTTP
 package import GatewaySupport
 package import Logging
 internal import OutboundHTTP
+internal import SegmentArchive
 internal import TraceExport
 
 /// The TLS contexts of a configuration: one for each listener, and one for each backend.
@@ -185,9 +186,12 @@ package struct ConfiguredTLS {
         return problems + receiverProblems(configuration)
     }
 
-    /// Returns the problems of the files of authorities that audit sinks and the export of traces trust. Blocks.
+    /// Returns the problems of the files of authorities that audit sinks, the archive and the export of traces trust.
+    /// Blocks.
     private static func receiverProblems(_ configuration: ServerConfiguration) -> [ConfigurationProblem] {
-        let files = configuration.journal.sinks.map(\.target.authority) + [configuration.tracing?.export.authority]
+        let files =
+            configuration.journal.sinks.map(\.target.authority)
+            + [configuration.journal.archive?.authority, configuration.tracing?.export.authority]
         return files.compactMap { file in
             guard let path = file, let problem = AuthorityFile.problem(with: path) else { return nil }
             return ConfigurationProblem(at: SourceLocation(file: path), path: "", problem)

@@ -4,6 +4,7 @@ package import GatewayCore
 package import GatewayStore
 package import GatewaySupport
 package import Logging
+internal import SegmentArchive
 
 /// The treatment of sessions in a ledger that was restored from a backup.
 package enum RestoredSessions: Sendable, Hashable {
@@ -29,7 +30,7 @@ package struct GatewayStores: Sendable {
     package let debtKey: [UInt8]?
     package let journal: JournalFile
     package let journalMetrics: JournalMetrics
-    /// The durable end of the journal, and what the audit sinks need of it.
+    /// The durable end of the journal, and what the audit sinks and the archive need of it.
     package let followers: JournalFollowers
     package let messageDigester: KeyedDigester
     /// The register of sends with an idempotency key that gateways share; nil for a store that has none.
@@ -97,6 +98,7 @@ package struct GatewayStores: Sendable {
             journalCopy = store.postgreSQL.map { JournalCopy($0, key: signingKey.publicKey, logger: logger) }
             // Until it is known which lines the store has.
             if journalCopy != nil { followers.require(from: 0, by: AuditSinkSettings.sharedStore.name) }
+            ArchiveCursor.require(section.archive, journal: section.directory, by: followers)
             let index = AuditIndex(directory: section.directory)
             settings.indexedSegments = index
             journal = try JournalFile(settings)

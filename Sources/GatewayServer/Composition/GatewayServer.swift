@@ -134,7 +134,7 @@ public struct GatewayServer: Sendable {
         }
         return [watchdog] + backend.services + (hubKey.map { [$0] } ?? []) + admin.services + reload.services
             + subsystems.stores.services + subsystems.calls.services + subsystems.sinks.services
-            + subsystems.tracing.services
+            + subsystems.archive.services + subsystems.tracing.services
             + subsystems.accounts.services + operators.control.services + operators.console.services + [listeners]
     }
 

@@ -9,10 +9,11 @@ struct Subsystems: Sendable {
     let calls: CallsSubsystem
     let accounts: AccountsSubsystem
     let sinks: AuditSinksSubsystem
+    let archive: SegmentArchiveSubsystem
     let tracing: TracingSubsystem
 
     /// The subsystems with settings that a reload changes, in the order in which they adopt them.
-    var participants: [any ReloadParticipant] { [stores, calls, authenticators, accounts, sinks, tracing] }
+    var participants: [any ReloadParticipant] { [stores, calls, authenticators, accounts, sinks, archive, tracing] }
 
     /// Makes what depends on the open stores.
     init(_ context: ServerContext, _ stores: StoresSubsystem) async throws {
@@ -20,6 +21,7 @@ struct Subsystems: Sendable {
         authenticators = try await AuthenticatorsSubsystem(context, revocations: stores.stores.sessions)
         calls = CallsSubsystem(context, stores.stores, chain: authenticators.chain.value)
         sinks = AuditSinksSubsystem(context, stores.stores)
+        archive = SegmentArchiveSubsystem(context, stores.stores)
         tracing = TracingSubsystem(context)
         accounts = try await AccountsSubsystem(context, stores.stores, calls, authenticators)
     }

@@ -8,6 +8,9 @@ public final class JournalFollowers: Sendable {
     private let end = Atomic<UInt64>(0)
     private let required = Mutex<[String: UInt64]>([:])
 
+    /// The name under which the archive of segments declares its needs. No sink can have it, because of the space.
+    package static let archive = "segment archive"
+
     /// Creates the state of a journal that is not open yet.
     public init() {}
 
@@ -30,4 +33,9 @@ public final class JournalFollowers: Sendable {
 
     /// The number of the first line that a follower still needs; nil without followers.
     var firstRequired: UInt64? { required.withLock { $0.values.min() } }
+
+    /// The followers that still need a line with this number or an earlier one.
+    func names(requiring number: UInt64) -> [String] {
+        required.withLock { $0.filter { $0.value <= number }.keys.sorted() }
+    }
 }

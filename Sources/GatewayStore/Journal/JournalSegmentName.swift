@@ -1,12 +1,12 @@
 /// The name of a segment: `journal-`, the number of its first line in 20 digits, `.jsonl`.
-struct JournalSegmentName: Sendable, Hashable, Comparable {
+package struct JournalSegmentName: Sendable, Hashable, Comparable {
     /// The number of the first line.
-    let first: UInt64
+    package let first: UInt64
 
-    init(first: UInt64) { self.first = first }
+    package init(first: UInt64) { self.first = first }
 
     /// Parses a file name; nil if it is not the name of a segment.
-    init?(_ name: String) {
+    package init?(_ name: String) {
         guard name.hasPrefix("journal-"), name.hasSuffix(".jsonl"), name.utf8.count == 8 + 20 + 6,
             let first = UInt64(name.dropFirst(8).dropLast(6))
         else { return nil }
@@ -14,9 +14,9 @@ struct JournalSegmentName: Sendable, Hashable, Comparable {
     }
 
     /// The file name.
-    var text: String { "journal-\(Self.digits(of: first)).jsonl" }
+    package var text: String { "journal-\(Self.digits(of: first)).jsonl" }
 
-    static func < (left: JournalSegmentName, right: JournalSegmentName) -> Bool { left.first < right.first }
+    package static func < (left: JournalSegmentName, right: JournalSegmentName) -> Bool { left.first < right.first }
 
     /// Formats the number with 20 digits.
     static func digits(of number: UInt64) -> String {

@@ -45,8 +45,14 @@ extension AuditCommand {
         var discardIndex = false
 
         @Flag(help: "Also verify all lines of the other gateways' journals in the store.") var allLines = false
+        @Flag(
+            help: ArgumentHelp(
+                "Verify the archive of journal.archive, and the local segments that are not archived yet."))
+        var archive = false
 
         func validate() throws {
+            if archive, discardIndex { throw ValidationError("Give either --archive or --discard-index.") }
+            if archive, allLines { throw ValidationError("Give either --archive or --all-lines.") }
             for text in key where Ed25519.PublicKey(text: text) == nil {
                 throw ValidationError("--key \(text) is not a public key; audit key prints one.")
             }
@@ -63,6 +69,7 @@ extension AuditCommand {
                 let store = ConfiguredStore(configuration)
                 (verification.known, verification.copied) = known(store)
                 verification.isBeingWritten = JournalFile.isOpen(journal.directory)
+                if archive { return try await verifyArchive(of: journal, verification) }
                 var progress = ProgressLine("Verifying")
                 let report = try verification.run { progress.show($0, of: $1) }
                 progress.finish()

@@ -154,7 +154,7 @@ struct MetricsTests {
             var labels: [String: Set<String>] = [:]
             for sample in scrape.samples { labels[sample.name, default: []].formUnion(sample.labels.keys) }
             for name in scrape.types.keys where labels[name] == nil && labels["\(name)_bucket"] == nil {
-                // Metrics of other authenticators and of audit sinks have no sample here.
+                // Metrics of other authenticators, of audit sinks and of the archive have no sample here.
                 labels[name] = ["authenticator", "issuer", "sink", "state"]
             }
             let codes = Set(RejectionCode.allCases.map(\.rawValue) + ["ok"])

@@ -94,6 +94,10 @@ struct ConfigurationProblemTests {
                 "gateway.yaml:1:42: journal.signing-key: must be outside the journal's directory"
             ),
             (
+                "journal: { directory: /x/y, archive: {} }\n",
+                "gateway.yaml:1:38: journal.archive: \"s3\" is missing"
+            ),
+            (
                 "journal: { directory: /x/y, checkpoint-copy: /x/y/z }\n",
                 "gateway.yaml:1:46: journal.checkpoint-copy: must be outside the journal's directory"
             ),

@@ -45,6 +45,7 @@ struct MetricsCollector: Sendable {
         }
         families += journal
         families += AuditSinkMetricFamilies.families(await subsystems.sinks.readings)
+        families += SegmentArchiveMetricFamilies.families(await subsystems.archive.reading)
         families += TraceExportMetricFamilies.families(subsystems.tracing.metrics)
         families += LedgerMetrics.families(
             subsystems.stores.monitor, sessions: stores.sessions, texts: stores.texts)

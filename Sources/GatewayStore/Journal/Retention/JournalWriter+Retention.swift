@@ -73,11 +73,7 @@ extension JournalWriter {
             total -= sizes[index]
             cachedTails[name] = nil
             closedSegments.remove(name)
-            if isRequired {
-                settings.logger.error(
-                    "Journal segment removed that a sink has not confirmed",
-                    metadata: ["segment": "\(name.text)", "through": "\(end.number)"])
-            }
+            if isRequired { reportRequiredRemoval(of: name, through: end.number) }
             settings.logger.notice(
                 "Journal segment removed", metadata: ["segment": "\(name.text)", "through": "\(end.number)"])
         }
@@ -119,6 +115,17 @@ extension JournalWriter {
     }
 
     private func path(_ name: JournalSegmentName) -> String { settings.directory + "/" + name.text }
+
+    private func reportRequiredRemoval(of name: JournalSegmentName, through last: UInt64) {
+        let followers = settings.followers.names(requiring: last)
+        let metadata: Logger.Metadata = ["segment": "\(name.text)", "through": "\(last)"]
+        if followers.contains(JournalFollowers.archive) {
+            settings.logger.error("Journal segment removed that is not archived", metadata: metadata)
+        }
+        if followers.contains(where: { $0 != JournalFollowers.archive }) {
+            settings.logger.error("Journal segment removed that a sink has not confirmed", metadata: metadata)
+        }
+    }
 
     private func reportRemovalFailure(_ failure: FileFailure) {
         settings.logger.error(

@@ -21,6 +21,8 @@ public struct JournalVerification: Sendable {
     public var known: StoredCheckpoint?
     /// The last line of the journal's copy in the shared store, read before the verification; nil if it is not compared.
     public var copied: CopiedEnd?
+    /// The segments, if they are not only those in the directory.
+    package var source: (any SegmentSource)?
     /// Whether a gateway is writing the journal. The journal may then end with an incomplete line.
     public var isBeingWritten = false
 
@@ -124,25 +126,17 @@ public struct JournalVerification: Sendable {
         public let description: String
     }
 
-    /// Lists the segments. If the ledger or the store knows lines, a missing directory counts as a journal without lines.
-    private func segments(_ files: SystemFileSystem) throws(FileFailure) -> [JournalSegmentName] {
-        do throws(FileFailure) {
-            return try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
-        } catch {
-            if error.code == ENOENT, known != nil || copied != nil { return [] }
-            throw error
-        }
-    }
-
     /// Reads the whole journal and blocks for that time; intended for commands.
     ///
     /// - Parameter progress: Receives the bytes read so far and the total, before each segment and at the end.
     public func run(progress: (UInt64, UInt64) -> Void = { _, _ in }) throws(Failure) -> Report {
-        let files = SystemFileSystem()
+        // If the ledger or the store knows lines, a missing directory counts as a journal without lines.
+        let isKnown = known != nil || copied != nil
+        let source = source ?? DirectorySegments(directory: directory, allowsMissingDirectory: isKnown)
         do throws(FileFailure) {
-            let segments = try segments(files)
+            let segments = try source.names()
             var sizes: [UInt64] = []
-            for segment in segments { sizes.append(try size(of: segment, files)) }
+            for segment in segments { sizes.append(try source.size(of: segment) ?? 0) }
             let total = sizes.reduce(0, +)
             var copies = copies ?? CheckpointCopies()
             if let known { copies.add(known) }
@@ -158,11 +152,13 @@ public struct JournalVerification: Sendable {
                 for attempt in 1...(isGrowing ? Self.attempts : 1) {
                     if attempt > 1 { usleep(Self.pauseMicroseconds) }
                     check = before
-                    guard let bytes = try bytes(of: segment, files) else {
+                    guard let bytes = try source.bytes(of: segment) else {
                         // Retention removes the oldest segments first. If all earlier segments are gone too, the
                         // journal begins after this one. Otherwise the next segment shows the gap.
                         var isBeginning = true
-                        for before in segments[..<index] where try isPresent(before, files) { isBeginning = false }
+                        for before in segments[..<index] where try source.size(of: before) != nil {
+                            isBeginning = false
+                        }
                         if isBeginning { check = ChainCheck(keys: keys, copies: copies) }
                         continue following
                     }
@@ -176,31 +172,6 @@ public struct JournalVerification: Sendable {
             return check.finish()
         } catch {
             throw Failure(description: error.description)
-        }
-    }
-
-    private func bytes(of segment: JournalSegmentName, _ files: SystemFileSystem) throws(FileFailure) -> [UInt8]? {
-        do throws(FileFailure) {
-            return try files.read("\(directory)/\(segment.text)")
-        } catch  where error.isMissing {
-            return nil
-        }
-    }
-
-    private func size(of segment: JournalSegmentName, _ files: SystemFileSystem) throws(FileFailure) -> UInt64 {
-        do throws(FileFailure) {
-            return try files.size("\(directory)/\(segment.text)")
-        } catch  where error.isMissing {
-            return 0
-        }
-    }
-
-    private func isPresent(_ segment: JournalSegmentName, _ files: SystemFileSystem) throws(FileFailure) -> Bool {
-        do throws(FileFailure) {
-            _ = try files.size("\(directory)/\(segment.text)")
-            return true
-        } catch  where error.isMissing {
-            return false
         }
     }
 }
