@@ -4,26 +4,30 @@ internal import GatewaySupport
 /// The conditions of a query: those on columns of the index, and the others, for which the line itself is read.
 struct AuditFilter: Sendable {
     /// A condition on a member of the line that the index has a column for.
-    private struct Word: Sendable {
+    struct Word: Sendable {
         let member: StaticString
         let column: Column
         let text: String
     }
 
     /// A column of the index that holds a word.
-    private enum Column: Sendable {
+    enum Column: String, Sendable {
         case user, recipient, action, result, kind
     }
 
-    private let words: [Word]
-    private let call: [UInt8]?
+    /// The conditions on words, all of which must hold.
+    let words: [Word]
+    /// The id of the call; nil for all lines.
+    let call: [UInt8]?
     private let since: Int64
-    private let until: Int64
+    /// The time before which lines match, in microseconds; the maximum for all lines.
+    let until: Int64
     /// The number before which lines match; nil for all.
     let before: UInt64?
     /// The number after the newest line of the first page; nil for the first page.
     let top: UInt64?
-    private let hidesCheckpoints: Bool
+    /// Whether checkpoints do not match.
+    let hidesCheckpoints: Bool
     private let otherConditions: [Rest]
 
     private enum Rest: Sendable {
