@@ -32,6 +32,8 @@ package final class LiveCalls: Sendable {
         /// The number of streams of each session.
         var ofSession: [SHA256.Digest: Int] = [:]
         var isReading = false
+        /// Whether the journals of all nodes cannot be read.
+        var isFailing = false
         /// The latest batches, the newest last.
         var batches: [Batch] = []
         var number: UInt64 = 0
@@ -73,6 +75,7 @@ package final class LiveCalls: Sendable {
             state.ofSession[session, default: 0] += 1
             let begins = !state.isReading
             state.isReading = true
+            if begins { state.isFailing = false }
             return (state.number, begins)
         }
         if begins { Task { if let feed = journal.feed { await read(feed) } else { await read() } } }
@@ -86,6 +89,9 @@ package final class LiveCalls: Sendable {
             state.ofSession[session] = state.ofSession[session].flatMap { $0 > 1 ? $0 - 1 : nil }
         }
     }
+
+    /// Whether the journals of all nodes cannot be read, so that streams end: a page that is loaded again says why.
+    var isFailing: Bool { state.withLock(\.isFailing) }
 
     /// Returns the calls after a position, and the position after them.
     func calls(after position: UInt64) -> (calls: [Call], position: UInt64) {
@@ -119,7 +125,6 @@ package final class LiveCalls: Sendable {
     /// Reads the journals of all nodes until there are no streams any more.
     private func read(_ feed: SharedJournalFeed) async {
         var tail: SharedTail?
-        var isReported = false
         while goesOn() {
             do throws(HistoryUnavailable) {
                 if let last = tail {
@@ -129,12 +134,15 @@ package final class LiveCalls: Sendable {
                 } else {
                     tail = try await feed.end()
                 }
-                isReported = false
+                state.withLock { $0.isFailing = false }
             } catch {
-                if !isReported {
+                let isNew = state.withLock { state in
+                    defer { state.isFailing = true }
+                    return !state.isFailing
+                }
+                if isNew {
                     logger.warning("Console cannot follow the journal", metadata: ["detail": "\(error.detail)"])
                 }
-                isReported = true
             }
             try? await Task.sleep(for: Self.period)
         }

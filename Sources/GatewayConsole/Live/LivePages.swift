@@ -37,7 +37,7 @@ struct LivePages: Sendable {
             body: ResponseBody { [calls, logins, isStopping] writer in
                 try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
                 var (position, idle) = (first, 0)
-                while channel.isActive, !isStopping.isSet, await logins.mayRead(session.id) {
+                while channel.isActive, !isStopping.isSet, !calls.isFailing, await logins.mayRead(session.id) {
                     try await Task.sleep(for: LiveCalls.period)
                     let (found, next) = calls.calls(after: position)
                     position = next

@@ -1,3 +1,4 @@
+internal import GatewayCore
 package import GatewayStore
 internal import GatewaySupport
 internal import HTTPTypes
@@ -36,11 +37,11 @@ final class JournalEvents: Sendable {
     func stop() { isStopping.store(true, ordering: .releasing) }
 
     /// Returns the response with the stream. It ends when the peer disconnects or the gateway stops.
-    func response(to request: Request, in context: OperatorRequestContext) throws -> Response {
+    func response(to request: Request, in context: OperatorRequestContext) async throws -> Response {
         guard try QueryText.parse(request.uri.query).isEmpty else {
             throw ControlError.malformed("Unknown parameter. The query takes: none.")
         }
-        let start = try start(after: request.headers[.lastEventID])
+        let start = try await start(after: request.headers[.lastEventID])
         guard streams.add(1, ordering: .relaxed).newValue <= Self.maximumStreams else {
             streams.subtract(1, ordering: .relaxed)
             throw OperatorProblem(.overloaded, "There are \(Self.maximumStreams) streams of events already.")
@@ -65,16 +66,22 @@ final class JournalEvents: Sendable {
     private enum Start {
         /// Before a record of the gateway's own journal.
         case own(JournalPosition)
-        /// After the records of all journals that the client has; nil for the present ones.
-        case shared(SharedJournalFeed, SharedTail?)
+        /// After these records of all journals.
+        case shared(SharedJournalFeed, SharedTail)
     }
 
     /// Returns where the stream of a client begins that has the event with this id.
-    private func start(after id: String?) throws(ControlError) -> Start {
+    private func start(after id: String?) async throws(ControlError) -> Start {
         if let feed = journal.feed {
             let tail = id.flatMap(SharedTail.init(text:))
             guard id == nil || tail != nil else { throw Self.unknownID }
-            return .shared(feed, tail)
+            do throws(HistoryUnavailable) {
+                // Also for a client that knows where: a stream that cannot be read does not begin.
+                let end = try await feed.end()
+                return .shared(feed, tail ?? end)
+            } catch {
+                throw .unavailable("The journals of all gateways cannot be read: \(error.detail)")
+            }
         }
         let last = try Self.lastEventID(id)
         let first = journal.followers.durableEnd
@@ -110,11 +117,10 @@ final class JournalEvents: Sendable {
 
     /// Writes the events of all journals. The stream ends if the store cannot be read; the client connects again.
     @concurrent private func write(
-        _ feed: SharedJournalFeed, from first: SharedTail?, to writer: inout any ResponseBodyWriter,
+        _ feed: SharedJournalFeed, from first: SharedTail, to writer: inout any ResponseBodyWriter,
         _ channel: any Channel
     ) async throws {
-        var tail: SharedTail
-        if let first { tail = first } else { tail = try await feed.end() }
+        var tail = first
         var idlePeriods = 0
         while isWanted(channel) {
             let found = try await feed.read(from: tail)
