@@ -7,7 +7,8 @@ internal import PostgreSQLClient
 /// time. The conditions that no index has are applied to these rows only, so that rare results do not make it read the
 /// whole table. The last examined row is always returned, because the next statement continues there.
 ///
-/// Columns of the result: those of ``StoredRow``, whether the row matches, and the number of examined rows.
+/// Columns of the result: those of ``StoredRow``, whether the row matches, and the number of examined rows; 0 if these are
+/// the rows of the result.
 struct CandidateStatement {
     private typealias Condition = (sql: String, arguments: [PostgreSQLValue])
 
@@ -54,16 +55,19 @@ struct CandidateStatement {
                 ))
         }
         let order = "at \(direction), instance \(direction), chain \(direction), number \(direction)"
-        let matches = other.isEmpty ? "true" : "(\(other.map(\.sql).joined(separator: " AND "))) IS TRUE"
-        let sql = """
+        let candidates = """
+            FROM journal_line WHERE \(conditions.map(\.sql).joined(separator: " AND ")) ORDER BY \(order) LIMIT ?
+            """
+        let sql =
+            other.isEmpty
+            ? "SELECT at, instance, chain, number, line, true AS matches, 0 AS size \(candidates)"
+            : """
             SELECT at, instance, chain, number, CASE WHEN matches THEN line ELSE '' END AS line, matches, size
             FROM (
-                SELECT at, instance, chain, number, line, \(matches) AS matches,
+                SELECT at, instance, chain, number, line,
+                    (\(other.map(\.sql).joined(separator: " AND "))) IS TRUE AS matches,
                     row_number() OVER (ORDER BY \(order)) AS position, count(*) OVER () AS size
-                FROM (
-                    SELECT * FROM journal_line WHERE \(conditions.map(\.sql).joined(separator: " AND "))
-                    ORDER BY \(order) LIMIT ?
-                ) AS candidate
+                FROM (SELECT * \(candidates)) AS candidate
             ) AS examined
             WHERE matches OR position = size ORDER BY \(order)
             """

@@ -11,13 +11,15 @@ struct SharedLines {
     /// Prepares a new connection for these queries. Throws if there is no store.
     ///
     /// Plans are made for the values of each query, because users and results differ by orders of magnitude, and without
-    /// those that read all lines of a user before they sort them.
+    /// those that read all lines of a user before they sort them. Compiling a plan would take longer than to run it.
     static func prepare(_ connection: PostgreSQLConnection) throws {
         guard try PostgreSQLSchema.version(of: PostgreSQLTransaction(connection: connection, node: nil)) != nil else {
             throw LedgerUnavailable("there is no store: no gateway has used this database yet")
         }
         try connection.simple(
-            "SET plan_cache_mode = force_custom_plan; SET enable_seqscan = off; SET enable_bitmapscan = off")
+            """
+            SET plan_cache_mode = force_custom_plan; SET enable_seqscan = off; SET enable_bitmapscan = off; SET jit = off
+            """)
     }
 
     /// The rows of lists and their places.

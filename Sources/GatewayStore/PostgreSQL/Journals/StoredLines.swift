@@ -46,6 +46,7 @@ struct StoredLines: AuditLocator {
                 found.append((Location(place: row.place, line: row.line), try row.integer(5) != 0))
                 size = Int(try row.integer(6))
             }
+            size = max(size, found.count)
             for (location, matches) in found where matches { guard try visit(location) else { return nil } }
             guard size == limit, let last = found.last?.location.place else { return nil }
             reached = last
