@@ -128,7 +128,7 @@ package final class LiveCalls: Sendable {
         while goesOn() {
             do throws(HistoryUnavailable) {
                 if let last = tail {
-                    let found = try await feed.read(from: last)
+                    let found = try await feed.read(from: last, skipsOld: true)
                     tail = found.tail
                     add(Self.calls(found.lines.map(\.line)))
                 } else {

@@ -112,8 +112,9 @@ extension AuditCommand {
             try Self.print(last.map(\.namingNode))
             if last.isEmpty, lines > 0, !follow { Console.printMessage("The journals are empty.") }
             while follow {
-                usleep(UInt32(Self.pause.components.attoseconds / 1_000_000_000_000))
-                try Self.print(try journals.next(after: &end).map(\.namingNode))
+                let found = try journals.next(after: &end)
+                try Self.print(found.map(\.namingNode))
+                if found.isEmpty { usleep(UInt32(Self.pause.components.attoseconds / 1_000_000_000_000)) }
             }
         }
 

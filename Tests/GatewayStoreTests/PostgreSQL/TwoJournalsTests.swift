@@ -199,4 +199,23 @@ struct TwoJournalsTests {
         }
         #expect(SharedTail(text: "17") == nil && SharedTail(text: "a~") == nil)
     }
+
+    @Test("A tail that is behind returns all lines in parts, or only the newest")
+    func behind() async throws {
+        let rows = try JournalRows()
+        let lines = (0...Int(SharedTail.maximumLines) * 2).map { number in
+            Array(#"{"seq":\#(number),"at":"2026-11-26T05:00:00.000000Z","kind":"start","hash":"0"}"#.utf8)
+        }
+        try rows.add([lines[0]], of: Self.instances[0])
+        let feed = SharedJournalFeed(rows.settings, clocks: .system)
+        defer { feed.close() }
+        let start = try await feed.end()
+        try rows.add(Array(lines[1...]), of: Self.instances[0])
+        let first = try await feed.read(from: start)
+        let second = try await feed.read(from: first.tail)
+        #expect((first.lines + second.lines).map(\.line.bytes) == Array(lines[1...]))
+        let newest = try await feed.read(from: start, skipsOld: true)
+        #expect(newest.lines.map(\.line.bytes) == lines.suffix(Int(SharedTail.maximumLines)))
+        #expect(try await feed.read(from: newest.tail).lines.isEmpty)
+    }
 }

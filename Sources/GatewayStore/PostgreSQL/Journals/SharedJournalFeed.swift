@@ -30,12 +30,14 @@ package final class SharedJournalFeed: Sendable {
     }
 
     /// Returns the lines that were added after the place, at most a thousand of each node, and the place after them.
+    ///
+    /// - Parameter skipsOld: Whether only the newest lines are returned if there are more.
     package func read(
-        from tail: SharedTail
+        from tail: SharedTail, skipsOld: Bool = false
     ) async throws(HistoryUnavailable) -> (lines: [SharedTail.Line], tail: SharedTail) {
         try await run { lines in
             var tail = tail
-            return (try tail.next(in: lines), tail)
+            return (try tail.next(in: lines, skipsOld: skipsOld), tail)
         }
     }
 

@@ -22,7 +22,7 @@ package struct SharedTail: Sendable, Hashable {
     private let start: Int64
 
     /// The maximum number of lines of one journal that one read returns.
-    private static let maximumLines: Int64 = 1000
+    static let maximumLines: Int64 = 1000
 
     /// Creates a place after all present lines.
     init(after lines: SharedLines) throws {
@@ -54,13 +54,15 @@ package struct SharedTail: Sendable, Hashable {
     }
 
     /// Returns the next lines, and moves the place behind them. Lines of different nodes are in the order of their times.
-    mutating func next(in lines: SharedLines) throws -> [Line] {
+    ///
+    /// - Parameter skipsOld: Whether lines of a journal are left out if more have been added than one read returns.
+    mutating func next(in lines: SharedLines, skipsOld: Bool = false) throws -> [Line] {
         var passed = ends
         var found: [(time: Int64, line: SharedLines.Listing.Located)] = []
         for (instance, end) in try lines.ends().ends where ends.ends[instance] != end {
             // A clock that was set back does not change the order of a node's lines.
             var time = Int64.min
-            for line in try read(instance, to: end, in: lines) {
+            for line in try read(instance, to: end, skipsOld: skipsOld, in: lines) {
                 time = max(time, line.location.place.at)
                 found.append((time, line))
             }
@@ -81,9 +83,10 @@ package struct SharedTail: Sendable, Hashable {
 
     /// Reads the next lines of one journal. The rest of an earlier chain comes before a new one.
     private mutating func read(
-        _ instance: String, to end: JournalEnds.End, in lines: SharedLines
+        _ instance: String, to end: JournalEnds.End, skipsOld: Bool, in lines: SharedLines
     ) throws -> [SharedLines.Listing.Located] {
-        let from = try ends.ends[instance] ?? firstNew(of: instance, in: lines) ?? end
+        var from = try ends.ends[instance] ?? firstNew(of: instance, in: lines) ?? end
+        if skipsOld, from.chain == end.chain { from.next = max(from.next, end.next - Self.maximumLines) }
         var found: [SharedLines.Listing.Located] = []
         try lines.connection.forEachRow(
             """
