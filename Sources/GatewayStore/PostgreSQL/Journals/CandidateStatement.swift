@@ -3,8 +3,8 @@ internal import PostgreSQLClient
 
 /// The statement that returns the next rows of `journal_line` that match the conditions on columns.
 ///
-/// It examines as many rows as its limit, in the order of an index: of the user, of the recipient, of the call, or of the
-/// time. The conditions that no index has are applied to these rows only, so that rare results do not make it read the
+/// It examines as many rows as its limit, in the order of an index: of the user, of the recipient, of the call, of the
+/// rejected calls, or of the time. The conditions that no index has are applied to these rows only, so that rare results do not make it read the
 /// whole table. The last examined row is always returned, because the next statement continues there.
 ///
 /// Columns of the result: those of ``StoredRow``, whether the row matches, and the number of examined rows; 0 if these are
@@ -30,6 +30,8 @@ struct CandidateStatement {
             let condition = ("\"\(word.column.rawValue)\" = ?", [PostgreSQLValue.text(word.text)])
             switch word.column {
             case .user, .recipient: indexed.append(condition)
+            // Rejected calls are rare, and have an index.
+            case .kind where word.text == JournalRecord.Kind.rejection.rawValue: indexed.append(condition)
             case .action, .kind, .result: other.append(condition)
             }
         }
