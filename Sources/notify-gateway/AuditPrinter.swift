@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayStore
 import GatewaySupport
 
 /// Prints journal records. A table is printed once all records have been added; JSON and CSV are printed record by
@@ -15,37 +16,52 @@ struct AuditPrinter {
     }
 
     private let format: Format
-    private var table = ResultTable([
-        .init("at", "TIME"), .init("kind", "KIND"), .init("user", "USER"), .init("action", "ACTION"),
-        .init("recipient", "RECIPIENT"), .init("pns", "PNS"), .init("result", "RESULT"), .init("rule", "RULE"),
-        .init("limit", "LIMIT"), .init("peer", "PEER"), .init("count", "COUNT", absent: "1"), .init("call", "CALL"),
-    ])
+    private let member: NodeMemberOption
+    /// The columns of CSV.
+    private let columns: [String]
+    private var table: ResultTable
     private var hasTitles = false
     /// The number of added records.
     private(set) var count = 0
 
     /// The members of records, in the order of the journal.
-    private static let columns = [
+    private static let members = [
         "seq", "at", "kind", "call", "action", "user", "attempted", "authenticator", "peer", "recipient", "audience",
         "pns", "platform", "registration", "tags", "session", "rule", "fence", "secure", "secure-id", "limit",
         "would-limit", "bytes",
         "digest", "idempotency", "result", "reason", "status", "ms", "notification", "count", "operator", "target",
     ]
 
-    init(_ format: Format) { self.format = format }
+    /// Creates a printer.
+    ///
+    /// - Parameters:
+    ///   - hasNodes: Whether tables and CSV have a column for the node of each record.
+    ///   - member: Whether lines name their node.
+    init(_ format: Format, hasNodes: Bool, _ member: NodeMemberOption) {
+        self.format = format
+        self.member = member
+        columns = Self.members + (hasNodes ? ["node"] : [])
+        table = ResultTable(
+            [.init("at", "TIME")] + (hasNodes ? [.init("node", "NODE")] : []) + [
+                .init("kind", "KIND"), .init("user", "USER"), .init("action", "ACTION"),
+                .init("recipient", "RECIPIENT"), .init("pns", "PNS"), .init("result", "RESULT"),
+                .init("rule", "RULE"), .init("limit", "LIMIT"), .init("peer", "PEER"),
+                .init("count", "COUNT", absent: "1"), .init("call", "CALL"),
+            ])
+    }
 
     /// Adds a line of the journal.
-    mutating func add(_ line: [UInt8]) throws {
+    mutating func add(_ line: AuditLine) throws {
         count += 1
         switch format {
         case .json:
-            try Console.printLine(line)
+            try Console.printLine(member.bytes(of: line))
         case .table:
-            if let record = Self.record(line) { table.add(record) }
+            if let record = Self.record(line.namingNode) { table.add(record) }
         case .csv:
             try title()
-            if let record = Self.record(line) {
-                try Console.printResult(Self.row(Self.columns.map { Self.text(record[$0]) }))
+            if let record = Self.record(line.namingNode) {
+                try Console.printResult(Self.row(columns.map { Self.text(record[$0]) }))
             }
         }
     }
@@ -60,7 +76,7 @@ struct AuditPrinter {
     }
 
     private mutating func title() throws {
-        if !hasTitles { try Console.printResult(Self.row(Self.columns)) }
+        if !hasTitles { try Console.printResult(Self.row(columns)) }
         hasTitles = true
     }
 

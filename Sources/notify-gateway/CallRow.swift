@@ -1,12 +1,20 @@
 import GatewayCore
+import GatewayStore
 import GatewaySupport
 
 /// A row of the table for one call or for one record without a call. It combines all records of the call.
 struct CallRow {
     private let records: [JSONValue]
+    /// The node that served the call if there are several.
+    private let node: String?
 
-    static let columns: [ResultTable.Column] = [
-        .init("at", "TIME"), .init("user", "USER"), .init("action", "ACTION"), .init("recipient", "RECIPIENT"),
+    /// Returns the columns of the table.
+    static func columns(hasNodes: Bool) -> [ResultTable.Column] {
+        [.init("at", "TIME")] + (hasNodes ? [.init("node", "NODE")] : []) + columns
+    }
+
+    private static let columns: [ResultTable.Column] = [
+        .init("user", "USER"), .init("action", "ACTION"), .init("recipient", "RECIPIENT"),
         .init("pns", "PNS"), .init("result", "RESULT"), .init("rule", "RULE"), .init("limit", "LIMIT"),
         .init("peer", "PEER"), .init("count", "COUNT", absent: "1"), .init("call", "CALL"),
     ]
@@ -18,8 +26,9 @@ struct CallRow {
     ]
 
     /// Creates the row of the lines; nil if none of them is a record.
-    init?(_ lines: [[UInt8]]) {
-        records = lines.compactMap(AuditPrinter.record)
+    init?(_ lines: [AuditLine]) {
+        records = lines.compactMap { AuditPrinter.record($0.bytes) }
+        node = lines.first?.node
         if records.isEmpty { return nil }
     }
 
@@ -27,6 +36,7 @@ struct CallRow {
     /// recipients.
     var object: JSONValue {
         var members: [JSONValue.Member] = [.init("at", records[0]["at"] ?? .null)]
+        if let node { members.append(.init("node", .string(node))) }
         members.append(.init("kind", records[0]["kind"] ?? .null))
         for name in Self.common { if let value = first(name) { members.append(.init(name, value)) } }
         if !recipients.isEmpty { members.append(.init("recipients", .array(recipients.map(JSONValue.string)))) }
@@ -47,6 +57,7 @@ struct CallRow {
             if let text, !text.isEmpty { members.append(.init(name, .string(text))) }
         }
         for name in ["at", "pns", "rule", "peer", "call"] { add(name, first(name).map { AuditPrinter.plain($0) }) }
+        add("node", node)
         add("user", text("user") ?? text("attempted").map { "\($0) (unverified)" })
         // A record without an action is named by its kind: start, stop, recovered.
         add("action", text("action") ?? text("kind"))

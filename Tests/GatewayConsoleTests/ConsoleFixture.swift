@@ -32,12 +32,16 @@ final class ConsoleFixture: Sendable {
     private let pages: ConsolePages
     private let channel = EmbeddedChannel()
 
-    init(origin: ConsoleOrigin? = nil, isSecure: Bool = false, hasNodes: Bool = false) {
+    /// - Parameter callsOutage: Why calls cannot be listed; nil if they can.
+    init(
+        origin: ConsoleOrigin? = nil, isSecure: Bool = false, hasNodes: Bool = false, callsOutage: String? = nil
+    ) {
         let sessions = MemorySessions(clock: clock)
         self.sessions = sessions
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let operations = ControlOperations(
-            [ShownUser(), RevokedTokens(), NoBans(), NoCalls(), TwoNodes()], journal: journal, logger: logger)
+            [ShownUser(), RevokedTokens(), NoBans(), NoCalls(outage: callsOutage), TwoNodes()], journal: journal,
+            logger: logger)
         let configuration = ConfigurationFile.read(
             """
             backend: { url: "http://127.0.0.1:5000" }
@@ -178,7 +182,10 @@ private struct NoBans: ControlOperation {
 private struct NoCalls: ControlOperation {
     static let name = "sends list"
     static let arguments: Set<String> = ["from", "to", "user", "platform", "result", "since", "until"]
-    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {}
+    let outage: String?
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
+        if let outage { throw .unavailable(outage) }
+    }
 }
 
 /// `nodes list` of two gateways, the second of which has another users file and a hostile name.

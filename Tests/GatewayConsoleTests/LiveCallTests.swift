@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayStore
 import GatewaySupport
 import Testing
 
@@ -46,5 +47,15 @@ struct LiveCallTests {
         #expect(text.contains(#""href":"/users/alice""#) && text.contains(#""text":"bob""#))
         guard case .array(let cells) = LiveRow.cells(calls[1]) else { return #expect(Bool(false)) }
         #expect(cells.count == 9 && cells[1]["parts"]?.items?.first?["text"]?.string == "<b>")
+    }
+
+    @Test("A call of one of several gateways has a cell for its name")
+    func nodes() throws {
+        let calls = LiveCalls.calls([outcome, refusal].map { AuditLine(Array($0.utf8), node: "gw2") })
+        #expect(calls.map(\.node) == ["gw2", "gw2"])
+        for (call, count) in zip(calls, [9, 10]) {
+            guard case .array(let cells) = LiveRow.cells(call) else { return #expect(Bool(false)) }
+            #expect(cells.count == count && cells[1]["parts"]?.items?.first?["text"]?.string == "gw2")
+        }
     }
 }

@@ -24,4 +24,23 @@ struct NodePageTests {
         #expect(try await fixture.get("/nodes", cookie: cookie).status == 404)
         #expect(try await !fixture.get("/users", cookie: cookie).body.contains("/nodes"))
     }
+
+    @Test("While the calls of all gateways cannot be read, the overview says so, and no list looks complete")
+    func callsOutage() async throws {
+        let fixture = ConsoleFixture(hasNodes: true, callsOutage: "PostgreSQL is away")
+        let (cookie, _) = try await fixture.logIn("alice")
+        let overview = try await fixture.get("/", cookie: cookie)
+        #expect(overview.status == 200 && overview.body.contains("PostgreSQL is away"))
+        #expect(!overview.body.contains("Nobody has notified anybody yet"))
+        #expect(overview.body.contains("those of this gateway alone"))
+        #expect(try await fixture.get("/calls", cookie: cookie).status == 503)
+    }
+
+    @Test("Lists of calls name the gateway only if there are several", arguments: [true, false])
+    func column(_ hasNodes: Bool) async throws {
+        let fixture = ConsoleFixture(hasNodes: hasNodes)
+        let (cookie, _) = try await fixture.logIn("alice")
+        let page = try await fixture.get("/calls", cookie: cookie)
+        #expect(page.status == 200 && page.body.contains(">Gateway</th>") == hasNodes)
+    }
 }

@@ -16,6 +16,8 @@ package final class LiveCalls: Sendable {
         let record: JSONValue
         /// Whether the call was rejected. Otherwise it is a send with its result.
         let isRefusal: Bool
+        /// The name of the node if there are several.
+        var node: String?
     }
 
     /// The calls of one period.
@@ -30,6 +32,8 @@ package final class LiveCalls: Sendable {
         /// The number of streams of each session.
         var ofSession: [SHA256.Digest: Int] = [:]
         var isReading = false
+        /// Whether the journals of all nodes cannot be read.
+        var isFailing = false
         /// The latest batches, the newest last.
         var batches: [Batch] = []
         var number: UInt64 = 0
@@ -71,9 +75,10 @@ package final class LiveCalls: Sendable {
             state.ofSession[session, default: 0] += 1
             let begins = !state.isReading
             state.isReading = true
+            if begins { state.isFailing = false }
             return (state.number, begins)
         }
-        if begins { Task { await read() } }
+        if begins { Task { if let feed = journal.feed { await read(feed) } else { await read() } } }
         return position
     }
 
@@ -84,6 +89,9 @@ package final class LiveCalls: Sendable {
             state.ofSession[session] = state.ofSession[session].flatMap { $0 > 1 ? $0 - 1 : nil }
         }
     }
+
+    /// Whether the journals of all nodes cannot be read, so that streams end: a page that is loaded again says why.
+    var isFailing: Bool { state.withLock(\.isFailing) }
 
     /// Returns the calls after a position, and the position after them.
     func calls(after position: UInt64) -> (calls: [Call], position: UInt64) {
@@ -96,11 +104,7 @@ package final class LiveCalls: Sendable {
     private func read() async {
         let follower = JournalFollower(directory: journal.directory)
         var position = JournalPosition(before: journal.followers.durableEnd)
-        while state.withLock({ state in
-            state.isReading = state.streams > 0
-            if !state.isReading { state.batches = [] }
-            return state.isReading
-        }) {
+        while goesOn() {
             try? await Task.sleep(for: Self.period)
             let end = journal.followers.durableEnd
             guard position.next < end else { continue }
@@ -110,12 +114,7 @@ package final class LiveCalls: Sendable {
                     return (Self.calls(excerpt.lines), excerpt.position)
                 }
                 position = next
-                guard !calls.isEmpty else { continue }
-                state.withLock { state in
-                    state.number += 1
-                    state.batches.append(Batch(number: state.number, calls: calls))
-                    if state.batches.count > Self.keptBatches { state.batches.removeFirst() }
-                }
+                add(calls)
             } catch {
                 logger.warning("Console cannot follow the journal", metadata: ["detail": "\(error)"])
                 position = JournalPosition(before: end)
@@ -123,18 +122,69 @@ package final class LiveCalls: Sendable {
         }
     }
 
+    /// Reads the journals of all nodes until there are no streams any more.
+    private func read(_ feed: SharedJournalFeed) async {
+        var tail: SharedTail?
+        while goesOn() {
+            do throws(HistoryUnavailable) {
+                if let last = tail {
+                    let found = try await feed.read(from: last, skipsOld: true)
+                    tail = found.tail
+                    add(Self.calls(found.lines.map(\.line)))
+                } else {
+                    tail = try await feed.end()
+                }
+                state.withLock { $0.isFailing = false }
+            } catch {
+                let isNew = state.withLock { state in
+                    defer { state.isFailing = true }
+                    return !state.isFailing
+                }
+                if isNew {
+                    logger.warning("Console cannot follow the journal", metadata: ["detail": "\(error.detail)"])
+                }
+            }
+            try? await Task.sleep(for: Self.period)
+        }
+    }
+
+    /// Returns whether there are streams. Otherwise the next one begins to read again.
+    private func goesOn() -> Bool {
+        state.withLock { state in
+            state.isReading = state.streams > 0
+            if !state.isReading { state.batches = [] }
+            return state.isReading
+        }
+    }
+
+    /// Adds the calls of a period.
+    private func add(_ calls: [Call]) {
+        guard !calls.isEmpty else { return }
+        state.withLock { state in
+            state.number += 1
+            state.batches.append(Batch(number: state.number, calls: calls))
+            if state.batches.count > Self.keptBatches { state.batches.removeFirst() }
+        }
+    }
+
     /// Returns the newest calls of journal lines, in their order.
     static func calls(_ lines: [UInt8]) -> [Call] {
+        calls(lines.split(separator: UInt8(ascii: "\n")).lazy.map { AuditLine(Array($0)) })
+    }
+
+    /// Returns the newest calls of lines, in their order.
+    static func calls(_ lines: some BidirectionalCollection<AuditLine>) -> [Call] {
         var calls: [Call] = []
         // Only the last lines are parsed: under load there are thousands.
-        for line in lines.split(separator: UInt8(ascii: "\n")).reversed() {
-            guard let record = try? JSONParser(memberLimit: 4096).parse(line.span), let kind = record["kind"]?.string
+        for line in lines.reversed() {
+            guard let record = try? JSONParser(memberLimit: 4096).parse(line.bytes.span),
+                let kind = record["kind"]?.string
             else { continue }
             switch kind {
             case JournalRecord.Kind.outcome.rawValue where record["action"]?.string == Action.send.rawValue:
-                calls.append(Call(record: record, isRefusal: false))
+                calls.append(Call(record: record, isRefusal: false, node: line.node))
             case JournalRecord.Kind.rejection.rawValue:
-                calls.append(Call(record: record, isRefusal: true))
+                calls.append(Call(record: record, isRefusal: true, node: line.node))
             default: break
             }
             if calls.count == maximumCalls { break }

@@ -37,7 +37,7 @@ struct LivePages: Sendable {
             body: ResponseBody { [calls, logins, isStopping] writer in
                 try await writer.write(ByteBuffer(string: "retry: 2000\n\n"))
                 var (position, idle) = (first, 0)
-                while channel.isActive, !isStopping.isSet, await logins.mayRead(session.id) {
+                while channel.isActive, !isStopping.isSet, !calls.isFailing, await logins.mayRead(session.id) {
                     try await Task.sleep(for: LiveCalls.period)
                     let (found, next) = calls.calls(after: position)
                     position = next
@@ -103,17 +103,21 @@ enum LiveRow {
             part(text("result"), class: "mark \(call.isRefusal ? "bad" : CallRows.mark(text("result")))")
         ])
         let details = cell(record["call"]?.string.map { [part("details", href: ConsoleLinks.call($0))] } ?? [])
+        let node = call.node.map { [cell([part($0)])] } ?? []
         if call.isRefusal {
-            return .array([
-                time, user, cell([part(text("action"))]), cell(audience + recipient), result,
-                cell([part(text("reason"))]), cell([part(text("peer"))]), cell([part(text("count"))], class: "number"),
-                details,
-            ])
+            return .array(
+                [time] + node + [
+                    user, cell([part(text("action"))]), cell(audience + recipient), result,
+                    cell([part(text("reason"))]), cell([part(text("peer"))]),
+                    cell([part(text("count"))], class: "number"),
+                    details,
+                ])
         }
-        return .array([
-            time, user, cell(audience + recipient), cell([part(text("pns"))]), result,
-            cell([part(text("ms"))], class: "number"), cell([part(text("rule"))]), details,
-        ])
+        return .array(
+            [time] + node + [
+                user, cell(audience + recipient), cell([part(text("pns"))]), result,
+                cell([part(text("ms"))], class: "number"), cell([part(text("rule"))]), details,
+            ])
     }
 
     private static func cell(_ parts: [JSONValue], class name: String? = nil) -> JSONValue {

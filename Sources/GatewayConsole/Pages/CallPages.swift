@@ -76,9 +76,9 @@ struct CallPages: Sendable {
                 },
             ]
         }
-        return renderer.page(
-            "call", title: "Call \(id)", for: user,
-            ["call": id, "records": records, "hasMore": all.count > Self.shownRecords])
+        var model: PageModel = ["call": id, "records": records, "hasMore": all.count > Self.shownRecords]
+        if let node = found?["node"]?.string { model["node"] = node }
+        return renderer.page("call", title: "Call \(id)", for: user, model)
     }
 
     /// Returns the rows of a list as lines of JSON, at most 10,000.

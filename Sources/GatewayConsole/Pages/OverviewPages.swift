@@ -42,24 +42,41 @@ struct OverviewPages: Sendable {
         let user = try context.user()
         let requester = try context.requester()
         let health = await health()
-        let sends = try await queries.list("sends list", limit: 12, by: requester)
-        let refusals = try await queries.list("refusals list", limit: 6, by: requester)
+        let calls = try await latestCalls(by: requester)
+        let (sends, refusals) = (calls.sends, calls.refusals)
         var model: PageModel = [
             "isReady": health.obstacle == nil, "obstacle": health.obstacle ?? "",
             "backends": health.backends.map { backend -> PageModel in
                 ["name": backend.name, "state": backend.state, "mark": backend.isGood ? "good" : "bad"]
             },
-            "records": PageValues.number(health.records), "rows": sends.items.map(CallRows.send),
-            "isEmpty": sends.items.isEmpty, "refusals": refusals.items.map(CallRows.refusal),
-            "hasRefusals": !refusals.items.isEmpty, "live": "/live?kind=sends", "isSends": true,
+            "records": PageValues.number(health.records), "rows": sends.map(CallRows.send),
+            "isEmpty": sends.isEmpty && calls.obstacle == nil,
+            "refusals": refusals.map(CallRows.refusal), "hasRefusals": !refusals.isEmpty, "live": "/live?kind=sends",
+            "isSends": true,
         ]
         if let minutes = try await minutes(by: requester) { model.merge(minutes) { _, new in new } }
         if let warning = health.warning { model["warning"] = warning }
+        if let obstacle = calls.obstacle { model["callsObstacle"] = obstacle }
         if let checkpoint = health.checkpoint {
             model["checkpoint"] = PageValues.time(checkpoint.time.description)
             model["signed"] = PageValues.number(checkpoint.through)
         }
         return renderer.page("overview", title: "Overview", for: user, model)
+    }
+
+    /// Returns the latest sends and refusals, or why they cannot be read: the rest of the page is needed most then.
+    private func latestCalls(
+        by requester: Operator
+    ) async throws(ConsoleProblem) -> (sends: [JSONValue], refusals: [JSONValue], obstacle: String?) {
+        do throws(ConsoleProblem) {
+            return (
+                try await queries.list("sends list", limit: 12, by: requester).items,
+                try await queries.list("refusals list", limit: 6, by: requester).items, nil
+            )
+        } catch {
+            guard error.status == .serviceUnavailable else { throw error }
+            return ([], [], error.detail)
+        }
     }
 
     /// Returns the rates and durations of the last hour; nil if the statistics have not begun.

@@ -44,6 +44,7 @@ struct PageRenderer: Sendable {
         model["style"] = Resource.style.path
         model["script"] = Resource.script.path
         model["icon"] = Resource.icon.path
+        model["hasNodes"] = hasNodes
         if let (session, role) = session {
             model["session"] =
                 [

@@ -16,7 +16,8 @@ struct OperationsSubsystem: Sendable {
         let names = context.configuration.names
         verifier = JournalVerifier(context.configuration)
         journal = JournalSource(
-            directory: context.configuration.journal.directory, followers: stores.followers)
+            directory: context.configuration.journal.directory, followers: stores.followers,
+            feed: subsystems.stores.feed)
         operations = ControlOperations(
             ControlOperations.all(
                 .init(
@@ -29,8 +30,9 @@ struct OperationsSubsystem: Sendable {
                         hub: HubRegistrations(
                             configuration: context.configuration, tls: tls.backends, clocks: context.clocks),
                         clocks: context.clocks),
-                    history: subsystems.stores.history, verifier: verifier, nodes: stores.nodes,
-                    accounts: subsystems.accounts.monitor)),
+                    history: subsystems.stores.history, calls: subsystems.stores.calls,
+                    node: stores.nodes.map { _ in HostName.current ?? "unknown" }, verifier: verifier,
+                    nodes: stores.nodes, accounts: subsystems.accounts.monitor)),
             journal: stores.journal, logger: context.logger)
     }
 }

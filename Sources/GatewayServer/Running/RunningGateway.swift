@@ -185,7 +185,7 @@ actor RunningGateway {
         let stores = subsystems.stores
         var dependencies = GatewayDependencies(
             ledger: stores.stores.ledger, sessions: stores.stores.sessions, journal: stores.stores.journal,
-            history: stores.history, texts: stores.stores.texts, backends: upstreams, clocks: context.clocks,
+            history: stores.calls, texts: stores.stores.texts, backends: upstreams, clocks: context.clocks,
             scheduler: scheduler,
             digester: stores.stores.messageDigester, logger: context.logger, metrics: context.metrics)
         dependencies.keyedSends = stores.stores.keyedSendRegister

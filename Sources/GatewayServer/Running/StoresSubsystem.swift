@@ -7,8 +7,16 @@ internal import ServiceLifecycle
 /// Journal, ledger and sessions: opened before anything reads them, closed after everything that writes them.
 struct StoresSubsystem: ReloadParticipant {
     let stores: GatewayStores
-    /// The notification history, which reads the journal.
+    /// The history of this gateway's journal.
     let history: RecordedHistory
+    /// The history that users and operators see: that of all gateways that share the store, or of this journal.
+    var calls: any CallHistory {
+        if let shared { return shared.history }
+        return history
+    }
+    /// The records of all gateways that share the store, for streams; nil if there is only this one.
+    var feed: SharedJournalFeed? { shared?.feed }
+    private let shared: (history: SharedHistory, feed: SharedJournalFeed)?
     /// The readiness of the gateway, which depends on whether the stores can be written.
     let readiness: Readiness
     /// Monitors the ledger.
@@ -35,9 +43,15 @@ struct StoresSubsystem: ReloadParticipant {
                 copy, .init(file: stores.journal, directory: section.directory), keep: section.keep,
                 clocks: context.clocks, logger: context.logger)
         }
+        let sessions = stores.sessions
+        shared = context.configuration.store.map { settings in
+            (
+                SharedHistory(settings, sessions: sessions, clocks: context.clocks),
+                SharedJournalFeed(settings, clocks: context.clocks)
+            )
+        }
         readiness = stores.readiness(clocks: context.clocks)
         monitor = LedgerMonitor(ledger: stores.ledger, logger: logger)
-        let sessions = stores.sessions
         let texts = stores.texts.map { SecureTextExpiry($0, sessions: sessions, logger: context.logger) }
         let keyedSends = stores.keyedSendRegister.map { KeyedSendExpiry($0, logger: context.logger) }
         expiries = [texts as (any Service)?, keyedSends, journals].compactMap(\.self)
@@ -54,6 +68,8 @@ struct StoresSubsystem: ReloadParticipant {
     /// Closes the history and the stores.
     func close() async {
         history.close()
+        shared?.history.close()
+        shared?.feed.close()
         await stores.close(logger: logger)
     }
 }

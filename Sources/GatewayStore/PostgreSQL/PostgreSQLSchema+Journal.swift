@@ -36,6 +36,7 @@ extension PostgreSQLSchema {
         CREATE INDEX journal_line_user ON journal_line ("user", at) WHERE "user" IS NOT NULL;
         CREATE INDEX journal_line_recipient ON journal_line (recipient, at) WHERE recipient IS NOT NULL;
         CREATE INDEX journal_line_call ON journal_line (call) WHERE call IS NOT NULL;
+        CREATE INDEX journal_line_refusal ON journal_line (at, instance, chain, number) WHERE kind = 'refusal';
 
         """
 }

@@ -22,6 +22,8 @@ extension AuditCommand {
 
         @OptionGroup var file: ConfigurationOption
         @OptionGroup var filter: AuditFilterOption
+        @OptionGroup var nodes: NodesOption
+        @OptionGroup var member: NodeMemberOption
         @Flag(help: "List records instead of calls, including checkpoints.") var records = false
         @Flag(help: "Print one JSON object per row; with --records the unchanged lines of the journal.") var json =
             false
@@ -30,6 +32,9 @@ extension AuditCommand {
         var rows: Int?
 
         func validate() throws {
+            guard !member.withNode || (json && records) else {
+                throw ValidationError("--with-node requires --records --json; other forms name the gateway anyway.")
+            }
             guard !json || !csv else { throw ValidationError("Give either --json or --csv, not both.") }
             guard (rows ?? 1) > 0 else { throw ValidationError("--rows must be 1 or more.") }
             if rows != nil, filter.limit?.rows != nil {
@@ -41,12 +46,13 @@ extension AuditCommand {
             let configuration = try file.load()
             var query = try filter.query(by: configuration.names, now: Clocks.system.wall())
             let rows = rows ?? filter.limit?.rows ?? 1000
-            let (count, isMore) = try AuditJournal.query(configuration) { trail in
+            let (count, isMore) = try AuditJournal.query(configuration, nodes) { source in
+                try member.validate(source)
                 if records || csv {
-                    return try Self.printRecords(query, of: trail, json ? .json : csv ? .csv : .table, rows)
+                    return try printRecords(query, of: source, json ? .json : csv ? .csv : .table, rows)
                 }
-                query.hidesCheckpoints = true
-                return try Self.printCalls(query, of: trail, json: json, rows)
+                query.hidesChainRecords = true
+                return try Self.printCalls(query, of: source, json: json, rows)
             }
             if count == 0 { Console.printMessage("No journal records match.") }
             if isMore {
@@ -54,21 +60,21 @@ extension AuditCommand {
             }
         }
 
-        private static func printRecords(
-            _ query: AuditQuery, of trail: AuditTrail, _ format: AuditPrinter.Format, _ rows: Int
+        private func printRecords(
+            _ query: AuditQuery, of source: any AuditSource, _ format: AuditPrinter.Format, _ rows: Int
         ) throws -> (Int, Bool) {
-            var printer = AuditPrinter(format)
-            let isMore = try trail.lines(query, limit: rows) { try printer.add($0) }
+            var printer = AuditPrinter(format, hasNodes: source.hasNodes, member)
+            let isMore = try source.forEachLine(query, limit: rows) { try printer.add($0) }
             try printer.finish()
             return (printer.count, isMore)
         }
 
         private static func printCalls(
-            _ query: AuditQuery, of trail: AuditTrail, json: Bool, _ rows: Int
+            _ query: AuditQuery, of source: any AuditSource, json: Bool, _ rows: Int
         ) throws -> (Int, Bool) {
-            var table = ResultTable(CallRow.columns)
+            var table = ResultTable(CallRow.columns(hasNodes: source.hasNodes))
             var count = 0
-            let isMore = try trail.calls(query, limit: rows) { lines in
+            let isMore = try source.forEachCall(query, limit: rows) { lines in
                 guard let row = CallRow(lines) else { return }
                 count += 1
                 if json {
@@ -95,11 +101,14 @@ extension AuditCommand {
 
         @OptionGroup var file: ConfigurationOption
         @OptionGroup var filter: AuditFilterOption
+        @OptionGroup var nodes: NodesOption
+        @OptionGroup var member: NodeMemberOption
         @Flag(help: "Print the unchanged lines of the journal, one record per line.") var json = false
         @Flag(help: "Print CSV (RFC 4180).") var csv = false
 
         func validate() throws {
             guard json != csv else { throw ValidationError("Give either --json or --csv.") }
+            guard !member.withNode || json else { throw ValidationError("--with-node requires --json.") }
             if let rows = filter.limit?.rows {
                 throw ValidationError("--limit takes the name of a limit here, not \(rows): export prints all records.")
             }
@@ -108,9 +117,10 @@ extension AuditCommand {
         func run() async throws {
             let configuration = try file.load()
             let query = try filter.query(by: configuration.names, now: Clocks.system.wall())
-            let count = try AuditJournal.query(configuration) { trail in
-                var printer = AuditPrinter(json ? .json : .csv)
-                try trail.lines(query) { try printer.add($0) }
+            let count = try AuditJournal.query(configuration, nodes) { source in
+                try member.validate(source)
+                var printer = AuditPrinter(json ? .json : .csv, hasNodes: source.hasNodes, member)
+                _ = try source.forEachLine(query, limit: .max) { try printer.add($0) }
                 try printer.finish()
                 return printer.count
             }

@@ -17,6 +17,8 @@ extension AuditCommand {
                 """)
 
         @OptionGroup var file: ConfigurationOption
+        @OptionGroup var nodes: NodesOption
+        @OptionGroup var member: NodeMemberOption
         @Argument(help: "The id of the call (X-Request-Id).") var call: String
         @Flag(help: "Print the unchanged lines of the journal, one record per line.") var json = false
 
@@ -28,18 +30,25 @@ extension AuditCommand {
         /// The members that the columns contain, and those that concern only the chain or the call.
         private static let omittedMembers = columns.map(\.member) + ["prev", "hash", "call"]
 
+        func validate() throws {
+            guard !member.withNode || json else { throw ValidationError("--with-node requires --json.") }
+        }
+
         func run() async throws {
             let configuration = try file.load()
             var query = AuditQuery()
             query.call = call
-            var lines: [[UInt8]] = []
-            try AuditJournal.query(configuration) { trail in try trail.lines(query) { lines.append($0) } }
+            var lines: [AuditLine] = []
+            try AuditJournal.query(configuration, nodes) { source in
+                try member.validate(source)
+                _ = try source.forEachLine(query, limit: .max) { lines.append($0) }
+            }
             guard !lines.isEmpty else { throw CommandFailure.refused("The journal has no call \(call.printable).") }
             if json {
-                for line in lines { try Console.printLine(line) }
+                for line in lines { try Console.printLine(member.bytes(of: line)) }
                 return
             }
-            let records = lines.compactMap(AuditPrinter.record)
+            let records = lines.compactMap { AuditPrinter.record($0.namingNode) }
             try Console.printResult(Self.facts(call, records))
             var table = ResultTable(Self.columns)
             for record in records { table.add(record) }

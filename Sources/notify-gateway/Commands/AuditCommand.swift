@@ -4,6 +4,7 @@ import GatewayCore
 import GatewayServer
 import GatewayStore
 import GatewaySupport
+import Glibc
 
 /// `audit`: queries and verifies the journal.
 struct AuditCommand: AsyncParsableCommand {
@@ -30,6 +31,7 @@ extension AuditCommand {
 
         @OptionGroup var file: ConfigurationOption
         @OptionGroup var results: ResultOption
+        @OptionGroup var nodes: NodesOption
         @Argument(help: "The recipient.") var name: String
         @Option(
             help: ArgumentHelp(
@@ -46,7 +48,7 @@ extension AuditCommand {
             let configuration = try file.load()
             let user = try configuration.names.user(name)
             let since = since.time(before: Clocks.system.wall())
-            let senders = try AuditJournal.query(configuration) { try $0.senders(to: user, since: since) }
+            let senders = try AuditJournal.query(configuration, nodes) { try $0.senders(to: user, since: since) }
             try results.print(
                 senders.map { sender in
                     .object([
@@ -68,9 +70,14 @@ extension AuditCommand {
         static let configuration = CommandConfiguration(
             commandName: "tail",
             abstract: "Print the last journal records, one per line, and with -f new ones as they are written.",
-            discussion: "Example: notify-gateway audit tail -f | jq 'select(.kind == \"refusal\")'")
+            discussion: """
+                If several gateways share a store, each record has the member node, which is not part of its line.
+
+                Example: notify-gateway audit tail -f | jq 'select(.kind == "refusal")'
+                """)
 
         @OptionGroup var file: ConfigurationOption
+        @OptionGroup var nodes: NodesOption
         @Option(name: [.customShort("n"), .long], help: "The number of records.") var lines = 10
         @Flag(name: [.customShort("f"), .long], help: "Print new records until interrupted.") var follow = false
 
@@ -82,7 +89,9 @@ extension AuditCommand {
         }
 
         func run() async throws {
-            var tail = JournalTail(directory: try file.load().journal.directory)
+            let configuration = try file.load()
+            if try AuditJournal.shared(configuration, nodes, printShared) != nil { return }
+            var tail = JournalTail(directory: configuration.journal.directory)
             do {
                 let last = try tail.last(lines)
                 try Self.print(last)
@@ -93,6 +102,19 @@ extension AuditCommand {
                 }
             } catch let failure as AuditIndex.Failure {
                 throw CommandFailure.unavailable(failure.description)
+            }
+        }
+
+        /// Prints the records of all gateways. Blocks.
+        private func printShared(_ journals: SharedJournals) throws {
+            var end = try journals.end()
+            let last = try journals.last(lines, before: end)
+            try Self.print(last.map(\.namingNode))
+            if last.isEmpty, lines > 0, !follow { Console.printMessage("The journals are empty.") }
+            while follow {
+                let found = try journals.next(after: &end)
+                try Self.print(found.map(\.namingNode))
+                if found.isEmpty { usleep(UInt32(Self.pause.components.attoseconds / 1_000_000_000_000)) }
             }
         }
 

@@ -94,11 +94,66 @@ enum LimitOrRows: ExpressibleByArgument {
     var rows: Int? { if case .rows(let rows) = self { rows } else { nil } }
 }
 
-/// Opens the journal of a configuration with an updated index.
+/// The options of the commands that read the journal, if several gateways share a store.
+struct NodesOption: ParsableArguments {
+    @Flag(
+        help: """
+            Read only the journal of this machine, also while PostgreSQL cannot be reached. Without it, the records of \
+            all gateways with the same store are read.
+            """)
+    var thisNode = false
+}
+
+/// The option of the commands that print unchanged lines.
+struct NodeMemberOption: ParsableArguments {
+    @Flag(
+        help: """
+            With --json, add the name of the gateway to each line as its first member, node. Without that member, a \
+            line is the unchanged line of the journal.
+            """)
+    var withNode = false
+
+    /// Returns the bytes to print for a line.
+    func bytes(of line: AuditLine) -> [UInt8] { withNode ? line.namingNode : line.bytes }
+
+    /// Throws if lines are to name their nodes but do not.
+    func validate(_ source: any AuditSource) throws {
+        guard !withNode || source.hasNodes else {
+            throw CommandFailure.refused("--with-node requires a store in PostgreSQL, and no --this-node.")
+        }
+    }
+}
+
+/// Opens the journals of a configuration: those of all gateways with the same store, or the journal of this one with an
+/// updated index.
 enum AuditJournal {
-    /// Runs a query. If the journal cannot be read, the command fails. Without a usable index, the segments are read.
+    /// Runs a query. If the journals cannot be read, the command fails. Without a usable index, the segments are read.
     @discardableResult
     static func query<Response>(
+        _ configuration: ServerConfiguration, _ nodes: NodesOption, _ body: (any AuditSource) throws -> Response
+    ) throws -> Response {
+        try shared(configuration, nodes) { try body($0) } ?? own(configuration, body)
+    }
+
+    /// Runs a query on the journals of all gateways. Returns nil if there is only this one, or only this one is wanted.
+    static func shared<Response>(
+        _ configuration: ServerConfiguration, _ nodes: NodesOption, _ body: (SharedJournals) throws -> Response
+    ) throws -> Response? {
+        guard let settings = configuration.store, !nodes.thisNode else { return nil }
+        // The server may know the gateway by its user.
+        try StoresOwner(of: configuration).assumeForCommand()
+        do {
+            let journals = try SharedJournals(settings)
+            defer { journals.close() }
+            return try body(journals)
+        } catch let failure as LedgerUnavailable {
+            throw CommandFailure.unavailable(
+                "The journals of all gateways cannot be read: \(failure.detail); --this-node reads the journal of this "
+                    + "machine alone")
+        }
+    }
+
+    private static func own<Response>(
         _ configuration: ServerConfiguration, _ body: (AuditTrail) throws -> Response
     ) throws -> Response {
         // The index is a file of the gateway, so the command writes it as the gateway's user.

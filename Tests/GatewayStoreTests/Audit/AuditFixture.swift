@@ -80,7 +80,7 @@ struct AuditFixture {
         let bob = try #require(UserName(canonical: "bob"))
         let late = WallTime(microseconds: 1_795_000_000_000_000 + 20 * 60_000_000)
         return [
-            ("all", AuditQuery()), ("no checkpoints", asking { $0.hidesCheckpoints = true }),
+            ("all", AuditQuery()), ("no checkpoints", asking { $0.hidesChainRecords = true }),
             ("to bob", asking { $0.to = bob }), ("since", asking { $0.since = late }),
             ("until", asking { $0.until = late }), ("call", asking { $0.call = JournalFixture.call(7) }),
             ("accepted", asking { $0.result = "accepted" }), ("rule", asking { $0.rule = "send[0]" }),

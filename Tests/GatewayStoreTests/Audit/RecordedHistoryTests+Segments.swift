@@ -19,7 +19,7 @@ extension RecordedHistoryTests {
         let files = SegmentFiles(directory: fixture.directory.path)
         let history = RecordedHistory(files, sessions: sessions, logger: fixture.configuration.logger)
         let lines = try await history.lines(ofCall: JournalFixture.call(3))
-        #expect(lines.compactMap { JournalLineReader(bytes: $0[...]).kind } == [.intent, .outcome])
+        #expect(lines.compactMap { JournalLineReader(bytes: $0.bytes[...]).kind } == [.intent, .outcome])
         #expect(try await history.lines(ofCall: JournalFixture.call(99)).isEmpty)
 
         let all = try await history.segments(before: nil, limit: 100)

@@ -22,7 +22,7 @@ final class OperatorAPI: Sendable {
             }
         }
         router.get(RouterPath(OperatorRoute.eventsPath)) { request, context in
-            try events.response(to: request, in: context)
+            try await events.response(to: request, in: context)
         }
         responder = router.buildResponder()
         self.events = events

@@ -68,8 +68,11 @@ extension OperatorRoute {
         String(decoding: Base64.encode(position.utf8, .url), as: UTF8.self)
     }
 
+    /// The maximum length of a cursor. That of a list of the calls of many nodes names each of them.
+    private static let maximumCursorLength = 16_384
+
     private static func position(_ cursor: String) throws(ControlError) -> String {
-        guard cursor.utf8.count <= 1024, let bytes = Base64.decode(Array(cursor.utf8).span, .url),
+        guard cursor.utf8.count <= maximumCursorLength, let bytes = Base64.decode(Array(cursor.utf8).span, .url),
             let position = String(validating: bytes, as: UTF8.self), !position.isEmpty
         else { throw .malformed("cursor is not one that the gateway returned.") }
         return position

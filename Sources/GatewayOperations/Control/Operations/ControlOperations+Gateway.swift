@@ -19,6 +19,10 @@ extension ControlOperations {
         let metrics: CallMetrics
         let stores: StoreOperations
         let history: RecordedHistory
+        /// The calls of this gateway, or of all that share the store.
+        let calls: any CallHistory
+        /// The name of this gateway if several may share the store.
+        let node: String?
         let verifier: JournalVerifier
         /// The gateways that share the store; nil for a gateway with a ledger in a file.
         let nodes: StoreNodes?
@@ -29,7 +33,8 @@ extension ControlOperations {
             throttle: LoginThrottle, limiter: @escaping @Sendable () -> Limiter, names: NameRules,
             reload: @escaping @Sendable () async -> [ConfigurationProblem]?, dryRun: HotSwappable<DryRun>,
             policy: @escaping @Sendable () -> Policy, metrics: CallMetrics, stores: StoreOperations,
-            history: RecordedHistory, verifier: JournalVerifier, nodes: StoreNodes?, accounts: AccountMonitor
+            history: RecordedHistory, calls: any CallHistory, node: String?, verifier: JournalVerifier,
+            nodes: StoreNodes?, accounts: AccountMonitor
         ) {
             self.throttle = throttle
             self.limiter = limiter
@@ -40,6 +45,8 @@ extension ControlOperations {
             self.metrics = metrics
             self.stores = stores
             self.history = history
+            self.calls = calls
+            self.node = node
             self.verifier = verifier
             self.nodes = nodes
             self.accounts = accounts
@@ -57,17 +64,17 @@ extension ControlOperations {
             ResetLimitsOperation(limiter: parts.limiter, names: parts.names),
             ExplainOperation(dryRun: parts.dryRun, names: parts.names),
             ShowPolicyOperation(policy: parts.policy, metrics: parts.metrics),
-            ListSendsOperation(history: parts.history, names: parts.names),
-            ListRefusalsOperation(history: parts.history, names: parts.names),
-            ShowCallOperation(history: parts.history),
-            MinuteStatisticsOperation(history: parts.history),
-            PairStatisticsOperation(history: parts.history, names: parts.names),
-            ListSegmentsOperation(history: parts.history),
+            ListSendsOperation(calls: parts.calls, names: parts.names),
+            ListRefusalsOperation(calls: parts.calls, names: parts.names),
+            ShowCallOperation(calls: parts.calls),
+            MinuteStatisticsOperation(history: parts.history, node: parts.node),
+            PairStatisticsOperation(history: parts.history, node: parts.node, names: parts.names),
+            ListSegmentsOperation(history: parts.history, node: parts.node),
             VerifyJournalOperation(verifier: parts.verifier),
             ListNodesOperation(nodes: parts.nodes),
             ApplyAccountsOperation(agreement: parts.nodes) { await accounts.retry() },
             ShowUserOperation(
-                ledger: parts.stores.ledger, sessions: parts.stores.sessions, history: parts.history,
+                ledger: parts.stores.ledger, sessions: parts.stores.sessions, history: parts.calls,
                 throttle: parts.throttle, limiter: parts.limiter, names: parts.names),
         ] + parts.stores.all
     }

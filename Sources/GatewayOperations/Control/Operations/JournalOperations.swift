@@ -7,13 +7,13 @@ struct ListSendsOperation: ControlOperation {
     static let name = "sends list"
     static let arguments = AuditQuery.arguments
 
-    let history: RecordedHistory
+    let calls: any CallHistory
     let names: NameRules
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         var query = try AuditQuery(arguments, names: names)
         query.action = .send
-        try await context.send(pageOf: query, isOfCalls: true, from: history, item: RecordedSend.item)
+        try await context.send(pageOf: query, isOfCalls: true, from: calls, item: RecordedSend.item)
     }
 }
 
@@ -22,13 +22,13 @@ struct ListRefusalsOperation: ControlOperation {
     static let name = "refusals list"
     static let arguments = AuditQuery.arguments
 
-    let history: RecordedHistory
+    let calls: any CallHistory
     let names: NameRules
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         var query = try AuditQuery(arguments, names: names)
         query.kind = .rejection
-        try await context.send(pageOf: query, isOfCalls: false, from: history, item: Self.item)
+        try await context.send(pageOf: query, isOfCalls: false, from: calls, item: Self.item)
     }
 
     /// The members of a record and their names in the result.
@@ -115,35 +115,29 @@ extension AuditQuery {
 }
 
 extension ControlContext {
-    /// Sends the requested page of a list of the journal. The position of a page is two numbers of lines:
-    /// the one before which the page begins, and the one after the newest line of the first page.
+    /// Sends the requested page of a list of the journal. Each result names its node if there are several.
     ///
     /// - Parameter item: Returns the result of a row's records; nil leaves the row out.
     fileprivate func send(
-        pageOf query: AuditQuery, isOfCalls: Bool, from history: RecordedHistory,
+        pageOf query: AuditQuery, isOfCalls: Bool, from history: any CallHistory,
         item: @Sendable ([JSONValue]) -> JSONValue?
     ) async throws(ControlError) {
-        var query = query
-        if let after = page?.after {
-            let numbers = after.split(separator: "-", omittingEmptySubsequences: false).map { UInt64($0) }
-            guard numbers.count == 2, let before = numbers[0], let top = numbers[1] else {
-                throw .malformed("cursor is not one of this list.")
-            }
-            (query.before, query.top) = (before, top)
-        }
         let limit = page?.limit ?? OperatorLists.defaultLength
-        let found: AuditPage
+        let found: HistoryPage?
         do throws(HistoryUnavailable) {
-            found = try await history.page(query, limit: limit, isOfCalls: isOfCalls)
+            found = try await history.page(query, after: page?.after, limit: limit, isOfCalls: isOfCalls)
         } catch {
             throw .unavailable("The journal cannot be read: \(error.detail)")
         }
+        guard let found else { throw .malformed("cursor is not one of this list.") }
         for row in found.rows {
             // A line that is not JSON is damage, which the verification reports.
-            let records = row.compactMap { try? JSONParser(memberLimit: 4096).parse($0.span) }
-            if let item = item(records) { try await send(item) }
+            let records = row.compactMap { try? JSONParser(memberLimit: 4096).parse($0.bytes.span) }
+            guard case .object(let members)? = item(records) else { continue }
+            let node = row.first?.node.map { JSONValue.Member("node", .string($0)) }
+            try await send(.object(members + [node].compactMap(\.self)))
         }
-        if let next = found.next, page != nil { try await output(.next("\(next)-\(found.top ?? next)")) }
+        if let next = found.next, page != nil { try await output(.next(next)) }
     }
 }
 

@@ -10,7 +10,7 @@ struct ShowUserOperation: ControlOperation {
 
     let ledger: StoredLedger
     let sessions: SessionRegister
-    let history: RecordedHistory
+    let history: any NotificationHistory
     let throttle: LoginThrottle
     /// Returns the limiter of the current configuration.
     let limiter: @Sendable () -> Limiter

@@ -8,6 +8,8 @@ struct MinuteStatisticsOperation: ControlOperation {
     static let arguments: Set<String> = ["since", "until"]
 
     let history: RecordedHistory
+    /// The name of this gateway, whose calls are counted, if there are several.
+    let node: String?
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let (since, until) = (try arguments.time("since"), try arguments.time("until"))
@@ -17,7 +19,7 @@ struct MinuteStatisticsOperation: ControlOperation {
         let bounds = LatencyBuckets.bounds.map { JSONValue.number("\($0)") }
         try await context.send(
             .object(
-                found.coverage.members + [
+                found.coverage.members(of: node) + [
                     .init("latency_bounds_ms", .array(bounds)), .init("minutes", .array(found.minutes.map(\.item))),
                 ]))
     }
@@ -29,6 +31,8 @@ struct PairStatisticsOperation: ControlOperation {
     static let arguments: Set<String> = ["user", "from", "to", "result", "since", "until", "limit"]
 
     let history: RecordedHistory
+    /// The name of this gateway, whose calls are counted, if there are several.
+    let node: String?
     let names: NameRules
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
@@ -50,7 +54,7 @@ struct PairStatisticsOperation: ControlOperation {
         }
         try await context.send(
             .object(
-                found.coverage.members + [
+                found.coverage.members(of: node) + [
                     .init("since", .string(found.range.lowerBound.description)),
                     .init("until", .string(found.range.upperBound.description)),
                     .init("total", .object(found.total.members)),
@@ -74,8 +78,8 @@ private func withStatistics<Value>(
 }
 
 extension StatisticsCoverage {
-    fileprivate var members: [JSONValue.Member] {
-        [
+    fileprivate func members(of node: String?) -> [JSONValue.Member] {
+        (node.map { [.init("node", .string($0))] } ?? []) + [
             .init("complete", .bool(isComplete)),
             .init("counted_from", countedFrom.map { .string($0.description) } ?? .null),
             .init("counted_until", countedUntil.map { .string($0.description) } ?? .null),

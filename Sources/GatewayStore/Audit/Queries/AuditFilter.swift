@@ -4,26 +4,30 @@ internal import GatewaySupport
 /// The conditions of a query: those on columns of the index, and the others, for which the line itself is read.
 struct AuditFilter: Sendable {
     /// A condition on a member of the line that the index has a column for.
-    private struct Word: Sendable {
+    struct Word: Sendable {
         let member: StaticString
         let column: Column
         let text: String
     }
 
     /// A column of the index that holds a word.
-    private enum Column: Sendable {
+    enum Column: String, Sendable {
         case user, recipient, action, result, kind
     }
 
-    private let words: [Word]
-    private let call: [UInt8]?
+    /// The conditions on words, all of which must hold.
+    let words: [Word]
+    /// The id of the call; nil for all lines.
+    let call: [UInt8]?
     private let since: Int64
-    private let until: Int64
+    /// The time before which lines match, in microseconds; the maximum for all lines.
+    let until: Int64
     /// The number before which lines match; nil for all.
     let before: UInt64?
     /// The number after the newest line of the first page; nil for the first page.
     let top: UInt64?
-    private let hidesCheckpoints: Bool
+    /// Whether checkpoints do not match.
+    let hidesChainRecords: Bool
     private let otherConditions: [Rest]
 
     private enum Rest: Sendable {
@@ -62,7 +66,7 @@ struct AuditFilter: Sendable {
         until = query.until?.microseconds ?? .max
         before = query.before
         top = query.top
-        hidesCheckpoints = query.hidesCheckpoints
+        hidesChainRecords = query.hidesChainRecords
     }
 
     /// The earliest time of a matching line, in microseconds.
@@ -88,7 +92,7 @@ struct AuditFilter: Sendable {
             return false
         }
         if let call, !(line.bytes(of: "call")?.elementsEqual(call) ?? false) { return false }
-        if hidesCheckpoints, line.kind == .checkpoint { return false }
+        if hidesChainRecords, line.kind.map(AuditQuery.chainKinds.contains) ?? false { return false }
         return true
     }
 
@@ -135,7 +139,7 @@ struct AuditFilter: Sendable {
         let shapes = try reader.shapes().map { shape in
             (texts[.action] ?? shape.action) == shape.action && (texts[.result] ?? shape.result) == shape.result
                 && (texts[.kind] ?? shape.kind) == shape.kind
-                && !(hidesCheckpoints && shape.kind == JournalRecord.Kind.checkpoint.rawValue)
+                && !(hidesChainRecords && AuditQuery.chainKinds.contains { $0.rawValue == shape.kind })
         }
         guard shapes.contains(true) else { return nil }
         let user = try texts[.user].map { try reader.name($0) }

@@ -12,16 +12,48 @@ struct AuditLocation: Sendable, Hashable {
     let length: Int
 }
 
-/// A source of the locations of matching lines.
+/// A source of the locations of matching lines, and of the lines. Locations are in the order of the list: by number in one
+/// journal.
 protocol AuditLocator {
-    /// Visits the locations of lines that may match the filter, by descending number if `newestFirst`, otherwise
-    /// ascending, until `visit` returns false.
+    /// The place of a line.
+    associatedtype Location: Sendable
+    /// A place between two lines, before which a page begins.
+    associatedtype Bound: Sendable
+
+    /// Visits the locations of lines that may match the filter, in descending order if `newestFirst`, otherwise ascending,
+    /// until `visit` returns false.
     ///
     /// An index checks only the conditions that it has columns for. The caller checks the line itself.
-    func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws
+    ///
+    /// - Returns: The place that was reached if the locator ended by itself before the last line; nil otherwise.
+    func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (Location) throws -> Bool) throws -> Bound?
 
-    /// Returns the locations of each call's lines, by the call's id, in ascending order of their numbers.
-    func locations(ofCalls calls: Set<[UInt8]>) throws -> [[UInt8]: [AuditLocation]]
+    /// The maximum number of calls for ``locations(ofCalls:)``.
+    var maximumCalls: Int { get }
+
+    /// Returns the locations of each call's lines, by the call's id, in ascending order.
+    func locations(ofCalls calls: Set<[UInt8]>) throws -> [[UInt8]: [Location]]
+
+    /// Returns the line at the location; nil if it has been removed since.
+    func line(at location: Location) throws -> [UInt8]?
+
+    /// Passes the lines at the locations to `body` in this order, without those that have been removed since.
+    func forEachLine(at locations: some Sequence<Location>, _ body: (Location, [UInt8]) throws -> Void) throws
+
+    /// Returns the location in the form that takes the least memory.
+    func compacted(_ location: Location) -> Location
+
+    /// Whether the first location is before the second one.
+    func precedes(_ first: Location, _ second: Location) -> Bool
+
+    /// Returns the place after the line.
+    func bound(after location: Location) -> Bound
+
+    /// Returns whether the line is on a page that was returned earlier, and was there when the first page was read.
+    func isOnEarlierPage(_ location: Location, _ filter: AuditFilter) -> Bool
+
+    /// Returns the error that the line does not match the conditions by which it was found.
+    func contradiction(at location: Location) -> any Error
 }
 
 /// Reads lines from the segments and keeps one segment open at a time. Confined to one thread.

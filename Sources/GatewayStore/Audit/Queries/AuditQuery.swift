@@ -34,8 +34,10 @@ public struct AuditQuery: Sendable, Hashable {
     public var before: UInt64?
     /// ``AuditPage/top`` of the first page; nil for the first page.
     public var top: UInt64?
-    /// Whether checkpoints are left out.
-    public var hidesCheckpoints = false
+    /// Whether records about the hash chains are left out: checkpoints, and the ends of other gateways' journals.
+    public var hidesChainRecords = false
+    /// The kinds of these records.
+    static let chainKinds = [JournalRecord.Kind.checkpoint, .nodeHead]
 
     /// The result word for calls that a shadow policy would have rejected. The journal stores it in `rule`.
     public static let wouldReject = "would-refuse"

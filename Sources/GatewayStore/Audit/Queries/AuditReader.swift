@@ -28,6 +28,7 @@ struct AuditReader {
     let files: SegmentFiles
     private let indexes: AuditIndex?
     private let scan: SegmentScan
+    private let source: AuditLineSource
 
     /// Creates a reader for one query.
     ///
@@ -43,6 +44,7 @@ struct AuditReader {
     ) {
         self.files = files
         self.indexes = indexes
+        source = AuditLineSource(files)
         scan = SegmentScan(files, byteLimit: byteLimit, isWanted: isWanted)
     }
 
@@ -75,7 +77,7 @@ struct AuditReader {
 }
 
 extension AuditReader: AuditLocator {
-    func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws {
+    func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (AuditLocation) throws -> Bool) throws -> UInt64? {
         let segments = try segments(since: filter.earliest)
         for segment in newestFirst ? segments.reversed() : segments {
             var appended: [AuditLocation] = []
@@ -84,20 +86,22 @@ extension AuditReader: AuditLocator {
                     appended.append(line.location)
                 }
             }
-            if newestFirst { for location in appended.reversed() { guard try visit(location) else { return } } }
+            if newestFirst { for location in appended.reversed() { guard try visit(location) else { return nil } } }
             for index in newestFirst ? segment.indexes.reversed() : segment.indexes {
                 let rows = IndexedRows(index)
-                guard try rows.locate(filter, newestFirst: newestFirst, visit) else { return }
+                guard try rows.locate(filter, newestFirst: newestFirst, visit) else { return nil }
             }
-            if !newestFirst { for location in appended { guard try visit(location) else { return } } }
+            if !newestFirst { for location in appended { guard try visit(location) else { return nil } } }
         }
+        return nil
     }
+
+    var maximumCalls: Int { .max }
 
     func locations(ofCalls calls: Set<[UInt8]>) throws -> [[UInt8]: [AuditLocation]] {
         var found: [[UInt8]: [AuditLocation]] = [:]
         guard !calls.isEmpty else { return found }
         let keys = calls.map { call in (call, call.withUnsafeBytes(SegmentIndex.CallKey.init)) }
-        let source = AuditLineSource(files)
         for segment in try segments(since: .min) {
             for index in segment.indexes {
                 let rows = IndexedRows(index)
@@ -117,6 +121,29 @@ extension AuditReader: AuditLocator {
             }
         }
         return found
+    }
+
+    func line(at location: AuditLocation) throws -> [UInt8]? { try source.line(at: location) }
+
+    func forEachLine(
+        at locations: some Sequence<AuditLocation>, _ body: (AuditLocation, [UInt8]) throws -> Void
+    ) throws {
+        for location in locations { if let line = try source.line(at: location) { try body(location, line) } }
+    }
+
+    func compacted(_ location: AuditLocation) -> AuditLocation { location }
+
+    func precedes(_ first: AuditLocation, _ second: AuditLocation) -> Bool { first.number < second.number }
+
+    func bound(after location: AuditLocation) -> UInt64 { location.number + 1 }
+
+    func isOnEarlierPage(_ location: AuditLocation, _ filter: AuditFilter) -> Bool {
+        filter.before.map { location.number >= $0 && location.number < filter.top ?? .max } ?? false
+    }
+
+    func contradiction(at location: AuditLocation) -> any Error {
+        AuditIndex.Failure(
+            damaged: location.segment.first, "does not describe line \(location.number) as it is")
     }
 }
 

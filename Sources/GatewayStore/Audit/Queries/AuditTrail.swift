@@ -59,11 +59,11 @@ public final class AuditTrail: Sendable {
     ) throws -> Bool {
         var last: UInt64?
         return try run { locator in
-            try AuditListing(query, locator, files).lines(limit: limit) { number, line in
+            try AuditListing(query, locator).lines(limit: limit) { location, line in
                 // If an index turns out to be damaged midway, the query continues after the lines already passed on.
-                if let last, number <= last { return }
+                if let last, location.number <= last { return }
                 try onLine(line)
-                last = number
+                last = location.number
             }
         }
     }
@@ -77,10 +77,10 @@ public final class AuditTrail: Sendable {
     public func calls(_ query: AuditQuery, limit: Int, onCall: ([[UInt8]]) throws -> Void) throws -> Bool {
         var last: UInt64?
         return try run { locator in
-            try AuditListing(query, locator, files).calls(limit: limit) { number, lines in
-                if let last, number <= last { return }
-                try onCall(lines)
-                last = number
+            try AuditListing(query, locator).calls(limit: limit) { location, lines in
+                if let last, location.number <= last { return }
+                try onCall(lines.map(\.line))
+                last = location.number
             }
         }
     }
@@ -98,7 +98,11 @@ public final class AuditTrail: Sendable {
         isWanted: @escaping () -> Bool = { true }
     ) throws -> AuditPage {
         try run(byteLimit: byteLimit, isWanted: isWanted) { locator in
-            try AuditListing(query, locator, files).page(limit: limit, isOfCalls: isOfCalls, mostExamined: mostExamined)
+            let page = try AuditListing(query, locator)
+                .page(limit: limit, isOfCalls: isOfCalls, mostExamined: mostExamined)
+            return AuditPage(
+                rows: page.rows.map { $0.map(\.line) }, next: page.next,
+                top: query.top ?? page.newest.map { $0.number + 1 })
         }
     }
 

@@ -33,13 +33,6 @@ extension RecordedHistory {
     package func segments(before: UInt64?, limit: Int) async throws(HistoryUnavailable) -> [SegmentSummary] {
         try await run(on: operators, waitingOperators) { [self] in try trail.segments(before: before, limit: limit) }
     }
-
-    /// Returns all lines of a call in order; none if the journal has no such call.
-    package func lines(ofCall call: String) async throws(HistoryUnavailable) -> [[UInt8]] {
-        var query = AuditQuery()
-        query.call = call
-        return try await page(query, limit: 1, isOfCalls: true).rows.first ?? []
-    }
 }
 
 extension AuditTrail {

@@ -1,5 +1,5 @@
 package import GatewayCore
-package import GatewaySupport
+internal import GatewaySupport
 
 /// Compares the journals of the other nodes in the store with what this node's journal records about them, and can verify
 /// all of their lines.

@@ -1,0 +1,126 @@
+internal import Dispatch
+package import GatewayCore
+package import GatewaySupport
+internal import PostgreSQLClient
+internal import Synchronization
+
+/// The calls that all nodes with a store in PostgreSQL have recorded, for a running gateway.
+///
+/// Safe to use from any thread; callers resume on their own executors. The queries of operators have a connection of their
+/// own, so that users do not wait for them. If the store cannot be read, queries fail.
+package final class SharedHistory: CallHistory {
+    private let sessions: SessionRegister
+    private let clocks: Clocks
+    private let name: String
+    private let users: Lane
+    private let operators: Lane
+
+    /// A connection with the queue that uses it.
+    private struct Lane: ~Copyable {
+        let session: PostgreSQLSession
+        let waiting = Atomic(0)
+    }
+
+    /// The maximum number of waiting queries of each kind. Further queries fail.
+    static let maximumQueueLength = 64
+    /// How long a statement may run. It examines a few thousand lines, so only an overloaded server needs this time.
+    private static let statementTimeout = Duration.seconds(5)
+    /// The time after which a query begins no further statement.
+    private static let queryTimeout = Duration.seconds(2)
+    /// The maximum number of matching lines that are examined for one page.
+    private static let maximumPageLines = 50_000
+
+    /// Creates a history without connections. They are opened with the first query.
+    package init(_ settings: PostgreSQLStore.Settings, sessions: SessionRegister, clocks: Clocks) {
+        var connection = settings.connection
+        connection.applicationName = "notify-gateway history"
+        connection.statementTimeout = min(connection.statementTimeout, Self.statementTimeout)
+        self.sessions = sessions
+        self.clocks = clocks
+        name = settings.name
+        let limit = PostgreSQLSession.Failure()
+        func lane(_ label: String) -> Lane {
+            Lane(
+                session: PostgreSQLSession(
+                    connection, label: label, clocks: clocks, timeLimit: limit, prepare: SharedLines.prepare))
+        }
+        users = lane("history-users")
+        operators = lane("history-operators")
+    }
+
+    /// See ``NotificationHistory``.
+    package func received(
+        by user: UserName, since: WallTime?, limit: Int
+    ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
+        let life: WallTime?
+        do throws(LedgerUnavailable) {
+            life = try await sessions.accountStart(of: user)
+        } catch {
+            throw HistoryUnavailable("ledger: \(error.detail)")
+        }
+        let earliest = max(since ?? WallTime(microseconds: 0), life ?? WallTime(microseconds: 0))
+        return try await run(on: users) { try $0.received(by: user, since: earliest, limit: limit) }
+    }
+
+    /// Returns a page of the list of all nodes' calls. The position of a page is the place before which it begins; for calls
+    /// also the ends of all journals when the first page was read.
+    package func page(
+        _ query: AuditQuery, after position: String?, limit: Int, isOfCalls: Bool
+    ) async throws(HistoryUnavailable) -> HistoryPage? {
+        var (bound, known) = (nil as JournalPlace?, nil as JournalEnds?)
+        if let position {
+            let parts = position.split(separator: "~", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let place = JournalPlace(text: parts[0]), let ends = JournalEnds(text: parts.dropFirst().first ?? "")
+            else { return nil }
+            (bound, known) = (place, ends)
+        }
+        return try await run(on: operators) { [bound, known] lines in
+            let names = try lines.names()
+            let ends = try known ?? (isOfCalls ? lines.ends() : JournalEnds())
+            let page = try lines.listing(query, before: bound, known: ends)
+                .page(limit: limit, isOfCalls: isOfCalls, mostExamined: Self.maximumPageLines)
+            let end = ends.ends.isEmpty ? "" : "~\(ends.text)"
+            return HistoryPage(rows: page.rows.map { $0.map(names.line) }, next: page.next.map { $0.text + end })
+        }
+    }
+
+    /// Waits for the running queries and closes the connections. Blocks.
+    package func close() {
+        for session in [users.session, operators.session] { session.queue.sync { session.close() } }
+    }
+
+    /// Runs a query with one state of the database.
+    private func run<Output: Sendable>(
+        on lane: borrowing Lane, _ query: @escaping @Sendable (SharedLines) throws -> Output
+    ) async throws(HistoryUnavailable) -> Output {
+        guard lane.waiting.add(1, ordering: .relaxed).newValue <= Self.maximumQueueLength else {
+            lane.waiting.subtract(1, ordering: .relaxed)
+            throw HistoryUnavailable("too many queries are waiting")
+        }
+        let session = lane.session
+        let result: Result<Output, HistoryUnavailable> = await withCheckedContinuation { continuation in
+            session.queue.async { [self] in
+                let result = Result { try run(query, on: session) }
+                continuation.resume(
+                    returning: result.mapError {
+                        HistoryUnavailable("\(name): \(PostgreSQLDatabase.text(for: $0))")
+                    })
+            }
+        }
+        lane.waiting.subtract(1, ordering: .relaxed)
+        return try result.get()
+    }
+
+    private func run<Output>(
+        _ query: (SharedLines) throws -> Output, on session: PostgreSQLSession
+    ) throws -> Output {
+        try session.withConnection("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
+            defer { if connection.isUsable { try? connection.simple("COMMIT") } }
+            let began = clocks.monotonic()
+            return try query(
+                SharedLines(connection: connection) { [clocks] in
+                    .nanoseconds(clocks.monotonic().nanoseconds - began.nanoseconds) < Self.queryTimeout
+                })
+        }
+    }
+}
