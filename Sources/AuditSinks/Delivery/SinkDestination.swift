@@ -8,6 +8,9 @@ protocol SinkDestination: Sendable {
     /// Whether confirmed lines have to be sent again. A batch without lines then sends them.
     var hasUnsent: Bool { get }
 
+    /// The longest wait after a failure.
+    var longestRetryDelay: Duration { get }
+
     /// Delivers the batch and returns once the receiver has confirmed it. The lines of a batch that throws are
     /// delivered again.
     func deliver(_ batch: SinkBatch) async throws(DeliveryFailure)
@@ -23,6 +26,9 @@ protocol SinkDestination: Sendable {
 extension SinkDestination {
     /// The default: a confirmation is final.
     var hasUnsent: Bool { false }
+
+    /// The default: five minutes.
+    var longestRetryDelay: Duration { .seconds(300) }
 
     /// The default: the receiver does not know.
     func position() async throws(DeliveryFailure) -> UInt64? { nil }

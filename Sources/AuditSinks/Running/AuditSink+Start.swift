@@ -34,7 +34,7 @@ extension AuditSink {
     /// Asks the receiver for the position or reads the cursor. Repeats that after an error, which says nothing about the
     /// position. Returns nil if the task was cancelled.
     private func loadPosition() async -> (SinkCursor.Content, isKeptByReceiver: Bool)? {
-        var delay = RetryDelay()
+        var delay = RetryDelay(longest: destination.longestRetryDelay)
         while !Task.isCancelled {
             do throws(DeliveryFailure) {
                 if let number = try await destination.position() { return (.position(.init(before: number)), true) }

@@ -82,7 +82,7 @@ final class AuditSink: Sendable {
     ///
     /// - Parameter now: The number of the first line for a sink that starts now and has no cursor.
     func run(startingAt now: UInt64) async {
-        var delay = RetryDelay()
+        var delay = RetryDelay(longest: destination.longestRetryDelay)
         var isFailing = false
         // Nil if the task was cancelled before the cursor was read.
         guard var work = await start(now) else { return await finish() }

@@ -6,6 +6,8 @@ internal import OutboundHTTP
 struct StoreDestination: SinkDestination {
     let copy: JournalCopy
     let maximumRecords = 10_000
+    /// Short: the gateway asks the store twice a second in any case, and operators wait for the lines.
+    let longestRetryDelay = Duration.seconds(2)
 
     func position() async throws(DeliveryFailure) -> UInt64? {
         do throws(LedgerUnavailable) { return try await copy.position() } catch { throw DeliveryFailure(error.detail) }
