@@ -34,7 +34,8 @@ public protocol RevocationList: Sendable {
     func isRevoked(_ token: TokenReference, of user: UserName) -> Bool
 
     /// Returns whether a token that counts as revoked may be valid: its session may have begun at another gateway of the
-    /// same store so recently that it is not known here. `refresh` then decides. Costs a look-up; safe on any thread.
+    /// same store so recently that it is not known here. `refresh` then decides. If not, the session may have become known
+    /// since `isRevoked` was asked, so ask that again. Costs a look-up; safe on any thread.
     func mayHaveBegunElsewhere(_ token: TokenReference) -> Bool
 
     /// Reads what other gateways of the same store have changed until now.

@@ -50,7 +50,8 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
         case .accepted(let identity):
             if let token = identity.token, context.revocations.isRevoked(token, of: identity.user) {
                 if !isRefreshed, context.revocations.mayHaveBegunElsewhere(token) { return nil }
-                return .rejected(.revoked)
+                // The session may have become known between the two questions.
+                if context.revocations.isRevoked(token, of: identity.user) { return .rejected(.revoked) }
             }
             return .accepted(identity)
         case .rejected(let reason): return .rejected(reason)

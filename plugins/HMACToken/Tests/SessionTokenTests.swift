@@ -54,6 +54,24 @@ struct SessionTokenTests {
         #expect(json["auth_time"]?.integer == Self.session.began.seconds)
     }
 
+    /// A revocation list to which a session becomes known between its first two answers.
+    private final class LateSession: RevocationList {
+        let isKnown = Atomic(false)
+
+        func isRevoked(_ token: TokenReference, of user: UserName) -> Bool { !isKnown.load(ordering: .relaxed) }
+
+        func mayHaveBegunElsewhere(_ token: TokenReference) -> Bool {
+            isKnown.store(true, ordering: .relaxed)
+            return false
+        }
+    }
+
+    @Test("A session of another gateway that becomes known during the verification is accepted")
+    func lateSession() async throws {
+        let authenticator = try await testAuthenticator(context(LateSession()))
+        #expect(await authenticator.presentWithReference(Forge.token()).0 == identity("alice"))
+    }
+
     @Test("An expired session gets no token")
     func over() async throws {
         let issuer = try #require(try await testAuthenticator() as? any TokenIssuer)
