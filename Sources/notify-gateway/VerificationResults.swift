@@ -60,6 +60,10 @@ struct VerificationResults {
         if report.isGood {
             lines.append(report.lines == 0 ? "OK: the journal is empty." : "OK: the journal is unchanged.")
         }
+        let problems = otherJournals.count { $0.finding != nil }
+        if problems > 0 {
+            lines.append("FAILED: the journals of other gateways have problems: \(problems), see below.")
+        }
         lines += [
             "lines        \(report.lines), \(report.first) to \(report.last)",
             "segments     \(report.segments)",
@@ -87,10 +91,10 @@ struct VerificationResults {
     private static func line(_ node: NodeJournalVerification.Result) -> String {
         let start = "gateway      \(node.host.printable): "
         if let finding = node.finding { return start + finding.printable }
-        var facts = ["lines \(node.first) to \(node.last) in the store", "\(node.agreed) recorded ends agree"]
-        if node.removed > 0 { facts.append("\(node.removed) are of removed lines") }
+        var facts = ["lines \(node.first) to \(node.last) in the database", "\(node.matches) recorded heads match"]
+        if node.removed > 0 { facts.append("\(node.removed) recorded heads are of expired lines") }
         if let count = node.verifiedLines { facts.append("\(count) lines verified") }
-        return start + facts.joined(separator: ", ")
+        return start + facts.joined(separator: "; ")
     }
 
     /// The members of the JSON object.

@@ -40,6 +40,9 @@ struct SinkBatch: Sendable {
     let lines: [UInt8]
     /// The number of lines.
     let count: Int
+    /// The number of the line from which the lines were read; 0 for the oldest. The first line has a larger one if lines
+    /// are missing.
+    var start: UInt64 = 0
 
     /// The maximum number of bytes of a batch that has more than one line.
     static let maximumBytes = 1 << 20

@@ -6,7 +6,7 @@ internal import OutboundHTTP
 extension AuditSink {
     /// Reads the position and returns the work to begin with.
     func start(_ now: UInt64) async -> Work? {
-        guard let (content, isKeptByReceiver) = await loadPosition() else { return nil }
+        guard let (content, receiverKeepsPosition) = await loadPosition() else { return nil }
         var work: Work
         switch content {
         case .position(let position):
@@ -26,14 +26,14 @@ extension AuditSink {
                 metadata: ["detail": "\(reason)"])
             work = Work(position: .oldest, isUnstored: true)
         }
-        work.isKeptByReceiver = isKeptByReceiver
+        work.receiverKeepsPosition = receiverKeepsPosition
         adopt(work.position)
         return work
     }
 
     /// Asks the receiver for the position or reads the cursor. Repeats that after an error, which says nothing about the
     /// position. Returns nil if the task was cancelled.
-    private func loadPosition() async -> (SinkCursor.Content, isKeptByReceiver: Bool)? {
+    private func loadPosition() async -> (SinkCursor.Content, receiverKeepsPosition: Bool)? {
         var delay = RetryDelay(longest: destination.longestRetryDelay)
         while !Task.isCancelled {
             do throws(DeliveryFailure) {

@@ -40,9 +40,11 @@ final class AuditSink: Sendable {
         /// Whether the cursor lacks the position.
         var isUnstored: Bool
         /// Whether the receiver keeps the position, so that there is no cursor.
-        var isKeptByReceiver = false
+        var receiverKeepsPosition = false
         /// Whether the receiver has to be asked for the position before anything else is sent.
-        var mustAsk = false
+        var needsPositionFromReceiver = false
+        /// The number before which missing lines have been counted.
+        var reportedLossesBefore: UInt64 = 0
         /// The batch that is not confirmed yet.
         var batch: JournalExcerpt?
     }
@@ -98,7 +100,7 @@ final class AuditSink: Sendable {
                 if Task.isCancelled { break }
                 metrics.failures.add()
                 // The receiver says where to go on.
-                work.mustAsk = work.isKeptByReceiver
+                work.needsPositionFromReceiver = work.receiverKeepsPosition
                 wait = delay.next(after: error.retryAfter, jitter: timing.jitter())
                 let level: Logger.Level = isFailing ? .debug : .error
                 logger.log(
@@ -118,19 +120,19 @@ final class AuditSink: Sendable {
 
     /// Stores the position if necessary, then delivers one batch. Returns whether more records may be ready.
     private func advance(_ work: inout Work) async throws(DeliveryFailure) -> Bool {
-        if work.mustAsk, let number = try await destination.position() {
+        if work.needsPositionFromReceiver, let number = try await destination.position() {
             work.position = JournalPosition(before: number)
-            (work.batch, work.mustAsk) = (nil, false)
+            (work.batch, work.needsPositionFromReceiver) = (nil, false)
         }
         if work.isUnstored { try await store(&work) }
-        if work.batch == nil { work.batch = try await read(from: work.position) }
+        if work.batch == nil { work.batch = try await read(&work) }
         guard let batch = work.batch else {
             if destination.hasUnsent { try await deliver(SinkBatch(lines: [], count: 0)) }
             return false
         }
         if batch.count > 0 {
             status.withLock { $0.pendingSince = batch.firstTime ?? $0.pendingSince }
-            try await deliver(SinkBatch(lines: batch.lines, count: batch.count))
+            try await deliver(SinkBatch(lines: batch.lines, count: batch.count, start: work.position.next))
             metrics.sent.add(UInt64(batch.count))
         }
         work.position = batch.position
@@ -142,8 +144,8 @@ final class AuditSink: Sendable {
     }
 
     /// Reads the next batch; nil if there is none. Counts the records that the journal no longer contains.
-    private func read(from position: JournalPosition) async throws(DeliveryFailure) -> JournalExcerpt? {
-        let end = journal.followers.durableEnd
+    private func read(_ work: inout Work) async throws(DeliveryFailure) -> JournalExcerpt? {
+        let (position, end) = (work.position, journal.followers.durableEnd)
         guard position.next < end else {
             status.withLock { $0.caughtUp = timing.clocks.wall() }
             return nil
@@ -156,7 +158,9 @@ final class AuditSink: Sendable {
                 throw DeliveryFailure("the journal cannot be read: \(error.description)")
             }
         }
-        if excerpt.missing > 0 {
+        // Lines that are read again after a failure are lost only once.
+        if excerpt.missing > 0, excerpt.position.next > work.reportedLossesBefore {
+            work.reportedLossesBefore = excerpt.position.next
             metrics.lost.add(excerpt.missing)
             logger.error(
                 "Journal no longer contains records that the audit sink has not sent",
@@ -175,7 +179,7 @@ final class AuditSink: Sendable {
     /// Writes the cursor, unless the receiver keeps the position, with the grace of a stop.
     private func store(_ work: inout Work) async throws(DeliveryFailure) {
         let position = work.position
-        if !work.isKeptByReceiver {
+        if !work.receiverKeepsPosition {
             try await withGrace(Self.stopGrace) { [thread, cursor] () throws(DeliveryFailure) in
                 try await thread.run { () throws(DeliveryFailure) in try cursor.store(position) }
             }

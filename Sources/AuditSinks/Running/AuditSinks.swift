@@ -46,8 +46,8 @@ public actor AuditSinks {
         self.logger = logger
     }
 
-    /// Starts the sinks of a configuration, and that of the shared store if there is one. Sinks with equal settings go on, changed ones continue from their position,
-    /// and others are stopped. The cursor of a removed sink is kept.
+    /// Applies a configuration: starts new sinks, starts changed ones again from their position, stops removed ones, whose
+    /// cursor is kept, and leaves equal ones running. A journal with a copy has the sink of the shared store besides.
     public func apply(_ configured: [AuditSinkSettings]) async {
         guard !isStopped else { return }
         let settings = configured + (journal.copy == nil ? [] : [.sharedStore])

@@ -16,7 +16,7 @@ struct StoreDestination: SinkDestination {
     func deliver(_ batch: SinkBatch) async throws(DeliveryFailure) {
         let discontinuity: String?
         do throws(LedgerUnavailable) {
-            discontinuity = try await copy.add(batch.lines)
+            discontinuity = try await copy.add(batch.lines, readFrom: batch.start)
         } catch {
             throw DeliveryFailure(error.detail)
         }

@@ -53,7 +53,7 @@ extension ServerConfiguration {
         if let prefix, !ArchiveSettings.isPrefix(prefix) {
             section.report(
                 "prefix",
-                "\"\(prefix)\" is not a prefix; use at most 512 letters, digits and -_./ without a slash at the ends")
+                "\"\(prefix)\" is not a prefix; use 1 to 512 letters, digits and -_./ without a slash at the ends")
         }
         // Whether the bucket is in the path, and not in the host's name; default: true.
         let usesPathStyle = section.bool("path-style") ?? true

@@ -58,8 +58,8 @@ struct JournalPages: Sendable {
     private static func row(_ gateway: JSONValue) -> PageModel {
         func number(_ name: String) -> String { gateway[name].map { text(.init(name, $0)) } ?? "" }
         let facts =
-            "lines \(number("first")) to \(number("last")) in the store, \(number("recorded_ends_agree")) recorded ends "
-            + "agree"
+            "lines \(number("first")) to \(number("last")) in the database; \(number("recorded_heads_match")) recorded heads "
+            + "match, \(number("recorded_heads_removed")) are of expired lines"
         return ["name": "gateway \(gateway["host"]?.string ?? "")", "value": gateway["what"]?.string ?? facts]
     }
 

@@ -7,8 +7,8 @@ extension NodeJournalVerification.Result {
     package var item: JSONValue {
         var members: [JSONValue.Member] = [
             .init("node", .string(node)), .init("host", .string(host)), .init("first", .number("\(first)")),
-            .init("last", .number("\(last)")), .init("recorded_ends_agree", .number("\(agreed)")),
-            .init("recorded_ends_removed", .number("\(removed)")),
+            .init("last", .number("\(last)")), .init("recorded_heads_match", .number("\(matches)")),
+            .init("recorded_heads_removed", .number("\(removed)")),
         ]
         if let verifiedLines { members.append(.init("verified_lines", .number("\(verifiedLines)"))) }
         if let finding { members.append(.init("what", .string(finding))) }

@@ -22,7 +22,7 @@ struct StoresSubsystem: ReloadParticipant {
     /// Monitors the ledger.
     let monitor: LedgerMonitor
     private let expiries: [any Service]
-    private let journals: NodeJournals?
+    private let journals: SharedJournalMaintenance?
     private let logger: Logger
 
     /// Opens the stores.
@@ -39,8 +39,8 @@ struct StoresSubsystem: ReloadParticipant {
             sessions: stores.sessions, clocks: context.clocks, logger: logger)
         let section = context.configuration.journal
         journals = stores.journalCopy.map { [stores] copy in
-            NodeJournals(
-                copy, .init(file: stores.journal, directory: section.directory), keep: section.keep,
+            SharedJournalMaintenance(
+                copy, stores.journal, keep: section.keep,
                 clocks: context.clocks, logger: context.logger)
         }
         let sessions = stores.sessions

@@ -139,8 +139,8 @@ struct JournalEntry: Sendable {
     /// The maximum length of a host's name in bytes.
     private static let maximumHostBytes = 64
 
-    /// Returns the entry that records the end of another gateway's journal.
-    static func end(of head: NodeHead) -> JournalEntry {
+    /// Returns the entry that records the head of another gateway's journal.
+    static func record(of head: NodeHead) -> JournalEntry {
         JournalEntry {
             $0.member(#","kind":"#, word: JournalRecord.Kind.nodeHead.rawValue)
             $0.member(#","node":"#, text: head.node)

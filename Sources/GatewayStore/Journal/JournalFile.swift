@@ -80,8 +80,10 @@ public final class JournalFile: Journal {
     /// other records are dropped, and the journal records how many.
     public func append(_ record: JournalRecord) { queue.append(record) }
 
-    /// Queues the end of another gateway's journal without waiting, as ``append(_:)-(JournalRecord)`` does.
-    package func append(_ head: NodeHead) { queue.append(.end(of: head)) }
+    /// Queues the head of another gateway's journal without waiting, as ``append(_:)-(JournalRecord)`` does.
+    ///
+    /// - Returns: False if it was dropped.
+    package func append(_ head: NodeHead) -> Bool { queue.append(.record(of: head)) }
 
     /// Applies new bounds from the next batch on.
     public func apply(_ bounds: Bounds) { queue.setBounds(bounds) }

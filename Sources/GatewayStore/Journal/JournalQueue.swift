@@ -157,21 +157,25 @@ final class JournalQueue: Sendable {
     func append(_ record: JournalRecord) { append(Item(record), isOutcome: record.kind == .outcome) }
 
     /// Adds an entry that belongs to no call, as the function for a record does.
-    func append(_ entry: JournalEntry) { append(Item(entry), isOutcome: false) }
+    ///
+    /// - Returns: False if the entry was dropped.
+    func append(_ entry: JournalEntry) -> Bool { append(Item(entry), isOutcome: false) }
 
-    private func append(_ item: Item, isOutcome: Bool) {
-        let mustWake = state.withLock { state -> Bool in
+    @discardableResult
+    private func append(_ item: Item, isOutcome: Bool) -> Bool {
+        let (isAccepted, mustWake) = state.withLock { state -> (Bool, Bool) in
             let isExpected = isOutcome && state.reserved > 0
             var hasRoom = isExpected || state.queued + state.reserved < limit / 2
             if case .space = state.outage, !item.completesOnly { hasRoom = false }
             guard hasRoom, !state.isFinished else {
                 state.dropped += 1
-                return false
+                return (false, false)
             }
             if isExpected { state.reserved -= 1 }
-            return Self.append(item, &state)
+            return (true, Self.append(item, &state))
         }
         if mustWake { wake.signal() }
+        return isAccepted
     }
 
     /// Tells the writer to write the queued records and to stop. Returns when it has stopped.

@@ -4,7 +4,7 @@ extension PostgreSQLSchema {
     /// - `journal_copy`: the state of each node's journal in `journal_line`. `chain` is the number of its present hash chain:
     ///   0 for the first one, and one more whenever the journal began anew or went back to an older state. `next` is the
     ///   number after the last line of that chain and `hash` the hash of that line (32 zero bytes without lines). `first` is
-    ///   the number of the oldest line that the node's journal still has. `key` is the public key of the journal's
+    ///   the number before which retention has removed lines, as signed lines of the journal state. `key` is the public key of the journal's
     ///   signatures, as `audit key` prints it.
     /// - `journal_line`: the lines. `number`, `at` (in microseconds) and the other columns repeat members of `line`, which is
     ///   the line without its line feed, byte by byte. Lines of an earlier chain keep their numbers.
@@ -35,6 +35,7 @@ extension PostgreSQLSchema {
         CREATE INDEX journal_line_at ON journal_line (at, instance, chain, number);
         CREATE INDEX journal_line_user ON journal_line ("user", at) WHERE "user" IS NOT NULL;
         CREATE INDEX journal_line_recipient ON journal_line (recipient, at) WHERE recipient IS NOT NULL;
+        CREATE INDEX journal_line_retired ON journal_line (instance, chain, number) WHERE kind = 'retired';
         CREATE INDEX journal_line_call ON journal_line (call) WHERE call IS NOT NULL;
         CREATE INDEX journal_line_refusal ON journal_line (at, instance, chain, number) WHERE kind = 'refusal';
 

@@ -84,14 +84,13 @@ public struct ArchiveSettings: Sendable, Equatable {
             && [text.utf8.first, text.utf8.last].allSatisfy { $0.map(isLowerCase) ?? false } && !text.contains("..")
     }
 
-    /// Returns whether a text is usable as a prefix: at most 512 of `A–Z a–z 0–9 - _ . /`, without a slash at its ends,
+    /// Returns whether a text is usable as a prefix: 1 to 512 of `A–Z a–z 0–9 - _ . /`, without a slash at its ends,
     /// and without an empty part, `.` or `..`, which some stores and clients resolve.
     public static func isPrefix(_ text: String) -> Bool {
-        text.isEmpty
-            || text.utf8.count <= 512
-                && text.utf8.allSatisfy { isLowerCase($0) || (0x41...0x5A).contains($0) || "-_./".utf8.contains($0) }
-                && text.split(separator: "/", omittingEmptySubsequences: false)
-                    .allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
+        (1...512).contains(text.utf8.count)
+            && text.utf8.allSatisfy { isLowerCase($0) || (0x41...0x5A).contains($0) || "-_./".utf8.contains($0) }
+            && text.split(separator: "/", omittingEmptySubsequences: false)
+                .allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
     }
 
     /// Returns whether a text is usable as a region: 1 to 64 of `a–z 0–9 -`.

@@ -116,12 +116,13 @@ final class SegmentUploader: Sendable {
         let waiting = finished.filter { $0.end > next }
         backlog.withLock { $0 = (waiting.count, waiting.reduce(0) { $0 + $1.size }) }
         guard let segment = waiting.first else { return false }
-        if next > 0, segment.name.first > next { reportLoss(next..<segment.name.first) }
         guard let file = try await open(segment) else {
             // Retention removed it meanwhile. The next listing shows that.
             return true
         }
         try await withGrace(Self.stopGrace) { [self] () throws(DeliveryFailure) in try await archive(segment, file) }
+        // Not before, so that a repeated attempt does not count it again.
+        if next > 0, segment.name.first > next { reportLoss(next..<segment.name.first) }
         let reached = ArchiveCursor.Progress(
             place: settings.place, first: progress?.first ?? segment.name.first, next: segment.end)
         progress = reached

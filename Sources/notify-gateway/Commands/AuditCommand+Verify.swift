@@ -104,9 +104,9 @@ extension AuditCommand {
 
         /// Returns the checkpoint in the ledger and the end of the copy in the store. If the store cannot be read, the
         /// journal is verified without them.
-        private func known(_ store: ConfiguredStore) -> (StoredCheckpoint?, CopiedEnd?) {
+        private func known(_ store: ConfiguredStore) -> (StoredCheckpoint?, CopyHead?) {
             do throws(LedgerUnavailable) {
-                return (try store.journalCheckpoint(), try store.copiedEnd())
+                return (try store.journalCheckpoint(), try store.copyHead())
             } catch {
                 Console.printMessage(
                     "The journal cannot be compared with the checkpoint in the ledger: \(error.detail)")
@@ -121,7 +121,9 @@ extension AuditCommand {
             var progress = ProgressLine("Verifying lines of other gateways")
             defer { progress.finish() }
             return Result { () throws(LedgerUnavailable) in
-                try store.verifyNodes(report.nodeHeads, verifiesLines: allLines) { progress.show($0, of: $1) }
+                try store.verifyNodes(
+                    report.nodeHeads, keys: key.compactMap(Ed25519.PublicKey.init(text:)), verifiesLines: allLines
+                ) { progress.show($0, of: $1) }
             }
         }
 

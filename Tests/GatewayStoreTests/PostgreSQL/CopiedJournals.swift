@@ -17,12 +17,13 @@ final class CopiedJournals {
         let followers = JournalFollowers()
         let copy: JournalCopy
 
-        init(_ store: PostgreSQLStore, key: Ed25519.PrivateKey) {
+        init(_ store: PostgreSQLStore, key: Ed25519.PrivateKey, keepBytes: Int) {
             self.store = store
             let directory = TemporaryDirectory()
             fixture = JournalFixture(directory, segmentBytes: 4000, isSigned: true)
             fixture.configuration.signingKey = key
             fixture.configuration.followers = followers
+            fixture.configuration.keepBytes = keepBytes
             copy = JournalCopy(
                 store, key: key.publicKey, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         }
@@ -32,10 +33,11 @@ final class CopiedJournals {
     let first: Gateway
     let second: Gateway
 
-    init() throws {
+    /// - Parameter keepBytes: The maximum size of the first gateway's journal.
+    init(keepBytes: Int = 20 << 30) throws {
         shared = try SharedStore()
-        first = Gateway(try shared.open(shared.first), key: JournalFixture.key(1))
-        second = Gateway(try shared.open(shared.second), key: JournalFixture.key(2))
+        first = Gateway(try shared.open(shared.first), key: JournalFixture.key(1), keepBytes: keepBytes)
+        second = Gateway(try shared.open(shared.second), key: JournalFixture.key(2), keepBytes: 20 << 30)
         try shared.keepAlive()
     }
 
@@ -63,7 +65,7 @@ final class CopiedJournals {
         while place.next < end {
             let part = try follower.read(from: place, before: end, within: .init(lines: linesAtOnce, bytes: 1 << 20))
             if part.count == 0 { break }
-            if let reason = try await gateway.copy.add(part.lines) {
+            if let reason = try await gateway.copy.add(part.lines, readFrom: place.next) {
                 reasons.append(reason)
                 place = JournalPosition(before: try await gateway.copy.position())
             } else {
@@ -76,17 +78,38 @@ final class CopiedJournals {
     /// Records the ends of the other journals in the second gateway's journal.
     func recordHeads() async throws {
         let journal = try second.fixture.open()
-        for head in try await second.copy.otherHeads() { journal.append(head) }
+        for head in try await second.copy.otherHeads() { #expect(journal.append(head)) }
         await journal.close()
     }
 
     /// Verifies at the second gateway. Returns the result for the first one.
-    func verifyAtSecond(allLines: Bool = false) throws -> NodeJournalVerification.Result {
+    func verifyAtSecond(
+        allLines: Bool = false, keys: [Ed25519.PublicKey] = [], after time: Duration = .zero
+    ) throws -> NodeJournalVerification.Result {
         let report = try second.fixture.verified(keys: [JournalFixture.key(2).publicKey])
         #expect(report.finding == nil)
-        let results = try NodeJournalVerification(second.store).run(report.nodeHeads, verifiesLines: allLines)
+        var options = NodeJournalVerification.Options(keep: Self.keep, now: self.time(after: time))
+        (options.verifiesLines, options.keys) = (allLines, keys)
+        let results = try NodeJournalVerification(second.store, options).run(report.nodeHeads)
         #expect(results.count == 1)
         return try #require(results.first { $0.node == first.store.node.instance })
+    }
+
+    /// How long the journals keep lines.
+    static let keep = Duration.seconds(86_400)
+
+    /// Returns a time after the last line of the second gateway's journal.
+    func time(after duration: Duration) -> WallTime {
+        WallTime(microseconds: second.fixture.hands.time.microseconds + Int64(duration / .microseconds(1)))
+    }
+
+    /// Ends the liveness of the first gateway some time ago.
+    func stopFirst(ago seconds: Int64) throws {
+        try execute(
+            """
+            UPDATE node SET until = (extract(epoch FROM now()) * 1000000)::bigint - \(seconds * 1_000_000)
+            WHERE instance = '\(first.store.node.instance)'
+            """)
     }
 
     /// Executes statements on a connection of its own.

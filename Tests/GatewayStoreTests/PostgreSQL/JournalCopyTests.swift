@@ -24,7 +24,7 @@ struct JournalCopyTests {
         let position = try await journals.first.copy.position()
         #expect(position == UInt64(lines.count) + 1)
         let all = Array(lines.joined(separator: "\n").utf8) + [0x0A]
-        #expect(try await journals.first.copy.add(all) == nil)
+        #expect(try await journals.first.copy.add(all, readFrom: 0) == nil)
         try await journals.record(15..<20, at: journals.first)
         #expect(try await journals.copy(journals.first) == [])
         #expect(
@@ -38,7 +38,7 @@ struct JournalCopyTests {
         let journals = try CopiedJournals()
         let line =
             Array(#"{"seq":1,"at":"2026-11-26T00:00:00.000000Z","kind":"x"#.utf8) + [0xFF, 0x00] + Array("\"}\n".utf8)
-        #expect(try await journals.first.copy.add(line) == nil)
+        #expect(try await journals.first.copy.add(line, readFrom: 0) == nil)
         #expect(try journals.texts("SELECT kind FROM journal_line") == ["x\u{FFFD}\u{FFFD}"])
     }
 
@@ -51,7 +51,7 @@ struct JournalCopyTests {
         #expect(try journals.texts("SELECT line FROM journal_line") == [])
     }
 
-    @Test("The recorded ends of an unchanged journal agree, and all of its lines verify")
+    @Test("The recorded heads of an unchanged journal match, and all of its lines verify")
     func unchanged() async throws {
         let journals = try CopiedJournals()
         for part in 0..<3 {
@@ -61,7 +61,7 @@ struct JournalCopyTests {
         }
         let result = try journals.verifyAtSecond(allLines: true)
         #expect(result.finding == nil)
-        #expect(result.agreed == 3)
+        #expect(result.matches == 3)
         #expect(result.verifiedLines == UInt64(try journals.first.fixture.lines().count))
     }
 
@@ -124,7 +124,7 @@ struct JournalCopyTests {
             try journals.texts("SELECT count(*) FROM journal_line WHERE recipient = 'carol'") == ["80"])
     }
 
-    @Test("A journal that was changed together with its copy in the store contradicts the recorded ends")
+    @Test("A journal that was changed together with its copy in the store contradicts the recorded heads")
     func rewritten() async throws {
         let journals = try CopiedJournals()
         try await journals.record(0..<20, at: journals.first)
@@ -133,12 +133,7 @@ struct JournalCopyTests {
         let directory = journals.first.fixture.directory
         for name in try directory.names() { try FileManager.default.removeItem(atPath: directory(name)) }
         try journals.execute("DELETE FROM journal_line; DELETE FROM journal_copy")
-        #expect(throws: Never.self) {
-            let result = try NodeJournalVerification(journals.second.store).run(
-                journals.second.fixture.verified(keys: [JournalFixture.key(2).publicKey]).nodeHeads,
-                verifiesLines: false)
-            #expect(result.map(\.finding) == ["the store has no journal of this node any more"])
-        }
+        #expect(try journals.verifyAtSecond().finding == "the store has no journal of it any more")
         try await journals.record(0..<20, to: "carol", at: journals.first)
         try await journals.copy(journals.first)
         let finding = try #require(try journals.verifyAtSecond().finding)
@@ -154,40 +149,127 @@ struct JournalCopyTests {
         try journals.execute("UPDATE journal_line SET line = replace(line, 'bob', 'eve') WHERE number = 5")
         #expect(try journals.verifyAtSecond().finding == nil)
         let changed = try journals.verifyAtSecond(allLines: true).finding
-        #expect(changed == "its line 5: the line was changed")
+        #expect(changed == "line 5: the line was changed")
         try journals.execute("DELETE FROM journal_line WHERE number IN (5, 6)")
         let missing = try journals.verifyAtSecond(allLines: true).finding
-        #expect(missing == "its line 5: lines are missing: the next segment starts with line 7")
+        #expect(missing == "line 5: lines are missing: the next segment starts with line 7")
         try journals.execute("DELETE FROM journal_line WHERE number > 10; UPDATE journal_copy SET next = 11")
         let finding = try #require(try journals.verifyAtSecond().finding)
-        #expect(finding.hasPrefix("the store has lost its lines from 11"), "\(finding)")
+        #expect(finding.hasPrefix("the store lacks its lines 11 to"), "\(finding)")
     }
 
-    @Test("Lines that retention removed are no finding, and those of gateways that are gone are removed by their age")
+    @Test("Lines that retention removed leave the store, are no finding, and the rest verifies")
     func retention() async throws {
+        let journals = try CopiedJournals(keepBytes: 20_000)
+        for part in 0..<4 {
+            try await journals.record(part * 20..<part * 20 + 20, at: journals.first)
+            try await journals.copy(journals.first)
+            try await journals.recordHeads()
+        }
+        let lowest = try journals.first.fixture.verified().first
+        #expect(lowest > 1)
+        try await journals.first.copy.removeExpired(keep: CopiedJournals.keep, now: journals.time(after: .zero))
+        #expect(try journals.texts("SELECT min(number) FROM journal_line") == ["\(lowest)"])
+        let result = try journals.verifyAtSecond(allLines: true)
+        #expect(result.finding == nil)
+        #expect(result.removed > 0 && result.matches > 0 && result.first == lowest)
+    }
+
+    @Test("Segments that somebody deletes stay in the store")
+    func vanishedFiles() async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<30, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
-        try await journals.record(30..<60, at: journals.first)
+        try await journals.record(0..<40, at: journals.first)
         try await journals.copy(journals.first)
         let directory = journals.first.fixture.directory
+        let count = try journals.texts("SELECT count(*) FROM journal_line")
         for name in try JournalReading.segments(in: directory).dropLast(2) {
             try FileManager.default.removeItem(atPath: directory(name))
         }
-        let now = journals.first.fixture.hands.time
-        try await journals.first.copy.removeOld(journal: directory.path, keep: .seconds(3600), now: now)
-        let result = try journals.verifyAtSecond()
-        #expect(result.finding == nil)
-        #expect((result.agreed, result.removed) == (0, 1))
-        let left = try journals.texts("SELECT count(*) FROM journal_line")
-        try journals.execute("UPDATE node SET until = 0 WHERE instance = '\(journals.first.store.node.instance)'")
-        let other = journals.second.fixture.directory.path
-        try await journals.second.copy.removeOld(journal: other, keep: .seconds(3600), now: now)
-        #expect(try journals.texts("SELECT count(*) FROM journal_line") == left)
-        let later = WallTime(microseconds: now.microseconds + 7_200_000_000)
-        try await journals.second.copy.removeOld(journal: other, keep: .seconds(3600), now: later)
+        try await journals.first.copy.removeExpired(keep: CopiedJournals.keep, now: journals.time(after: .zero))
+        #expect(try journals.texts("SELECT count(*) FROM journal_line") == count)
+    }
+
+    @Test("The lines of a gateway that is gone stay for as long as journals keep lines, and two days more")
+    func gone() async throws {
+        let journals = try CopiedJournals()
+        try await journals.record(0..<20, at: journals.first)
+        try await journals.copy(journals.first)
+        try await journals.recordHeads()
+        try journals.stopFirst(ago: 3600)
+        let count = try journals.texts("SELECT count(*) FROM journal_line")
+        let soon = CopiedJournals.keep + .seconds(86_400)
+        try await journals.second.copy.removeExpired(keep: CopiedJournals.keep, now: journals.time(after: soon))
+        #expect(try journals.texts("SELECT count(*) FROM journal_line") == count)
+        #expect(try journals.verifyAtSecond(allLines: true).finding == nil)
+        let late = CopiedJournals.keep + .seconds(3 * 86_400)
+        try await journals.second.copy.removeExpired(keep: CopiedJournals.keep, now: journals.time(after: late))
         #expect(try journals.texts("SELECT count(*) FROM journal_line") == ["0"])
+        #expect(try journals.texts("SELECT count(*) FROM journal_copy") == ["0"])
+        #expect(try journals.verifyAtSecond(after: late).finding == nil)
+        #expect(try journals.verifyAtSecond().finding == "the store has no journal of it any more")
+    }
+
+    @Test("A journal that began anew stays a finding after the lines before were removed from the store")
+    func hiddenChain() async throws {
+        let journals = try CopiedJournals()
+        try await journals.record(0..<20, at: journals.first)
+        try await journals.copy(journals.first)
+        try await journals.recordHeads()
+        let directory = journals.first.fixture.directory
+        for name in try directory.names() { try FileManager.default.removeItem(atPath: directory(name)) }
+        try await journals.record(0..<5, at: journals.first)
+        try await journals.copy(journals.first)
+        try await journals.recordHeads()
+        try journals.execute("DELETE FROM journal_line WHERE chain = 0")
+        #expect(try journals.verifyAtSecond().finding?.contains("recorded another chain") == true)
+    }
+
+    @Test("Lines that somebody removed as if by retention are a finding, also of a gateway that is gone")
+    func forgedRemoval() async throws {
+        let journals = try CopiedJournals()
+        try await journals.record(0..<20, at: journals.first)
+        try await journals.copy(journals.first)
+        try await journals.recordHeads()
+        try journals.stopFirst(ago: 3600)
+        try journals.execute("UPDATE journal_copy SET first = 11; DELETE FROM journal_line WHERE number < 11")
+        #expect(
+            try journals.verifyAtSecond().finding == "no signed line records the removal of its lines before 11")
+        try journals.execute("UPDATE journal_copy SET first = next; DELETE FROM journal_line")
+        #expect(try journals.verifyAtSecond().finding?.hasPrefix("the store lacks its last line") == true)
+    }
+
+    @Test("Another signing key is a finding until it is given")
+    func changedKey() async throws {
+        let journals = try CopiedJournals()
+        try await journals.record(0..<5, at: journals.first)
+        try await journals.copy(journals.first)
+        try await journals.recordHeads()
+        let key = JournalFixture.key(3).publicKey
+        try journals.execute("UPDATE journal_copy SET key = '\(key.text)'")
+        #expect(try journals.verifyAtSecond().finding?.hasPrefix("its signing key is not the one") == true)
+        try await journals.recordHeads()
+        #expect(try journals.verifyAtSecond().finding?.hasPrefix("its signing key had changed") == true)
+        #expect(try journals.verifyAtSecond(keys: [key]).finding == nil)
+    }
+
+    @Test("Lines that a failover lost are copied again, and that is no finding")
+    func failover() async throws {
+        let journals = try CopiedJournals()
+        try await journals.record(0..<10, at: journals.first)
+        try await journals.copy(journals.first)
+        try await journals.recordHeads()
+        try journals.execute(
+            """
+            UPDATE journal_copy SET next = 11, hash = decode(
+                (SELECT substring(line FROM '"hash":"([0-9a-f]{64})"') FROM journal_line WHERE number = 10), 'hex');
+            DELETE FROM journal_line WHERE number > 10
+            """)
+        let line = Array(try journals.first.fixture.lines()[15].text.utf8) + [0x0A]
+        #expect(
+            try await journals.first.copy.add(line, readFrom: 16)?.hasPrefix("the store has no lines from 11") == true)
+        try await journals.recordHeads()
+        #expect(try await journals.copy(journals.first) == [])
+        #expect(try journals.verifyAtSecond(allLines: true).finding == nil)
     }
 
     @Test("A gateway's own journal that lacks lines of the copy is found")
@@ -195,7 +277,8 @@ struct JournalCopyTests {
         let journals = try CopiedJournals()
         try await journals.record(0..<20, at: journals.first)
         try await journals.copy(journals.first)
-        let end = try NodeJournalVerification(journals.first.store).copiedEnd()
+        let options = NodeJournalVerification.Options(keep: CopiedJournals.keep, now: journals.time(after: .zero))
+        let end = try NodeJournalVerification(journals.first.store, options).copyHead()
         var verification = JournalVerification(
             directory: journals.first.fixture.directory.path, keys: [JournalFixture.key.publicKey])
         verification.copied = end

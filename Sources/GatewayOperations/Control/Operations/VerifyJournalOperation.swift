@@ -70,7 +70,7 @@ package final class JournalVerifier: Sendable {
         var verification = JournalVerification(directory: journal.directory, keys: [key])
         do throws(LedgerUnavailable) {
             verification.known = try store.journalCheckpoint()
-            verification.copied = try store.copiedEnd()
+            verification.copied = try store.copyHead()
         } catch {
             throw .unavailable("The ledger cannot be used: \(error.detail)")
         }

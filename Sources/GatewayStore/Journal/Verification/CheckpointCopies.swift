@@ -58,7 +58,7 @@ public struct CheckpointCopies: Sendable {
     }
 
     /// Adds the last line of the journal's copy in the shared store.
-    mutating func add(_ end: CopiedEnd) {
+    mutating func add(_ end: CopyHead) {
         heads.append((end.number, end.hash.hexDigits, .store))
         heads.sort { $0.number < $1.number }
     }

@@ -20,7 +20,7 @@ public struct JournalVerification: Sendable {
     /// The checkpoint in the ledger, read before the verification; nil if it is not compared.
     public var known: StoredCheckpoint?
     /// The last line of the journal's copy in the shared store, read before the verification; nil if it is not compared.
-    public var copied: CopiedEnd?
+    public var copied: CopyHead?
     /// The segments, if they are not only those in the directory.
     package var source: (any SegmentSource)?
     /// Whether a gateway is writing the journal. The journal may then end with an incomplete line.

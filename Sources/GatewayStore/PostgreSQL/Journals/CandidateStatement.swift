@@ -4,11 +4,11 @@ internal import PostgreSQLClient
 /// The statement that returns the next rows of `journal_line` that match the conditions on columns.
 ///
 /// It examines as many rows as its limit, in the order of an index: of the user, of the recipient, of the call, of the
-/// rejected calls, or of the time. The conditions that no index has are applied to these rows only, so that rare results do not make it read the
-/// whole table. The last examined row is always returned, because the next statement continues there.
+/// rejected calls, or of the time. The conditions that no index has are applied to these rows only, so that rare results do
+/// not make it read the whole table. The last examined row is always returned, because the next statement continues there.
 ///
-/// Columns of the result: those of ``StoredRow``, whether the row matches, and the number of examined rows; 0 if these are
-/// the rows of the result.
+/// Columns of the result: those of ``StoredRow``, then `matches`, and `size`: the number of examined rows, or 0 if each of
+/// them is returned.
 struct CandidateStatement {
     private typealias Condition = (sql: String, arguments: [PostgreSQLValue])
 

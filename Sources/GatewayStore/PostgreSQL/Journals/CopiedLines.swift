@@ -39,11 +39,19 @@ struct CopiedLines {
         all = lines
     }
 
-    /// Returns the hash that the line states; that of no line if it states none, which is damage.
+    /// Returns the hash in the line, or ``noHash`` if the line is malformed.
     func hash(of line: Line) -> String { hash(of: line, at: Self.hashDistance) }
 
-    /// Returns the hash of the line before, as the line states it.
+    /// Returns the hash of the line before, or ``noHash`` if the line is malformed.
     func previous(of line: Line) -> String { hash(of: line, at: Self.previousDistance) }
+
+    /// Returns the largest number through which retention has removed lines, as `retired` lines state; nil without one.
+    func retiredThrough(in lines: ArraySlice<Line>) -> UInt64? {
+        lines.compactMap { line in
+            guard let kind = line.members.kind, bytes[kind].elementsEqual("retired".utf8) else { return nil }
+            return JournalLineReader(bytes: bytes[line.range]).number("through")
+        }.max()
+    }
 
     private func hash(of line: Line, at distance: Int) -> String {
         guard CheckedLine.isWellFormed(bytes, line.range) else { return Self.noHash }

@@ -26,7 +26,7 @@ package final class JournalCopy: Sendable {
     let node: StoreNode
     private let key: Ed25519.PublicKey
     private let logger: Logger
-    /// Whether lines are given again from the oldest on, to find the first one that differs.
+    /// Whether the sink reads the journal again from its oldest line, to find the first one that differs from the copy.
     private let isComparing = Atomic(false)
 
     /// Creates a value without a connection.
@@ -53,13 +53,15 @@ package final class JournalCopy: Sendable {
     /// Adds lines, each with its line feed, in the order of their numbers. Lines that the store already has are compared.
     /// Returns once they are committed.
     ///
+    /// - Parameter start: The number of the line from which the journal was read. Lines between it and the first given one
+    ///   are missing in the journal.
     /// - Returns: The reason why the lines must be given again from ``position()`` on; nil if they were added.
-    package func add(_ lines: [UInt8]) async throws(LedgerUnavailable) -> String? {
+    package func add(_ lines: [UInt8], readFrom start: UInt64) async throws(LedgerUnavailable) -> String? {
         try await run { [self] connection in
             let lines = CopiedLines(lines)
             try connection.simple("BEGIN; SET LOCAL synchronous_commit = on")
             do {
-                let result = try add(lines, connection)
+                let result = try add(lines, readFrom: start, connection)
                 try connection.commit()
                 return result
             } catch {
@@ -69,8 +71,10 @@ package final class JournalCopy: Sendable {
         }
     }
 
-    private func add(_ lines: CopiedLines, _ connection: PostgreSQLConnection) throws -> String? {
-        try checkPlace(connection)
+    private func add(
+        _ lines: CopiedLines, readFrom start: UInt64, _ connection: PostgreSQLConnection
+    ) throws -> String? {
+        try checkFence(connection)
         // Locks the row until the end of the transaction.
         try connection.execute(
             """
@@ -78,6 +82,10 @@ package final class JournalCopy: Sendable {
             VALUES (?, 0, 0, decode(?, 'hex'), 0, ?) ON CONFLICT (instance) DO UPDATE SET key = excluded.key
             """, [.text(node.instance), .text(CopiedLines.noHash), .text(key.text)])
         guard var end = try end(connection) else { return nil }
+        // As after a failover to a server that lacks the last lines.
+        if start > max(1, end.next) {
+            return "the store has no lines from \(end.next) on any more; they are copied again"
+        }
         let known = lines.all.prefix { $0.number < end.next }
         var added = lines.all[known.count...]
         if let difference = try firstDifference(in: known, of: lines, from: end, connection) {
@@ -86,7 +94,7 @@ package final class JournalCopy: Sendable {
         } else if let first = added.first, first.number == end.next, end.next > 0, lines.previous(of: first) != end.hash
         {
             guard isComparing.exchange(true, ordering: .relaxed) else {
-                return "line \(first.number) does not follow the line before it in the store; all lines are compared"
+                return "line \(first.number) does not continue the copy in the store; all lines are compared with it"
             }
             startChain(&end, at: first.number)
         }
@@ -96,15 +104,24 @@ package final class JournalCopy: Sendable {
         try connection.copyIn(
             "COPY journal_line (\(CopiedLines.columns)) FROM STDIN",
             lines.rows(added, instance: instance, chain: chain))
+        // Only signed lines of the journal itself say that retention has removed others.
+        let first = lines.retiredThrough(in: added).map { $0 + 1 } ?? 0
         try connection.execute(
-            "UPDATE journal_copy SET chain = ?, next = ?, hash = decode(?, 'hex') WHERE instance = ?",
-            [.integer(chain), .integer(Int64(last.number) + 1), .text(lines.hash(of: last)), .text(instance)])
+            """
+            UPDATE journal_copy SET chain = ?, next = ?, hash = decode(?, 'hex'),
+                first = CASE WHEN chain = ? THEN GREATEST(first, ?) ELSE ? END
+            WHERE instance = ?
+            """,
+            [
+                .integer(chain), .integer(Int64(last.number) + 1), .text(lines.hash(of: last)), .integer(chain),
+                .integer(Int64(clamping: first)), .integer(Int64(clamping: first)), .text(instance),
+            ])
         return nil
     }
 
-    /// Throws if another process has used the place of this one in the store. Locks no row of `node`, because adding lines
+    /// Throws if another process has joined the store as this installation. Locks no row of `node`, because adding lines
     /// must not delay a sign of life.
-    private func checkPlace(_ connection: PostgreSQLConnection) throws {
+    private func checkFence(_ connection: PostgreSQLConnection) throws {
         let count = try connection.execute(
             "SELECT 1 FROM node WHERE instance = ? AND fence = ?", [.text(node.instance), .integer(node.fenceNumber)])
         if count == 0 { throw StoreNode.Lost.place }

@@ -12,12 +12,14 @@ extension NodeJournalVerification {
         let first: UInt64
         let key: Ed25519.PublicKey?
         /// The number of the first line of the present chain, if lines of an earlier one are still stored.
-        let startedAgainAt: UInt64?
+        let restartedAtLine: UInt64?
 
-        /// Returns the finding that the journal is not the one that it was.
+        /// Returns the finding for a journal that started a new chain.
         func describeNewChain() -> String {
-            "its journal was replaced, shortened or restored from an older copy"
-                + (startedAgainAt.map { ": it went on from line \($0), which was another line before" } ?? "")
+            let place = restartedAtLine.map {
+                ": its chain restarts at line \($0), and the store has different lines from there in the chain before"
+            }
+            return "its journal was replaced, shortened or restored from an older copy" + (place ?? "")
         }
     }
 
@@ -30,27 +32,59 @@ extension NodeJournalVerification {
     /// The maximum number of lines of one page.
     private static let pageLength: Int64 = 2000
 
-    /// Returns the state of every node's journal.
-    func rows() throws(LedgerUnavailable) -> [Row] {
+    /// Returns the number of lines of each node's present chain, by the random name of the installation.
+    func sizes() throws(LedgerUnavailable) -> [String: UInt64] {
         try read { transaction in
-            try transaction.rows(
+            var sizes: [String: UInt64] = [:]
+            try transaction.forEachRow(
+                sql: "SELECT instance, GREATEST(next - GREATEST(first, 1), 0) AS lines FROM journal_copy", arguments: []
+            ) { row in
+                sizes[try row.required("instance")] = UInt64(max(0, try row.required("lines", as: Int64.self)))
+            }
+            return sizes
+        }
+    }
+
+    /// Returns the state of a node's journal; nil if the store has none.
+    func row(_ node: String) throws(LedgerUnavailable) -> Row? {
+        try read { transaction in
+            try transaction.firstRow(
                 sql: """
                     SELECT copy.instance, COALESCE(node.host, copy.instance) AS host, copy.chain, next, hash, first, key,
                         CASE WHEN copy.chain > 0 AND EXISTS (
                             SELECT 1 FROM journal_line WHERE instance = copy.instance AND chain < copy.chain)
                         THEN COALESCE((
                             SELECT min(number) FROM journal_line
-                            WHERE instance = copy.instance AND chain = copy.chain), 0) END AS again
-                    FROM journal_copy AS copy LEFT JOIN node ON node.instance = copy.instance
-                    """
+                            WHERE instance = copy.instance AND chain = copy.chain), 0) END AS restarted
+                    FROM journal_copy AS copy LEFT JOIN node ON node.instance = copy.instance WHERE copy.instance = ?
+                    """, arguments: [node]
             ).map { row in
                 Row(
                     node: try row.required("instance"), host: try row.required("host"),
                     chain: try row.required("chain"), next: UInt64(max(0, try row.required("next", as: Int64.self))),
                     hash: try row.required("hash"), first: UInt64(max(0, try row.required("first", as: Int64.self))),
                     key: Ed25519.PublicKey(text: try row.required("key")),
-                    startedAgainAt: try row.optional("again", as: Int64.self).map { UInt64(max(0, $0)) })
+                    restartedAtLine: try row.optional("restarted", as: Int64.self).map { UInt64(max(0, $0)) })
             }
+        }
+    }
+
+    /// Returns whether a signed line of the journal records that retention has removed all lines before `first`.
+    func isRemovalSigned(_ row: Row, by keys: [Ed25519.PublicKey]) throws(LedgerUnavailable) -> Bool {
+        let lines = try read { transaction in
+            try transaction.rows(
+                sql: """
+                    SELECT line FROM journal_line WHERE instance = ? AND chain = ? AND kind = 'retired'
+                    ORDER BY number DESC LIMIT 100
+                    """, arguments: [row.node, row.chain]
+            ).map { Array(try $0.required("line", as: String.self).utf8) }
+        }
+        return lines.contains { bytes in
+            let line = JournalLineReader(bytes: bytes[...])
+            guard line.verifiedHash != nil, let signed = line.statement, signed.statement.kind == .retired else {
+                return false
+            }
+            return signed.statement.through + 1 >= row.first && signed.isValid(under: keys)
         }
     }
 

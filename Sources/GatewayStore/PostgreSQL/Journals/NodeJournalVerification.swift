@@ -1,138 +1,193 @@
 package import GatewayCore
-internal import GatewaySupport
+package import GatewaySupport
 
-/// Compares the journals of the other nodes in the store with what this node's journal records about them, and can verify
-/// all of their lines.
+/// Compares the journals of the other gateways in the store with the heads that this gateway's journal records, and can
+/// verify all of their lines.
 ///
-/// Whoever controls a node can change its journal, its signing key, and its rows in the store, but not the ends that other
-/// nodes have recorded. Functions block; intended for commands and background threads.
+/// An attacker who controls one machine can change its journal, its signing key and its rows in the store, but not the heads
+/// that other gateways have recorded. Functions block; intended for commands and background threads.
 package struct NodeJournalVerification {
-    /// The number of recorded ends that one query compares.
-    private static let linesAtOnce = 2000
+    /// The scope of a verification, and what it needs to know besides the journal.
+    package struct Options: Sendable {
+        /// Whether the chains and signatures of all lines in the store are verified too.
+        package var verifiesLines = false
+        /// Further keys that may have signed, as after a planned change of a gateway's key.
+        package var keys: [Ed25519.PublicKey] = []
+        /// How long journals keep lines. Those of a gateway that is gone for longer may be missing.
+        package var keep: Duration
+        /// The time.
+        package var now: WallTime
 
-    let database: any SQLDatabase
-    private let instance: String
+        /// Creates the options of a verification without lines.
+        package init(keep: Duration, now: WallTime) {
+            (self.keep, self.now) = (keep, now)
+        }
+    }
 
-    /// Creates a verification of the journals in an open store.
-    package init(_ store: PostgreSQLStore) { self.init(store.database, instance: store.node.instance) }
-
-    init(_ database: any SQLDatabase, instance: String) { (self.database, self.instance) = (database, instance) }
-
-    /// The result for the journal of one node.
+    /// The result for the journal of one gateway.
     package struct Result: Sendable, Hashable {
         /// The random name of the installation.
         package let node: String
         /// The name of its machine.
-        package let host: String
+        package internal(set) var host: String
         /// The number of the first line in the store; 0 without lines.
         package internal(set) var first: UInt64 = 0
         /// The number of the last line in the store; 0 without lines.
         package internal(set) var last: UInt64 = 0
-        /// The number of recorded ends that agree with the lines in the store.
-        package internal(set) var agreed = 0
-        /// The number of recorded ends before the first line in the store: the node has removed these lines.
+        /// The number of recorded heads that match the lines in the store.
+        package internal(set) var matches = 0
+        /// The number of recorded heads of lines that were removed when they had expired.
         package internal(set) var removed = 0
         /// The number of lines whose chain and signatures were verified; nil if that was not asked for.
         package internal(set) var verifiedLines: UInt64?
         /// The first problem, as a clause without a full stop; nil without one.
         package internal(set) var finding: String?
+
+        /// Records a problem, unless there is one already.
+        mutating func record(_ finding: String) { self.finding = self.finding ?? finding }
     }
 
-    /// Returns the end of this node's own copy; nil if the store has no line of it.
-    package func copiedEnd() throws(LedgerUnavailable) -> CopiedEnd? {
-        guard let row = try rows().first(where: { $0.node == instance }), row.next > 0,
-            let hash = SHA256.Digest(row.hash)
-        else { return nil }
-        return CopiedEnd(number: row.next - 1, hash: hash)
+    /// The number of recorded heads that one query compares.
+    private static let headsPerQuery = 2000
+    /// The number of attempts for a journal that retention changes meanwhile.
+    private static let attempts = 5
+
+    let database: any SQLDatabase
+    let options: Options
+    private let instance: String
+
+    /// Creates a verification of the journals in an open store.
+    package init(_ store: PostgreSQLStore, _ options: Options) {
+        self.init(store.database, instance: store.node.instance, options)
     }
 
-    /// Compares each other node's journal with the recorded ends.
+    init(_ database: any SQLDatabase, instance: String, _ options: Options) {
+        (self.database, self.instance, self.options) = (database, instance, options)
+    }
+
+    /// Returns the head of this gateway's own copy; nil if the store has no line of it.
+    package func copyHead() throws(LedgerUnavailable) -> CopyHead? {
+        guard let row = try row(instance), row.next > 0, let hash = SHA256.Digest(row.hash) else { return nil }
+        return CopyHead(number: row.next - 1, hash: hash)
+    }
+
+    /// Verifies each other gateway's journal. Returns the results in the order of the hosts.
     ///
-    /// - Parameters:
-    ///   - verifiesLines: Whether the chains and signatures of all lines in the store are verified too.
-    ///   - progress: Receives the number of verified lines and the number of all lines.
+    /// - Parameter progress: Receives the number of verified lines and the number of all lines.
     package func run(
-        _ recorded: RecordedHeads, verifiesLines: Bool, progress: (UInt64, UInt64) -> Void = { _, _ in }
+        _ recorded: RecordedHeads, progress: (UInt64, UInt64) -> Void = { _, _ in }
     ) throws(LedgerUnavailable) -> [Result] {
-        let rows = try rows().filter { $0.node != instance }
-        let total = rows.reduce(UInt64(0)) { $0 + $1.next - min($1.next, max(1, $1.first)) }
+        let sizes = try sizes().filter { $0.key != instance }
+        let total = sizes.values.reduce(0, +)
         var done: UInt64 = 0
         var results: [Result] = []
-        for row in rows {
-            var result = Result(node: row.node, host: row.host)
-            (result.first, result.last) = row.next > 0 ? (max(1, row.first), row.next - 1) : (0, 0)
-            if let known = recorded.nodes[row.node] { try compare(known, with: row, &result) }
-            if result.finding == nil, row.startedAgainAt != nil { result.finding = row.describeNewChain() }
-            if verifiesLines {
-                try verifyLines(of: row, &result) { count in
-                    done += count
-                    progress(done, max(done, total))
-                }
+        for node in Set(sizes.keys).union(recorded.nodes.keys) {
+            var result: Result?
+            for _ in 0..<Self.attempts {
+                let row = try row(node)
+                result = try verify(node, row, recorded.nodes[node]) { progress(done + $0, max(done + $0, total)) }
+                // Retention may have removed lines while they were read.
+                guard result?.finding != nil, let again = try self.row(node), again.first != row?.first else { break }
             }
-            results.append(result)
-        }
-        for (node, known) in recorded.nodes where !rows.contains(where: { $0.node == node }) {
-            var result = Result(node: node, host: known.host)
-            result.finding = "the store has no journal of this node any more"
-            results.append(result)
+            done += sizes[node] ?? 0
+            if let result { results.append(result) }
         }
         return results.sorted { ($0.host, $0.node) < ($1.host, $1.node) }
     }
 
-    // MARK: Recorded ends
+    private func verify(
+        _ node: String, _ row: Row?, _ known: RecordedHeads.Node?, _ onLines: (UInt64) -> Void
+    ) throws(LedgerUnavailable) -> Result {
+        var result = Result(node: node, host: row?.host ?? known?.host ?? node)
+        let isExpired = isExpired(known)
+        guard let row else {
+            if isExpired {
+                result.removed = known?.entries.count ?? 0
+            } else {
+                result.record("the store has no journal of it any more")
+            }
+            return result
+        }
+        (result.first, result.last) = row.next > 0 ? (max(1, row.first), row.next - 1) : (0, 0)
+        if let known { try compare(known, with: row, &result) }
+        if row.restartedAtLine != nil { result.record(row.describeNewChain()) }
+        guard row.next > 0, !isExpired else { return result }
+        if try hashes([Int64(clamping: row.next - 1)], of: node, chain: row.chain)[row.next - 1]
+            != SHA256.Digest(row.hash)
+        {
+            result.record("the store lacks its last line, \(row.next - 1)")
+        }
+        if row.first > 1, try !isRemovalSigned(row, by: keys(of: row)) {
+            result.record("no signed line records the removal of its lines before \(row.first)")
+        }
+        if options.verifiesLines { try verifyLines(of: row, &result, onLines) }
+        return result
+    }
 
-    private func compare(_ known: RecordedHeads.Node, with row: Row, _ result: inout Result) throws(LedgerUnavailable) {
-        if let (earlier, later) = known.contradiction {
-            result.finding =
-                "its journal had line \(earlier.number) according to line \(earlier.recordedIn) here, but not any more "
-                + "according to line \(later.recordedIn)"
-            return
-        }
+    private func keys(of row: Row) -> [Ed25519.PublicKey] { options.keys + [row.key].compactMap(\.self) }
+
+    /// Returns whether the journal was recorded so long ago that its lines may have been removed.
+    private func isExpired(_ known: RecordedHeads.Node?) -> Bool {
+        guard let last = known?.lastRecorded else { return false }
+        return options.now.microseconds - last.microseconds > Int64(options.keep / .microseconds(1))
+    }
+
+    // MARK: Recorded heads
+
+    private func compare(
+        _ known: RecordedHeads.Node, with row: Row, _ result: inout Result
+    ) throws(LedgerUnavailable) {
         guard let last = known.entries.last else { return }
-        if row.chain > last.chain {
-            result.finding = row.describeNewChain()
-        } else if (row.chain, row.next) < (last.chain, last.number + 1) {
-            result.finding = "the store has lost its lines from \(row.next) to \(last.number)"
-        } else if known.keyID != row.key?.journalID {
-            result.finding = "its signing key is not the one that line \(last.recordedIn) here records"
+        let accepted = Set(options.keys.map { UInt64($0.journalID, radix: 16) })
+        if let (earlier, later) = known.contradiction {
+            result.record(
+                "line \(earlier.recordedIn) of this gateway's journal recorded its line \(earlier.number), but line "
+                    + "\(later.recordedIn) recorded another chain or another hash")
+        } else if row.chain != last.chain {
+            result.record(row.describeNewChain())
+        } else if row.next <= known.largestNumber {
+            result.record("the store lacks its lines \(row.next) to \(known.largestNumber)")
         }
+        if let (_, later) = known.keyChange, !accepted.contains(later.keyID) {
+            result.record(
+                "its signing key had changed when line \(later.recordedIn) of this gateway's journal recorded it")
+        } else if let key = row.key.flatMap({ UInt64($0.journalID, radix: 16) }), key != last.keyID,
+            !accepted.contains(key)
+        {
+            result.record(
+                "its signing key is not the one that line \(last.recordedIn) of this gateway's journal recorded")
+        }
+        let isExpired = isExpired(known)
         var index = 0
         while index < known.entries.count {
-            let part = known.entries[index..<min(index + Self.linesAtOnce, known.entries.count)]
+            let part = known.entries[index..<min(index + Self.headsPerQuery, known.entries.count)]
             index += part.count
-            try compare(part, with: row, &result)
+            try compare(part, with: row, isExpired: isExpired, &result)
         }
     }
 
     private func compare(
-        _ entries: ArraySlice<RecordedHeads.Entry>, with row: Row, _ result: inout Result
+        _ entries: ArraySlice<RecordedHeads.Entry>, with row: Row, isExpired: Bool, _ result: inout Result
     ) throws(LedgerUnavailable) {
-        var stored: [RecordedLine: SHA256.Digest?] = [:]
+        var stored: [Int64: [UInt64: SHA256.Digest?]] = [:]
         for chain in Set(entries.map(\.chain)) {
             let numbers = entries.filter { $0.chain == chain }.map { Int64(clamping: $0.number) }
-            for (number, hash) in try hashes(numbers, of: row.node, chain: chain) {
-                stored[RecordedLine(chain: chain, number: number)] = hash
-            }
+            stored[chain] = try hashes(numbers, of: row.node, chain: chain)
         }
         for entry in entries {
-            switch stored[RecordedLine(chain: entry.chain, number: entry.number)] {
-            case .some(entry.hash): result.agreed += 1
-            case nil where entry.number < row.first || entry.chain < row.chain: result.removed += 1
+            switch stored[entry.chain]?[entry.number] {
+            case .some(entry.hash): result.matches += 1
+            case nil where entry.number < row.first || entry.chain < row.chain || isExpired: result.removed += 1
             case nil:
-                result.finding =
-                    result.finding ?? "the store has no line \(entry.number) of it, which line "
-                    + "\(entry.recordedIn) here records"
+                result.record(
+                    "line \(entry.number) is missing in the store, although line \(entry.recordedIn) of this gateway's "
+                        + "journal recorded it")
             case .some:
-                result.finding =
-                    result.finding ?? "its line \(entry.number) was changed: line \(entry.recordedIn) here "
-                    + "records another hash"
+                result.record(
+                    "its line \(entry.number) was changed: line \(entry.recordedIn) of this gateway's journal recorded "
+                        + "another hash")
             }
         }
-    }
-
-    private struct RecordedLine: Hashable {
-        let chain: Int64
-        let number: UInt64
     }
 
     // MARK: Lines
@@ -141,28 +196,28 @@ package struct NodeJournalVerification {
     private func verifyLines(
         of row: Row, _ result: inout Result, _ onLines: (UInt64) -> Void
     ) throws(LedgerUnavailable) {
-        var check = ChainCheck(keys: [row.key].compactMap(\.self), copies: CheckpointCopies())
-        var page = try lines(of: row, from: 0)
+        var check = ChainCheck(keys: keys(of: row), copies: CheckpointCopies())
+        var count: UInt64 = 0
+        var page = try lines(of: row, from: row.first)
         while let last = page.last, check.report.finding == nil {
             let nextPage = try lines(of: row, from: last.number + 1)
-            onLines(UInt64(page.count))
+            count += UInt64(page.count)
+            onLines(count)
             let runs = Self.runs(of: page)
             for (index, run) in runs.enumerated() {
                 let next = index + 1 < runs.count ? runs[index + 1].first : nextPage.first?.number
                 check.checkSegment(
                     run.bytes, of: JournalSegmentName(first: run.first),
-                    before: next.map(JournalSegmentName.init(first:)),
-                    mayEndWithinLine: false)
+                    before: next.map(JournalSegmentName.init(first:)), mayEndWithinLine: false)
             }
             page = nextPage
         }
         let report = check.finish()
         result.verifiedLines = report.lines
-        guard result.finding == nil else { return }
         if let finding = report.finding {
-            result.finding = "its line \(finding.number): \(finding.what)"
+            result.record("line \(finding.number): \(finding.what)")
         } else if let loss = report.losses.first {
-            result.finding = "\(loss), as its line \(loss.recordedIn) records"
+            result.record("\(loss), as line \(loss.recordedIn) records")
         }
     }
 

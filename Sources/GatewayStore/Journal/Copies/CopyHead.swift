@@ -1,7 +1,7 @@
 internal import GatewaySupport
 
-/// The last line of a journal's copy in the shared store.
-public struct CopiedEnd: Sendable, Hashable {
+/// The head of this gateway's own copy in the shared store: number and hash of its last line.
+public struct CopyHead: Sendable, Hashable {
     /// The number of the line.
     let number: UInt64
     /// The hash of the line.

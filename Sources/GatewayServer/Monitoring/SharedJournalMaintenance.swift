@@ -5,17 +5,11 @@ internal import Logging
 internal import ServiceLifecycle
 internal import Synchronization
 
-/// The service that records the ends of the other nodes' journals in this node's journal every minute, and removes old
-/// lines from the store.
-final class NodeJournals: Service {
-    /// The journal of this node, as far as the service uses it.
-    struct Journal: Sendable {
-        let file: JournalFile
-        let directory: String
-    }
-
+/// Records the heads of the other gateways' journals in this gateway's journal, and removes expired lines from the shared
+/// store, once a minute.
+final class SharedJournalMaintenance: Service {
     private let copy: JournalCopy
-    private let journal: Journal
+    private let journal: JournalFile
     private let clocks: Clocks
     private let logger: Logger
     private let keep: Mutex<Duration>
@@ -27,7 +21,7 @@ final class NodeJournals: Service {
     /// Creates the service.
     ///
     /// - Parameter keep: How long the journal keeps its lines.
-    init(_ copy: JournalCopy, _ journal: Journal, keep: Duration, clocks: Clocks, logger: Logger) {
+    init(_ copy: JournalCopy, _ journal: JournalFile, keep: Duration, clocks: Clocks, logger: Logger) {
         self.copy = copy
         self.journal = journal
         self.keep = Mutex(keep)
@@ -42,7 +36,7 @@ final class NodeJournals: Service {
         await cancelWhenGracefulShutdown {
             repeat {
                 await self.recordHeads()
-                await self.removeOld()
+                await self.removeExpired()
             } while (try? await Task.sleep(for: Self.period)) != nil
         }
     }
@@ -51,20 +45,20 @@ final class NodeJournals: Service {
     func recordHeads() async {
         do throws(LedgerUnavailable) {
             for head in try await copy.otherHeads() where recorded.withLock({ $0[head.node] != head }) {
-                journal.file.append(head)
-                recorded.withLock { $0[head.node] = head }
+                // One that was dropped is recorded a minute later.
+                if journal.append(head) { recorded.withLock { $0[head.node] = head } }
             }
         } catch {
             logger.error("Journals of other nodes cannot be read", metadata: ["detail": "\(error.detail)"])
         }
     }
 
-    private func removeOld() async {
+    private func removeExpired() async {
         do throws(LedgerUnavailable) {
-            try await copy.removeOld(
-                journal: journal.directory, keep: keep.withLock { $0 }, now: clocks.wall())
+            try await copy.removeExpired(keep: keep.withLock { $0 }, now: clocks.wall())
         } catch {
-            logger.error("Old journal lines cannot be removed from the store", metadata: ["detail": "\(error.detail)"])
+            logger.error(
+                "Expired journal lines cannot be removed from the database", metadata: ["detail": "\(error.detail)"])
         }
     }
 }
