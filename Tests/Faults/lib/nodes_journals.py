@@ -23,7 +23,7 @@ class Journals:
             words = await self.until_copied(node)
             if words:
                 self.problems.append(f"node {node.number}: audit verify --all-lines: {words}")
-            self.check_query(node)
+            await self.check_query(node)
         for attack, node in zip((self.shorten, self.delete, self.restore), self.world.nodes):
             other = self.world.nodes[(node.number + 1) % len(self.world.nodes)]
             if other is node:
@@ -32,11 +32,11 @@ class Journals:
             await node.want()
             await self.expect_found(attack.__name__, node, other)
 
-    def check_query(self, node):
+    async def check_query(self, node):
         """Each node shows the calls of the others."""
         for call in sorted(node.intents())[-3:]:
             for other in self.world.nodes:
-                done = other.command("audit", "show", call, "--json")
+                done = await asyncio.to_thread(other.command, "audit", "show", call, "--json")
                 kinds = [json.loads(line)["kind"] for line in done.stdout.splitlines()]
                 if "intent" not in kinds:
                     self.problems.append(f"node {other.number} does not show call {call} of node {node.number}: {done.stderr}")
