@@ -75,7 +75,14 @@ final class CopiedJournals {
         return reasons
     }
 
-    /// Records the ends of the other journals in the second gateway's journal.
+    /// Records calls at the first gateway, copies its journal, and records its head at the second one.
+    func publish(_ calls: Range<Int>) async throws {
+        try await record(calls, at: first)
+        try await copy(first)
+        try await recordHeads()
+    }
+
+    /// Records the heads of the other journals in the second gateway's journal.
     func recordHeads() async throws {
         let journal = try second.fixture.open()
         for head in try await second.copy.otherHeads() { #expect(journal.append(head)) }

@@ -55,9 +55,7 @@ struct JournalCopyTests {
     func unchanged() async throws {
         let journals = try CopiedJournals()
         for part in 0..<3 {
-            try await journals.record(part * 10..<part * 10 + 10, at: journals.first)
-            try await journals.copy(journals.first)
-            try await journals.recordHeads()
+            try await journals.publish(part * 10..<part * 10 + 10)
         }
         let result = try journals.verifyAtSecond(allLines: true)
         #expect(result.finding == nil)
@@ -68,9 +66,7 @@ struct JournalCopyTests {
     @Test("A shortened journal is found at another gateway", arguments: [1, 30, 200])
     func shortened(bytes: Int) async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<20, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<20)
         let directory = journals.first.fixture.directory
         let name = try #require(try JournalReading.segments(in: directory).last)
         let content = JournalContent.endOfLines(in: try directory.bytes(name))
@@ -85,9 +81,7 @@ struct JournalCopyTests {
     @Test("A deleted journal is found at another gateway, and its lines stay in the store")
     func deleted() async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<20, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<20)
         let directory = journals.first.fixture.directory
         let count = try journals.first.fixture.lines().count
         for name in try directory.names() { try FileManager.default.removeItem(atPath: directory(name)) }
@@ -127,9 +121,7 @@ struct JournalCopyTests {
     @Test("A journal that was changed together with its copy in the store contradicts the recorded heads")
     func rewritten() async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<20, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<20)
         let directory = journals.first.fixture.directory
         for name in try directory.names() { try FileManager.default.removeItem(atPath: directory(name)) }
         try journals.execute("DELETE FROM journal_line; DELETE FROM journal_copy")
@@ -143,9 +135,7 @@ struct JournalCopyTests {
     @Test("Lines that somebody removed from the store, or changed in it, are found")
     func changedStore() async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<20, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<20)
         try journals.execute("UPDATE journal_line SET line = replace(line, 'bob', 'eve') WHERE number = 5")
         #expect(try journals.verifyAtSecond().finding == nil)
         let changed = try journals.verifyAtSecond(allLines: true).finding
@@ -162,9 +152,7 @@ struct JournalCopyTests {
     func retention() async throws {
         let journals = try CopiedJournals(keepBytes: 20_000)
         for part in 0..<4 {
-            try await journals.record(part * 20..<part * 20 + 20, at: journals.first)
-            try await journals.copy(journals.first)
-            try await journals.recordHeads()
+            try await journals.publish(part * 20..<part * 20 + 20)
         }
         let lowest = try journals.first.fixture.verified().first
         #expect(lowest > 1)
@@ -192,9 +180,7 @@ struct JournalCopyTests {
     @Test("The lines of a gateway that is gone stay for as long as journals keep lines, and two days more")
     func gone() async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<20, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<20)
         try journals.stopFirst(ago: 3600)
         let count = try journals.texts("SELECT count(*) FROM journal_line")
         let soon = CopiedJournals.keep + .seconds(86_400)
@@ -212,14 +198,10 @@ struct JournalCopyTests {
     @Test("A journal that began anew stays a finding after the lines before were removed from the store")
     func hiddenChain() async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<20, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<20)
         let directory = journals.first.fixture.directory
         for name in try directory.names() { try FileManager.default.removeItem(atPath: directory(name)) }
-        try await journals.record(0..<5, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<5)
         try journals.execute("DELETE FROM journal_line WHERE chain = 0")
         #expect(try journals.verifyAtSecond().finding?.contains("recorded another chain") == true)
     }
@@ -227,9 +209,7 @@ struct JournalCopyTests {
     @Test("Lines that somebody removed as if by retention are a finding, also of a gateway that is gone")
     func forgedRemoval() async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<20, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<20)
         try journals.stopFirst(ago: 3600)
         try journals.execute("UPDATE journal_copy SET first = 11; DELETE FROM journal_line WHERE number < 11")
         #expect(
@@ -241,9 +221,7 @@ struct JournalCopyTests {
     @Test("Another signing key is a finding until it is given")
     func changedKey() async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<5, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<5)
         let key = JournalFixture.key(3).publicKey
         try journals.execute("UPDATE journal_copy SET key = '\(key.text)'")
         #expect(try journals.verifyAtSecond().finding?.hasPrefix("its signing key is not the one") == true)
@@ -255,9 +233,7 @@ struct JournalCopyTests {
     @Test("Lines that a failover lost are copied again, and that is no finding")
     func failover() async throws {
         let journals = try CopiedJournals()
-        try await journals.record(0..<10, at: journals.first)
-        try await journals.copy(journals.first)
-        try await journals.recordHeads()
+        try await journals.publish(0..<10)
         try journals.execute(
             """
             UPDATE journal_copy SET next = 11, hash = decode(

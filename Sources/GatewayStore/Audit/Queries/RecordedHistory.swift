@@ -101,13 +101,7 @@ public final class RecordedHistory: NotificationHistory {
     public func received(
         by user: UserName, since: WallTime?, limit: Int
     ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
-        let life: WallTime?
-        do throws(LedgerUnavailable) {
-            life = try await sessions.accountStart(of: user)
-        } catch {
-            throw HistoryUnavailable("ledger: \(error.detail)")
-        }
-        let earliest = max(since ?? WallTime(microseconds: 0), life ?? WallTime(microseconds: 0))
+        let earliest = try await sessions.historyStart(of: user, since: since)
         return try await run(on: queries, waiting) { [self] in
             follow()
             return try trail.received(

@@ -48,17 +48,11 @@ package final class SharedHistory: CallHistory {
         operators = lane("history-operators")
     }
 
-    /// See ``NotificationHistory``.
+    /// Returns the newest notifications that the user received since the time, newest first.
     package func received(
         by user: UserName, since: WallTime?, limit: Int
     ) async throws(HistoryUnavailable) -> [ReceivedNotification] {
-        let life: WallTime?
-        do throws(LedgerUnavailable) {
-            life = try await sessions.accountStart(of: user)
-        } catch {
-            throw HistoryUnavailable("ledger: \(error.detail)")
-        }
-        let earliest = max(since ?? WallTime(microseconds: 0), life ?? WallTime(microseconds: 0))
+        let earliest = try await sessions.historyStart(of: user, since: since)
         return try await run(on: users) { try $0.received(by: user, since: earliest, limit: limit) }
     }
 
