@@ -95,6 +95,7 @@ public actor AuditSinks {
         let clocks = timing.clocks
         switch target {
         case .store:
+            // `apply` adds this target only if there is a copy, and no configuration can name it.
             guard let copy = journal.copy else { preconditionFailure("only a journal with a copy has this sink") }
             return StoreDestination(copy: copy)
         case .file(let path): return FileDestination(path: path, thread: thread)

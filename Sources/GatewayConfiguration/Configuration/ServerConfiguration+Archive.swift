@@ -73,7 +73,7 @@ extension ServerConfiguration {
         guard let text = section.required("endpoint") else { return nil }
         do throws(EndpointURL.Malformed) {
             let url = try EndpointURL(text)
-            // What follows the scheme and its slashes has no path, apart from one slash, and no query.
+            // The part after the scheme and its slashes may end with one slash, and has no other path and no query.
             let rest = text.drop { $0 != "/" }.dropFirst(2)
             guard !(rest.hasSuffix("/") ? rest.dropLast() : rest).contains(where: { "/?".contains($0) }) else {
                 section.report("endpoint", "must have no path and no query; the bucket has a key of its own")

@@ -2,7 +2,7 @@ internal import GatewayCore
 
 /// The end of another gateway's journal in the shared store, as a gateway records it in its own journal.
 ///
-/// Whoever shortens or replaces a journal afterwards contradicts this line, which lies in a hash chain on another machine.
+/// A journal that is shortened or replaced later contradicts this record, which is part of a hash chain on another machine.
 package struct NodeHead: Sendable, Hashable {
     /// The random name of the other installation.
     package let node: String

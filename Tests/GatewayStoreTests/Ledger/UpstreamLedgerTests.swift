@@ -115,4 +115,30 @@ struct UpstreamLedgerTests {
         try await ledger.assignUpstreams([.apns: Self.backend, .fcm: Self.backend])
         #expect(try await upstreams(ledger) == ["1-1-1": Self.backend, "2-2-1": Self.hub])
     }
+
+    @Test("More registrations than one transaction changes get their upstream")
+    func assignmentInSteps() async throws {
+        let ledger = try Fixture().ledger
+        let rows = (1...5001).map {
+            "('\($0)-\($0)-1', 'alice', 'apns', decode('\(Self.hex($0))', 'hex'), 'live', 0, 0)"
+        }
+        let literals = (1...5001).map { "('\($0)-\($0)-1', 'alice', 'apns', x'\(Self.hex($0))', 'live', 0, 0)" }
+        let columns = "registration (id, owner, service, handle, state, created, last_seen)"
+        let isFile = ledger.storage is SQLiteLedgerFile
+        try await ledger.write { tables in
+            try tables.execute(
+                sql: "INSERT INTO \(columns) VALUES " + (isFile ? literals : rows).joined(separator: ","))
+        }.get()
+        try await ledger.assignUpstreams([.apns: Self.backend])
+        let left = try await ledger.read {
+            try $0.count(sql: "SELECT count(*) FROM registration WHERE upstream IS NULL")
+        }
+        #expect(left == 0)
+    }
+
+    /// Returns a number as 32 hexadecimal digits.
+    private static func hex(_ number: Int) -> String {
+        let digits = String(number, radix: 16)
+        return String(repeating: "0", count: 32 - digits.count) + digits
+    }
 }
