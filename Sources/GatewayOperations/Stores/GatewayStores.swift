@@ -37,6 +37,8 @@ package struct GatewayStores: Sendable {
     package let keyedSendRegister: PostgreSQLKeyedSends?
     /// The copy of the journal in the store that several gateways share; nil without PostgreSQL.
     package let journalCopy: JournalCopy?
+    /// The counts of all gateways' calls in that store; nil without PostgreSQL.
+    package let sharedCounts: SharedCounts?
     /// The idempotent sends of the last day, for replays. Empty with a shared register.
     package let keyedSends: [IdempotentSend]
 
@@ -96,6 +98,7 @@ package struct GatewayStores: Sendable {
             followers = settings.followers
             SinkCursor.require(section.sinks, journal: section.directory, by: followers)
             journalCopy = store.postgreSQL.map { JournalCopy($0, key: signingKey.publicKey, logger: logger) }
+            sharedCounts = configuration.store.map { SharedCounts($0, clocks: clocks) }
             // Until it is known which lines the store has.
             if journalCopy != nil { followers.require(from: 0, by: AuditSinkSettings.sharedStore.name) }
             ArchiveCursor.require(section.archive, journal: section.directory, by: followers)
@@ -178,6 +181,7 @@ package struct GatewayStores: Sendable {
         keyedSendRegister?.close()
         debts?.close()
         journalCopy?.close()
+        sharedCounts?.close()
         do throws(LedgerUnavailable) {
             try texts?.close()
         } catch {

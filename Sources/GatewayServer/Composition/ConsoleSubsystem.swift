@@ -25,7 +25,7 @@ struct ConsoleSubsystem: Sendable {
             return ConsoleSubsystem(running: running, server: nil)
         }
         // Counting a long journal takes seconds, so it does not wait for the first page.
-        subsystems.stores.history.statistics.start()
+        if !subsystems.stores.isShared { subsystems.stores.history.statistics.start() }
         let (stores, calls, chain) = (subsystems.stores, subsystems.calls, subsystems.authenticators.chain)
         let accounts = ConsoleAccounts(
             logIn: { user, password, peer, call in

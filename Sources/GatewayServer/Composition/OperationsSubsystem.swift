@@ -31,6 +31,7 @@ struct OperationsSubsystem: Sendable {
                             configuration: context.configuration, tls: tls.backends, clocks: context.clocks),
                         clocks: context.clocks),
                     history: subsystems.stores.history, calls: subsystems.stores.calls,
+                    statistics: subsystems.stores.statistics,
                     node: stores.nodes.map { _ in HostName.current ?? "unknown" }, verifier: verifier,
                     nodes: stores.nodes, accounts: subsystems.accounts.monitor)),
             journal: stores.journal, logger: context.logger)

@@ -14,6 +14,13 @@ struct StoresSubsystem: ReloadParticipant {
         if let shared { return shared.history }
         return history
     }
+    /// The numbers of the same calls.
+    var statistics: any CallStatistics {
+        if let shared { return shared.history }
+        return history.statistics
+    }
+    /// Whether other gateways may share the store.
+    var isShared: Bool { shared != nil }
     /// The records of all gateways that share the store, for streams; nil if there is only this one.
     var feed: SharedJournalFeed? { shared?.feed }
     private let shared: (history: SharedHistory, feed: SharedJournalFeed)?
@@ -54,7 +61,8 @@ struct StoresSubsystem: ReloadParticipant {
         monitor = LedgerMonitor(ledger: stores.ledger, logger: logger)
         let texts = stores.texts.map { SecureTextExpiry($0, sessions: sessions, logger: context.logger) }
         let keyedSends = stores.keyedSendRegister.map { KeyedSendExpiry($0, logger: context.logger) }
-        expiries = [texts as (any Service)?, keyedSends, journals].compactMap(\.self)
+        let counts = stores.sharedCounts.map { SharedStatisticsUpdate($0, logger: context.logger) }
+        expiries = [texts as (any Service)?, keyedSends, journals, counts].compactMap(\.self)
     }
 
     /// The services of the stores.

@@ -199,18 +199,7 @@ package final class PostgreSQLDebts: Sendable {
     private func run<Value: Sendable>(
         _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
     ) async throws(LedgerUnavailable) -> Value {
-        let result: Result<Value, LedgerUnavailable> = await withCheckedContinuation { continuation in
-            session.queue.async { [session] in
-                do {
-                    // Debts need not survive a crash of the server.
-                    let value = try session.withConnection("SET synchronous_commit = off", body)
-                    continuation.resume(returning: .success(value))
-                } catch {
-                    continuation.resume(
-                        returning: .failure(LedgerUnavailable(PostgreSQLDatabase.text(for: error))))
-                }
-            }
-        }
-        return try result.get()
+        // The last moments may be lost with a crash of the server.
+        try await session.perform("SET synchronous_commit = off", body)
     }
 }

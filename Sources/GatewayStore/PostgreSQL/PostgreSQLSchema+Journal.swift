@@ -7,7 +7,8 @@ extension PostgreSQLSchema {
     ///   the number before which retention has removed lines, as signed lines of the journal state. `key` is the public key of the journal's
     ///   signatures, as `audit key` prints it.
     /// - `journal_line`: the lines. `number`, `at` (in microseconds) and the other columns repeat members of `line`, which is
-    ///   the line without its line feed, byte by byte. Lines of an earlier chain keep their numbers.
+    ///   the line without its line feed, byte by byte. `count` is null for 1, and `ms` without a response of the backend. Lines
+    ///   of an earlier chain keep their numbers.
     static let journalTables = """
         CREATE TABLE journal_copy (
             instance text COLLATE "C" PRIMARY KEY,
@@ -29,6 +30,8 @@ extension PostgreSQLSchema {
             action text COLLATE "C",
             result text COLLATE "C",
             call text COLLATE "C",
+            count bigint,
+            ms bigint,
             line text NOT NULL,
             PRIMARY KEY (instance, chain, number)
         );
@@ -38,6 +41,55 @@ extension PostgreSQLSchema {
         CREATE INDEX journal_line_retired ON journal_line (instance, chain, number) WHERE kind = 'retired';
         CREATE INDEX journal_line_call ON journal_line (call) WHERE call IS NOT NULL;
         CREATE INDEX journal_line_refusal ON journal_line (at, instance, chain, number) WHERE kind = 'refusal';
+
+        """
+
+    /// The tables with the numbers of calls of all nodes, which ``SharedCounts`` keeps up to date.
+    ///
+    /// - `journal_count`: the progress of counting: `next` is the number of the first line of a node's chain that is not
+    ///   counted yet.
+    /// - `minute_count`: the calls of a minute, in minutes since 1970. `class` is that of ``SendClass``, or `other` for
+    ///   rejected calls that are not sends. `latency` is the number of the bucket of ``LatencyBuckets``, or -1 if there is no
+    ///   duration.
+    /// - `pair_count`: the sends of a pair of users in an hour or a day; `bucket` is ``StatisticsBucket/code``. The days whose
+    ///   hours are counted have no bucket of their own. `recipient` is empty for sends without one. `last` is the time of the
+    ///   last send, in microseconds since 1970.
+    /// - `pair_other`: the sends of a bucket whose pairs were removed, because there were too many.
+    static let countTables = """
+        CREATE TABLE journal_count (
+            instance text COLLATE "C" NOT NULL,
+            chain integer NOT NULL,
+            next bigint NOT NULL,
+            PRIMARY KEY (instance, chain)
+        );
+
+        CREATE TABLE minute_count (
+            minute bigint NOT NULL,
+            class text COLLATE "C" NOT NULL,
+            latency integer NOT NULL,
+            count bigint NOT NULL,
+            PRIMARY KEY (minute, class, latency)
+        ) WITH (fillfactor = 70);
+
+        CREATE TABLE pair_count (
+            bucket bigint NOT NULL,
+            sender text COLLATE "C" NOT NULL,
+            recipient text COLLATE "C" NOT NULL,
+            accepted bigint NOT NULL,
+            failed bigint NOT NULL,
+            refused bigint NOT NULL,
+            last bigint NOT NULL,
+            PRIMARY KEY (sender, recipient, bucket)
+        ) WITH (fillfactor = 80);
+        CREATE INDEX pair_count_bucket ON pair_count (bucket);
+        CREATE INDEX pair_count_recipient ON pair_count (recipient, bucket);
+
+        CREATE TABLE pair_other (
+            bucket bigint PRIMARY KEY,
+            accepted bigint NOT NULL,
+            failed bigint NOT NULL,
+            refused bigint NOT NULL
+        );
 
         """
 }

@@ -13,8 +13,8 @@ extension PostgreSQLSchema {
     /// - `keyed_send`: sends with an idempotency key. `state` is `in-flight`, `completed` or `unknown`. `number` identifies
     ///   the call among those of its node at its fence.
     /// - `debt`: the rate limiter state of keys that nodes have charged. `arrival` is the theoretical arrival time of `GCRA`
-    ///   on the database's clock, in nanoseconds; `maximum` bounds how far ahead it may be. Empty after a crash of the
-    ///   server. Without an index on `arrival`, so that an update changes no index.
+    ///   on the database's clock, in nanoseconds; `maximum` bounds how far ahead it may be. Survives a crash of the server
+    ///   since version 2. Without an index on `arrival`, so that an update changes no index.
     /// - `debt_change`: what every node applies to its limits and login throttles: removals by operators, and successful
     ///   logins. `number` grows in the order of the commits.
     /// - `lease`: tasks that one node at a time has.

@@ -14,7 +14,10 @@ enum PostgreSQLSchema {
     /// A version that programs of the version before cannot use must raise `store_version.usable_from`.
     private static let migrations = [
         [ledgerTables, textTables, nodeTables].joined(),
-        "ALTER TABLE store_version ADD COLUMN usable_from bigint NOT NULL DEFAULT 1;" + journalTables,
+        [
+            "ALTER TABLE store_version ADD COLUMN usable_from bigint NOT NULL DEFAULT 1;",
+            "ALTER TABLE debt SET LOGGED;", journalTables, countTables,
+        ].joined(),
     ]
 
     /// Returns the version of the store; nil if the schema has none. Throws for a newer version that this program cannot

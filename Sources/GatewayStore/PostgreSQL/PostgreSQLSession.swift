@@ -79,6 +79,20 @@ final class PostgreSQLSession: Sendable {
         }
     }
 
+    /// Runs the body as ``withConnection(_:_:)``, on the queue.
+    func perform<Value: Sendable>(
+        _ begin: String?, _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
+    ) async throws(LedgerUnavailable) -> Value {
+        let result: Result<Value, LedgerUnavailable> = await withCheckedContinuation { continuation in
+            queue.async { [self] in
+                let result = Result { try withConnection(begin, body) }
+                continuation.resume(
+                    returning: result.mapError { LedgerUnavailable(PostgreSQLDatabase.text(for: $0)) })
+            }
+        }
+        return try result.get()
+    }
+
     /// Runs the body, and forgets the connection if it is lost.
     private func run<Value>(
         _ connection: PostgreSQLConnection, since began: MonotonicInstant,

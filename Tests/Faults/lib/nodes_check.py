@@ -5,7 +5,7 @@ import re
 import statistics
 
 import nodes_gateway
-from nodes_faults import FAILOVER, KILL, SERVER_KILL
+from nodes_faults import KILL
 
 # After this time an acknowledged end of a session binds every node, also one that was frozen or cut off.
 EFFECT = 1.0
@@ -81,14 +81,9 @@ class Check:
                 self.problems.append(f"the send of {text} was acknowledged and did not arrive")
 
     def check_limits(self):
-        """Senders near a limit sent at most a burst a node beyond what the limit allows, which is its burst and its rate.
-
-        Each crash of the server loses what was shared, and so does each failover, which allows another burst
-        (docs/postgresql.md).
-        """
+        """Senders near a limit sent at most a burst a node beyond what the limit allows, which is its burst and its rate."""
         seconds = self.world.ended - self.world.began
-        losses = sum(name in (SERVER_KILL, FAILOVER) for name, *_ in self.world.faults)
-        allowed = nodes_gateway.RATE * seconds + nodes_gateway.BURST * (1 + len(self.world.nodes) + losses)
+        allowed = nodes_gateway.RATE * seconds + nodes_gateway.BURST * (1 + len(self.world.nodes))
         self.limited = []
         for user in nodes_gateway.LIMITED:
             sent = sum(len(self.backend.arrivals.get(text, [])) for text, send in self.record.sends.items() if send.user == user)

@@ -7,8 +7,6 @@ import bench
 import nodes_link
 
 KILL = "kill of a gateway"
-# The faults that lose what the server has in UNLOGGED tables.
-SERVER_KILL, FAILOVER = "kill of PostgreSQL", "failover"
 
 
 class Faults:
@@ -70,7 +68,7 @@ class Faults:
             self.world.frozen.discard(node.number)
 
     async def kill_server(self):
-        async with self.fault(SERVER_KILL):
+        async with self.fault("kill of PostgreSQL"):
             await self.world.server.kill()
             await asyncio.sleep(self.seconds(2, 0.1, 20))
             await self.world.server.start()
@@ -104,7 +102,7 @@ class Faults:
             node.link.heal(is_late=False)
 
     async def fail_over(self):
-        async with self.fault(FAILOVER):
+        async with self.fault("failover"):
             former = await self.promote(self.world.links)
         await self.replace(former)
 

@@ -24,7 +24,7 @@ CONTENDERS = ["contender0", "contender1"]
 PROBE = "probe"
 OTHERS = KEYED + REVOKED + CONTENDERS + [PROBE]
 # The limit of LIMITED: sends a second, and the burst. A gateway that is cut off allows the rate by itself for a second and a half,
-# and a crash of the server loses what was shared; the bound has room for several of both.
+# for which the bound has room.
 RATE, BURST = 1, 10
 
 

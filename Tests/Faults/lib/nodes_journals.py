@@ -1,8 +1,10 @@
 """Attacks on the journals of nodes by whoever has their disks: each is found at another node."""
 
 import asyncio
+import http.client
 import json
 import shutil
+import socket
 
 import bench
 import phones
@@ -24,6 +26,7 @@ class Journals:
             if words:
                 self.problems.append(f"node {node.number}: audit verify --all-lines: {words}")
             await self.check_query(node)
+        await self.check_statistics()
         for attack, node in zip((self.shorten, self.delete, self.restore), self.world.nodes):
             other = self.world.nodes[(node.number + 1) % len(self.world.nodes)]
             if other is node:
@@ -40,6 +43,40 @@ class Journals:
                 kinds = [json.loads(line)["kind"] for line in done.stdout.splitlines()]
                 if "intent" not in kinds:
                     self.problems.append(f"node {other.number} does not show call {call} of node {node.number}: {done.stderr}")
+
+    async def check_statistics(self):
+        """Each node counts the sends of all journals, each once, also those that were recorded before a fault."""
+        recorded = sum(self.sends(node) for node in self.world.nodes)
+        for node in self.world.nodes:
+            end = bench.now() + FOUND
+            while True:
+                found = await asyncio.to_thread(self.pairs, node)
+                counted = sum(found[part][word] for part in ("total", "others") for word in ("accepted", "failed", "refused"))
+                if counted == recorded and found["complete"]:
+                    break
+                if bench.now() > end:
+                    self.problems.append(f"node {node.number} counts {counted} sends, and the journals have {recorded}")
+                    break
+                await asyncio.sleep(0.2)
+
+    @staticmethod
+    def sends(node):
+        """Returns the number of the sends of known users in a journal: its outcomes and refusals."""
+        lines = [json.loads(line) for segment in node.journal.glob("journal-*.jsonl")
+                 for line in segment.read_bytes().split(b"\n") if line.startswith(b"{") and line.endswith(b"}")]
+        return sum(line.get("count", 1) for line in lines if line["kind"] in ("outcome", "refusal")
+                   and line.get("action") == "send" and "user" in line)
+
+    @staticmethod
+    def pairs(node):
+        """Asks a gateway's operator API who notified whom."""
+        connection = http.client.HTTPConnection("localhost", timeout=10)
+        connection.sock = socket.socket(socket.AF_UNIX)
+        connection.sock.connect(str(node.directory / "control.sock"))
+        connection.request("GET", "/v1/statistics/pairs")
+        found = json.loads(connection.getresponse().read())
+        connection.close()
+        return found
 
     async def shorten(self, node):
         """Cuts off the last lines of the journal."""

@@ -32,23 +32,12 @@ struct JournalRows {
     func add(_ lines: [[UInt8]], of instance: String, chain: Int64 = 0) throws {
         let connection = try shared.connect()
         defer { connection.close() }
-        var next: Int64 = 0
-        let rows = try lines.map { bytes -> [PostgreSQLValue] in
-            let line = JournalLineReader(bytes: bytes[...])
-            let number = Int64(try #require(line.sequence))
-            next = number + 1
-            func text(_ name: StaticString) -> PostgreSQLValue { line.text(name).map { .text($0) } ?? .null }
-            return [
-                .text(instance), .integer(chain), .integer(number), .integer(try #require(line.time).microseconds),
-                text("kind"), text("user"), text("recipient"), text("action"), text("result"), text("call"),
-                .text(String(decoding: bytes, as: UTF8.self)),
-            ]
-        }
+        let copied = CopiedLines(Array(lines.map { $0 + [UInt8(ascii: "\n")] }.joined()))
+        let next = try Int64(#require(copied.all.last).number) + 1
         try connection.simple("BEGIN")
         try connection.copyIn(
-            """
-            COPY journal_line (instance, chain, number, at, kind, "user", recipient, action, result, call, line) FROM STDIN
-            """, rows)
+            "COPY journal_line (\(CopiedLines.columns)) FROM STDIN",
+            copied.rows(copied.all[...], instance: instance, chain: chain))
         try connection.execute(
             """
             INSERT INTO journal_copy (instance, chain, next, hash, first, key) VALUES (?, ?, ?, ?, 0, '')

@@ -21,6 +21,8 @@ extension ControlOperations {
         let history: RecordedHistory
         /// The calls of this gateway, or of all that share the store.
         let calls: any CallHistory
+        /// The numbers of the same calls.
+        let statistics: any CallStatistics
         /// The name of this gateway if several may share the store.
         let node: String?
         let verifier: JournalVerifier
@@ -33,8 +35,8 @@ extension ControlOperations {
             throttle: LoginThrottle, limiter: @escaping @Sendable () -> Limiter, names: NameRules,
             reload: @escaping @Sendable () async -> [ConfigurationProblem]?, dryRun: HotSwappable<DryRun>,
             policy: @escaping @Sendable () -> Policy, metrics: CallMetrics, stores: StoreOperations,
-            history: RecordedHistory, calls: any CallHistory, node: String?, verifier: JournalVerifier,
-            nodes: StoreNodes?, accounts: AccountMonitor
+            history: RecordedHistory, calls: any CallHistory, statistics: any CallStatistics, node: String?,
+            verifier: JournalVerifier, nodes: StoreNodes?, accounts: AccountMonitor
         ) {
             self.throttle = throttle
             self.limiter = limiter
@@ -46,6 +48,7 @@ extension ControlOperations {
             self.stores = stores
             self.history = history
             self.calls = calls
+            self.statistics = statistics
             self.node = node
             self.verifier = verifier
             self.nodes = nodes
@@ -67,8 +70,8 @@ extension ControlOperations {
             ListSendsOperation(calls: parts.calls, names: parts.names),
             ListRefusalsOperation(calls: parts.calls, names: parts.names),
             ShowCallOperation(calls: parts.calls),
-            MinuteStatisticsOperation(history: parts.history, node: parts.node),
-            PairStatisticsOperation(history: parts.history, node: parts.node, names: parts.names),
+            MinuteStatisticsOperation(statistics: parts.statistics),
+            PairStatisticsOperation(statistics: parts.statistics, names: parts.names),
             ListSegmentsOperation(history: parts.history, node: parts.node),
             VerifyJournalOperation(verifier: parts.verifier),
             ListNodesOperation(nodes: parts.nodes),

@@ -7,19 +7,17 @@ struct MinuteStatisticsOperation: ControlOperation {
     static let name = "statistics minutes"
     static let arguments: Set<String> = ["since", "until"]
 
-    let history: RecordedHistory
-    /// The name of this gateway, whose calls are counted, if there are several.
-    let node: String?
+    let statistics: any CallStatistics
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
         let (since, until) = (try arguments.time("since"), try arguments.time("until"))
         let found = try await withStatistics { () async throws(HistoryUnavailable) in
-            try await history.statistics.minutes(since: since, until: until)
+            try await statistics.minutes(since: since, until: until)
         }
         let bounds = LatencyBuckets.bounds.map { JSONValue.number("\($0)") }
         try await context.send(
             .object(
-                found.coverage.members(of: node) + [
+                found.coverage.members + [
                     .init("latency_bounds_ms", .array(bounds)), .init("minutes", .array(found.minutes.map(\.item))),
                 ]))
     }
@@ -30,9 +28,7 @@ struct PairStatisticsOperation: ControlOperation {
     static let name = "statistics pairs"
     static let arguments: Set<String> = ["user", "from", "to", "result", "since", "until", "limit"]
 
-    let history: RecordedHistory
-    /// The name of this gateway, whose calls are counted, if there are several.
-    let node: String?
+    let statistics: any CallStatistics
     let names: NameRules
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
@@ -50,11 +46,11 @@ struct PairStatisticsOperation: ControlOperation {
         query.until = try arguments.time("until")
         if let limit = try arguments.number("limit", in: 1...PairQuery.maximumLimit) { query.limit = limit }
         let found = try await withStatistics { [query] () async throws(HistoryUnavailable) in
-            try await history.statistics.pairs(query)
+            try await statistics.pairs(query)
         }
         try await context.send(
             .object(
-                found.coverage.members(of: node) + [
+                found.coverage.members + [
                     .init("since", .string(found.range.lowerBound.description)),
                     .init("until", .string(found.range.upperBound.description)),
                     .init("total", .object(found.total.members)),
@@ -78,13 +74,12 @@ private func withStatistics<Value>(
 }
 
 extension StatisticsCoverage {
-    fileprivate func members(of node: String?) -> [JSONValue.Member] {
-        (node.map { [.init("node", .string($0))] } ?? []) + [
+    fileprivate var members: [JSONValue.Member] {
+        [
             .init("complete", .bool(isComplete)),
             .init("counted_from", countedFrom.map { .string($0.description) } ?? .null),
             .init("counted_until", countedUntil.map { .string($0.description) } ?? .null),
-            .init("next_seq", .number("\(nextNumber)")),
-        ]
+        ] + (nextNumber.map { [.init("next_seq", .number("\($0)"))] } ?? [])
     }
 }
 

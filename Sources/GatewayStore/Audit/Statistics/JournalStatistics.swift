@@ -13,7 +13,7 @@ internal import Synchronization
 /// again what the journal has. So does a wall clock that is set while counting (``ComparedTime``). Counting holds the
 /// lock of the counts for some milliseconds at a time, a query for as long as it runs. The thread that follows the journal
 /// never waits for it: lines that it could not count are counted later, from the same segment. Safe to use from any thread.
-public final class JournalStatistics: Sendable {
+public final class JournalStatistics: CallStatistics {
     let index: AuditIndex
     let clocks: Clocks
     private let followers: JournalFollowers?

@@ -46,11 +46,8 @@ struct MinuteTable {
 
     /// Returns the calls of each minute that overlaps the range and lies within the last 24 hours.
     func minutes(since: Int64, until: Int64, now: Int64) -> [MinuteStatistics.Minute] {
-        let current = Self.number(of: now)
-        let first = max(Self.number(of: since), current - Self.capacity + 1)
-        let last = min(Self.number(of: until == .min ? until : until - 1), current)
-        guard first <= last else { return [] }
-        return (first...last).map { minute in
+        guard let numbers = Self.numbers(since: since, until: until, now: now) else { return [] }
+        return numbers.map { minute in
             let slot = Self.slot(of: minute)
             let isKnown = slots[slot] == minute
             func counter(_ number: Int) -> Int { isKnown ? Int(counters[slot * Self.countersPerMinute + number]) : 0 }
@@ -60,6 +57,15 @@ struct MinuteTable {
                 start: WallTime(microseconds: minute * Self.microseconds), sends: sends, otherRefusals: counter(3),
                 latency: LatencyHistogram((0..<LatencyBuckets.count).map { counter(4 + $0) }))
         }
+    }
+
+    /// Returns the numbers, since 1970, of the minutes that overlap the range and lie within the last 24 hours; nil if there
+    /// are none.
+    static func numbers(since: Int64, until: Int64, now: Int64) -> ClosedRange<Int64>? {
+        let current = number(of: now)
+        let first = max(number(of: since), current - capacity + 1)
+        let last = min(number(of: until == .min ? until : until - 1), current)
+        return first <= last ? first...last : nil
     }
 
     private mutating func increase(_ slot: Int, _ counter: Int, by count: Int) {

@@ -98,5 +98,5 @@ enum CountedLine: Sendable, Hashable {
     }
 
     /// The result in the record of the end of a login ban, which is no rejected call.
-    private static let banEnded = "ban-ended"
+    static let banEnded = "ban-ended"
 }

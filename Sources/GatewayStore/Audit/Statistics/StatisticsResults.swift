@@ -1,14 +1,27 @@
 public import GatewayCore
 public import GatewaySupport
 
-/// The part of the journal that a result of ``JournalStatistics`` counts.
+/// Answers queries for numbers of calls: of one journal, or of the journals of all nodes. Safe to use from any thread.
+package protocol CallStatistics: Sendable {
+    /// Returns the calls of each minute. Minutes older than 24 hours are not counted.
+    ///
+    /// - Parameters:
+    ///   - since: The earliest time; nil for 24 hours ago.
+    ///   - until: The latest time, exclusive; nil for now.
+    func minutes(since: WallTime?, until: WallTime?) async throws(HistoryUnavailable) -> MinuteStatistics
+
+    /// Returns the sends of pairs of users.
+    func pairs(_ query: PairQuery) async throws(HistoryUnavailable) -> PairStatistics
+}
+
+/// The part of the journal, or of the journals of all nodes, that a result of ``CallStatistics`` counts.
 public struct StatisticsCoverage: Sendable, Hashable {
     /// The time from which all records are counted; nil if none are yet.
     public var countedFrom: WallTime?
     /// The time up to which records are counted; nil if none are yet.
     public var countedUntil: WallTime?
-    /// The number of the next record that will be counted.
-    public var nextNumber: UInt64 = 0
+    /// The number of the next record that will be counted; nil for the journals of all nodes.
+    public var nextNumber: UInt64?
     /// Whether all records of the counted range that the journal has are counted, up to ``countedUntil``.
     public var isComplete = false
 

@@ -14,7 +14,7 @@ struct CopiedLines {
     /// The hash before the first line.
     static let noHash = String(repeating: "0", count: 64)
     /// The columns of the rows.
-    static let columns = #"instance, chain, number, at, kind, "user", recipient, action, result, call, line"#
+    static let columns = #"instance, chain, number, at, kind, "user", recipient, action, result, call, count, ms, line"#
     /// The length of a line from `,"prev":"` to its end, and the distances of the two hashes from there.
     private static let (tailLength, previousDistance, hashDistance) = (149, 9, 83)
     private static let hashLength = 64
@@ -81,6 +81,12 @@ struct CopiedLines {
                         members.kind, members.user, members.recipient, members.action, members.result, members.call,
                     ] {
                         if let member { rows.add(part(member)) } else { rows.addNull() }
+                    }
+                    if members.count != 1 { rows.add(members.count) } else { rows.addNull() }
+                    if let duration = members.milliseconds {
+                        rows.add(Int64(clamping: duration))
+                    } else {
+                        rows.addNull()
                     }
                     rows.add(part(line.range))
                     rows.endRow()

@@ -187,16 +187,6 @@ package final class JournalCopy: Sendable {
     func run<Value: Sendable>(
         _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
     ) async throws(LedgerUnavailable) -> Value {
-        let result: Result<Value, LedgerUnavailable> = await withCheckedContinuation { continuation in
-            session.queue.async { [session] in
-                do {
-                    continuation.resume(returning: .success(try session.withConnection(nil, body)))
-                } catch {
-                    continuation.resume(
-                        returning: .failure(LedgerUnavailable(PostgreSQLDatabase.text(for: error))))
-                }
-            }
-        }
-        return try result.get()
+        try await session.perform(nil, body)
     }
 }

@@ -13,10 +13,10 @@ package final class SharedHistory: CallHistory {
     private let clocks: Clocks
     private let name: String
     private let users: Lane
-    private let operators: Lane
+    let operators: Lane
 
     /// A connection with the queue that uses it.
-    private struct Lane: ~Copyable {
+    struct Lane: ~Copyable {
         let session: PostgreSQLSession
         let waiting = Atomic(0)
     }
@@ -84,7 +84,7 @@ package final class SharedHistory: CallHistory {
     }
 
     /// Runs a query with one state of the database.
-    private func run<Output: Sendable>(
+    func run<Output: Sendable>(
         on lane: borrowing Lane, _ query: @escaping @Sendable (SharedLines) throws -> Output
     ) async throws(HistoryUnavailable) -> Output {
         guard lane.waiting.add(1, ordering: .relaxed).newValue <= Self.maximumQueueLength else {

@@ -1,0 +1,266 @@
+import GatewayCore
+import GatewayTesting
+import PostgreSQLClient
+import Testing
+
+@testable import GatewayStore
+@testable import GatewaySupport
+
+@Suite("The counts of all nodes' calls", .enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(5)))
+struct SharedCountsTests {
+    private static let instances = ["00000000000000aa", "00000000000000bb"]
+    private static let day = StatisticsBucket.day
+
+    /// One line of a journal.
+    private struct Line {
+        var kind = "outcome"
+        var action: String? = "send"
+        var user: String? = "alice"
+        var recipient: String? = "bob"
+        var result: String? = "accepted"
+        var count: Int?
+        var milliseconds: Int?
+        var time: Int64
+
+        func bytes(_ number: Int) -> [UInt8] {
+            var members = #"{"seq":\#(number),"at":"\#(WallTime(microseconds: time))","kind":"\#(kind)""#
+            for (name, text) in [("action", action), ("user", user), ("recipient", recipient), ("result", result)] {
+                if let text { members += #","\#(name)":"\#(text)""# }
+            }
+            for (name, value) in [("count", count), ("ms", milliseconds)] {
+                if let value { members += #","\#(name)":\#(value)"# }
+            }
+            let hash = String(repeating: "0", count: 64)
+            return Array((members + #","prev":"\#(hash)","hash":"\#(hash)"}"#).utf8)
+        }
+    }
+
+    /// Rows with the lines of journals, their counts, and a history that reads them.
+    private struct Fixture {
+        let rows: JournalRows
+        let counts: SharedCounts
+        let history: SharedHistory
+        /// The time of the database's clock.
+        let now: Int64
+
+        init(_ limits: SharedCounts.Limits = .init()) throws {
+            rows = try JournalRows()
+            counts = SharedCounts(rows.settings, clocks: .system, limits: limits)
+            (history, _) = try rows.history()
+            var now: Int64 = 0
+            let connection = try rows.shared.connect()
+            defer { connection.close() }
+            try connection.forEachRow("SELECT \(StoreNode.now) AS now") {
+                if case .integer(let time) = $1[0] { now = time }
+            }
+            self.now = now
+        }
+
+        func add(_ lines: [Line], from number: Int = 0, of instance: String = instances[0], chain: Int64 = 0) throws {
+            try rows.add(lines.enumerated().map { $1.bytes(number + $0) }, of: instance, chain: chain)
+        }
+
+        /// Counts all lines. Returns the number of steps.
+        @discardableResult
+        func update() async throws -> Int {
+            var steps = 1
+            while try await counts.update() { steps += 1 }
+            return steps
+        }
+
+        func pairs(_ change: (inout PairQuery) -> Void = { _ in }) async throws -> PairStatistics {
+            var query = PairQuery(limit: PairQuery.maximumLimit)
+            change(&query)
+            return try await history.pairs(query)
+        }
+
+        func close() {
+            counts.close()
+            history.close()
+        }
+    }
+
+    /// Lines of all kinds, most of them in the last days.
+    private static func randomLines(_ count: Int, now: Int64, _ random: inout some RandomNumberGenerator) -> [Line] {
+        let users = ["alice", "bob", "carol", "dave", nil]
+        let results = CallResult.allCases.map(\.rawValue) + ["ban-ended", nil]
+        return (0..<count).map { _ in
+            let age: Int64 =
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0: Int64.random(in: 0..<500 * day, using: &random)
+                case 1: -Int64.random(in: 0..<3 * day, using: &random)
+                case 2: Int64.random(in: 0..<120_000_000, using: &random)
+                default: Int64.random(in: 0..<5 * day, using: &random)
+                }
+            return Line(
+                kind: ["outcome", "outcome", "outcome", "refusal", "intent", "replay"].randomElement(using: &random)
+                    ?? "",
+                action: ["send", "send", "send", "register", nil].randomElement(using: &random) ?? nil,
+                user: users.randomElement(using: &random) ?? nil,
+                recipient: users.randomElement(using: &random) ?? nil,
+                result: results.randomElement(using: &random) ?? nil,
+                count: Bool.random(using: &random) ? Int.random(in: 0..<50, using: &random) : nil,
+                milliseconds: Bool.random(using: &random) ? Int.random(in: 0..<7000, using: &random) : nil,
+                time: now - age)
+        }
+    }
+
+    /// Counts the lines in memory, as a gateway with a journal of its own does.
+    private static func counted(_ lines: [Line], now: Int64) throws -> StatisticsState {
+        let clock = ManualClock(wall: WallTime(microseconds: now))
+        var state = StatisticsState(limits: .init(), began: ComparedTime(clock.clocks))
+        state.begin([], now: now)
+        var vocabulary = SegmentVocabulary()
+        var names: [String] = []
+        func number(_ name: String?) -> UInt32 {
+            guard let name else { return SegmentIndex.none }
+            if !names.contains(name) { names.append(name) }
+            return UInt32(names.firstIndex(of: name) ?? 0)
+        }
+        for line in lines {
+            let effect = CountedLine(
+                kind: line.kind, action: line.action, result: line.result, count: Int64(line.count ?? 1),
+                latency: line.milliseconds.map { LatencyBuckets.bucket(of: UInt64($0)) })
+            let (sender, recipient) = (number(line.user), number(line.recipient))
+            state.count(effect, at: line.time, from: sender, to: recipient, &vocabulary, now: now) {
+                ArraySlice(names[Int($0)].utf8)
+            }
+        }
+        return state
+    }
+
+    @Test("The counts are those that a gateway with one journal has, before and after days are added up")
+    func equalCounts() async throws {
+        var random = SplitMix(seed: 7)
+        let fixture = try Fixture(.init(linesAtOnce: 70))
+        defer { fixture.close() }
+        let lines = Self.randomLines(2000, now: fixture.now, &random)
+        try fixture.add(Array(lines[..<900]))
+        try fixture.add(Array(lines[900..<1000]), chain: 1)
+        try fixture.add(Array(lines[1000...]), of: Self.instances[1])
+        #expect(try await fixture.update() > 20)
+        let expected = try Self.counted(lines, now: fixture.now)
+        try await compare(fixture, expected)
+        // These hours are older than three days, and would have become days meanwhile.
+        try fixture.rows.shared.run(
+            """
+            UPDATE pair_count SET bucket = bucket + 2 * 5 + 1
+                WHERE bucket % 2 = 0 AND bucket < \((fixture.now / Self.day - 2) * 48)
+            """)
+        try await fixture.counts.maintain(checksAll: true)
+        try await compare(fixture, expected)
+    }
+
+    private func compare(_ fixture: Fixture, _ expected: borrowing StatisticsState) async throws {
+        let now = fixture.now
+        func time(_ days: Double) -> WallTime { WallTime(microseconds: now - Int64(days * Double(Self.day))) }
+        for (since, until) in [
+            (nil, nil), (time(1), nil), (time(0.3), time(0.1)), (time(4.6), time(3.2)), (time(2.9), nil),
+        ] {
+            for change: (inout PairQuery) -> Void in [
+                { _ in }, { $0.user = UserName(canonical: "bob") }, { $0.sender = UserName(canonical: "alice") },
+                { $0.recipient = UserName(canonical: "carol") }, { $0.result = .failed }, { $0.limit = 4 },
+                {
+                    $0.user = UserName(canonical: "bob")
+                    $0.sender = UserName(canonical: "bob")
+                    $0.result = .refused
+                },
+            ] {
+                var query = PairQuery(limit: PairQuery.maximumLimit)
+                (query.since, query.until) = (since, until)
+                change(&query)
+                let found = try await fixture.history.pairs(query)
+                let wanted = expected.pairs.statistics(query, now: now)
+                if query.limit > 4 { #expect(StatisticsFixture.text(found) == StatisticsFixture.text(wanted)) }
+                #expect(found.rows.map { selected($0, query) } == wanted.rows.map { selected($0, query) })
+                #expect(found.total == wanted.total && found.omittedPairs == wanted.omittedPairs)
+                #expect(found.range == wanted.range)
+            }
+        }
+        // The range does not depend on the minutes that pass meanwhile.
+        let (first, end) = (time(23.0 / 24), time(0.1))
+        let minutes = try await fixture.history.minutes(since: first, until: end).minutes
+        #expect(minutes == expected.minutes.minutes(since: first.microseconds, until: end.microseconds, now: now))
+        #expect(
+            minutes.count > 1200 && minutes.contains { $0.sends.total > 0 } && minutes.contains { $0.otherRefusals > 0 }
+        )
+    }
+
+    private func selected(_ row: PairStatistics.Row, _ query: PairQuery) -> Int {
+        query.result.map { row.counts[$0] } ?? row.counts.total
+    }
+
+    @Test("Each line counts once, also if two nodes count at once and new lines appear")
+    func concurrentCounting() async throws {
+        let fixture = try Fixture(.init(linesAtOnce: 10))
+        let other = SharedCounts(fixture.rows.settings, clocks: .system, limits: .init(linesAtOnce: 7))
+        defer {
+            fixture.close()
+            other.close()
+        }
+        for round in 0..<5 {
+            try fixture.add(
+                (0..<200).map { _ in Line(time: fixture.now) }, from: 200 * round)
+            async let first = fixture.update()
+            while try await other.update() {}
+            _ = try await first
+        }
+        try await fixture.update()
+        #expect(try await fixture.pairs().total.accepted == 1000)
+        #expect(try await fixture.history.minutes(since: nil, until: nil).minutes.map(\.sends.accepted).max() == 1000)
+    }
+
+    @Test("The coverage says up to which time all lines are counted")
+    func coverage() async throws {
+        let fixture = try Fixture()
+        defer { fixture.close() }
+        #expect(try await fixture.pairs().coverage.isComplete)
+        let hour: Int64 = 3_600_000_000
+        try fixture.add([Line(time: fixture.now - 2 * hour), Line(time: fixture.now - hour)])
+        let before = try await fixture.pairs().coverage
+        #expect(!before.isComplete && before.countedUntil == WallTime(microseconds: fixture.now - 2 * hour))
+        try await fixture.update()
+        try fixture.add([Line(time: fixture.now - hour)], from: 2)
+        #expect(try await fixture.pairs().coverage.countedUntil == WallTime(microseconds: fixture.now - hour))
+        try await fixture.update()
+        let after = try await fixture.history.minutes(since: nil, until: nil).coverage
+        #expect(after.isComplete && after.countedFrom == WallTime(microseconds: fixture.now - 2 * hour))
+        #expect(after.nextNumber == nil)
+    }
+
+    @Test("Too many pairs of an hour become a number without names; the most frequent ones stay")
+    func tooManyPairs() async throws {
+        let fixture = try Fixture(.init(pairsPerBucket: 10))
+        defer { fixture.close() }
+        let lines = (0..<30).map { Line(user: "user\($0)", count: 1 + $0, time: fixture.now - 60_000_000) }
+        try fixture.add(lines)
+        try await fixture.update()
+        try await fixture.counts.maintain(checksAll: false)
+        let found = try await fixture.pairs()
+        #expect(found.rows.map(\.sender) == (20..<30).reversed().map { "user\($0)" })
+        #expect(found.others.accepted == (1...20).reduce(0, +))
+        // A few more are kept until there are twice as many.
+        try fixture.add((30..<35).map { Line(user: "user\($0)", time: fixture.now - 60_000_000) }, from: 30)
+        try await fixture.update()
+        try await fixture.counts.maintain(checksAll: true)
+        #expect(try await fixture.pairs().rows.count == 15)
+    }
+
+    @Test("Counts of days whose lines were removed are removed")
+    func removal() async throws {
+        let fixture = try Fixture()
+        defer { fixture.close() }
+        try fixture.add([
+            Line(time: fixture.now - 20 * Self.day), Line(user: "carol", time: fixture.now - 10 * Self.day),
+        ])
+        try await fixture.update()
+        #expect(try await fixture.pairs().rows.count == 2)
+        try fixture.rows.shared.run("DELETE FROM journal_line WHERE \"user\" = 'alice'")
+        try await fixture.counts.maintain(checksAll: false)
+        #expect(try await fixture.pairs().rows.map(\.sender) == ["carol"])
+        try fixture.rows.shared.run("DELETE FROM journal_line; DELETE FROM journal_copy")
+        try await fixture.update()
+        try await fixture.counts.maintain(checksAll: false)
+        #expect(try await fixture.pairs().rows.isEmpty)
+    }
+}
