@@ -96,6 +96,7 @@ struct OverviewPages: Sendable {
         let durations = CountedMinute.durations(minutes, bounds: bounds)
         let histogram = HistogramChart(noun: "sends", buckets: durations)
         let start = WallTime(seconds: end - 60 * Int64(minutes.count))
+        let note = found?["complete"] == .bool(false) ? " (not all are counted yet)" : ""
         let rates = TimeChart(
             start: start, interval: 60, unit: "per minute",
             series: [
@@ -105,8 +106,8 @@ struct OverviewPages: Sendable {
             ])
         return [
             "charts": [
-                "rates": rates.responsive(id: "rates", title: "Calls per minute in the last hour"),
-                "latency": histogram.responsive(id: "latency", title: "Time of sends in the last hour"),
+                "rates": rates.responsive(id: "rates", title: "Calls per minute in the last hour\(note)"),
+                "latency": histogram.responsive(id: "latency", title: "Time of sends in the last hour\(note)"),
             ] as PageModel,
             "rate": [
                 "sends": PageValues.number(minutes.reduce(0) { $0 + $1.accepted }),

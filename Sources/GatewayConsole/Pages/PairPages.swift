@@ -118,8 +118,10 @@ struct PairPages: Sendable {
         let others = number("others", "accepted") + number("others", "failed") + number("others", "refused")
         if others > 0 { parts.append("\(PageValues.number(others)) sends are of pairs that are no longer counted") }
         if found?["complete"] == .bool(false) {
+            // Several journals are counted from their beginnings, one from its end.
+            let place = found?["next_seq"] == nil ? ("up to", "counted_until") : ("from", "counted_from")
             parts.append(
-                "the journal is still being counted, so far from \(PageValues.time(found?["counted_from"]?.string))")
+                "the journal is still being counted, so far \(place.0) \(PageValues.time(found?[place.1]?.string))")
         }
         return parts.joined(separator: "; ") + "."
     }

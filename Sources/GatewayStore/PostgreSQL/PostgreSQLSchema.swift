@@ -3,7 +3,8 @@ internal import GatewaySupport
 
 /// The tables of a store in PostgreSQL and their version, in the table `store_version`.
 ///
-/// Migrations only add tables and columns, so that the version before can still use the store. Names of users, devices
+/// Migrations only add tables and columns and change no meaning, so that the version before can still use the store. They take
+/// no time that depends on the number of rows, because calls wait for them. Names of users, devices
 /// and registrations are compared byte by byte (`COLLATE "C"`), as SQLite does.
 enum PostgreSQLSchema {
     /// The version that this code reads and writes.
@@ -16,7 +17,7 @@ enum PostgreSQLSchema {
         [ledgerTables, textTables, nodeTables].joined(),
         [
             "ALTER TABLE store_version ADD COLUMN usable_from bigint NOT NULL DEFAULT 1;",
-            "ALTER TABLE debt SET LOGGED;", journalTables, countTables,
+            "TRUNCATE debt; ALTER TABLE debt SET LOGGED;", journalTables, countTables,
         ].joined(),
     ]
 

@@ -26,13 +26,10 @@ package struct CopyRows {
     /// them.
     package mutating func add(_ text: UnsafeRawBufferPointer) {
         separate()
-        // Control characters have no place in most texts, and one test for all of them is quick.
-        var (needsWork, start) = (false, 0)
-        for byte in text where byte < 0x20 || byte >= 0x80 || byte == UInt8(ascii: "\\") {
-            needsWork = true
-            break
-        }
-        guard needsWork else { return append(text[...]) }
+        // Most texts have only bytes that stand for themselves. A loop without an exit examines many bytes at once.
+        var (special, start) = (0 as UInt8, 0)
+        for byte in text { special |= byte &- 0x20 >= 0x60 || byte == UInt8(ascii: "\\") ? 1 : 0 }
+        guard special != 0 else { return append(text[...]) }
         let isStorable = !text.contains { $0 == 0 || $0 >= 0x80 }
         guard isStorable else { return addRepaired(String(decoding: text, as: UTF8.self)) }
         for (index, byte) in text.enumerated() {

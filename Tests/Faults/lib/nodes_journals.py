@@ -37,7 +37,7 @@ class Journals:
 
     async def check_query(self, node):
         """Each node shows the calls of the others."""
-        for call in sorted(node.intents())[-3:]:
+        for call in sorted(await asyncio.to_thread(node.intents))[-3:]:
             for other in self.world.nodes:
                 done = await asyncio.to_thread(other.command, "audit", "show", call, "--json")
                 kinds = [json.loads(line)["kind"] for line in done.stdout.splitlines()]
@@ -46,7 +46,7 @@ class Journals:
 
     async def check_statistics(self):
         """Each node counts the sends of all journals, each once, also those that were recorded before a fault."""
-        recorded = sum(self.sends(node) for node in self.world.nodes)
+        recorded = sum([await asyncio.to_thread(self.sends, node) for node in self.world.nodes])
         for node in self.world.nodes:
             end = bench.now() + FOUND
             while True:

@@ -246,6 +246,62 @@ struct SharedCountsTests {
         #expect(try await fixture.pairs().rows.count == 15)
     }
 
+    @Test("A sender with very many recipients displaces own pairs, not those of others")
+    func displacement() async throws {
+        let fixture = try Fixture(.init(pairsPerBucket: 10))
+        defer { fixture.close() }
+        let time = fixture.now - 60_000_000
+        try fixture.add(
+            (0..<50).map { Line(user: "mallory", recipient: "user\($0)", count: 2, time: time) }
+                + (0..<5).map { Line(user: "user\($0)", time: time) })
+        try await fixture.update()
+        try await fixture.counts.maintain(checksAll: false)
+        let senders = try await fixture.pairs().rows.map(\.sender)
+        #expect(senders.count == 10 && Set(senders) == Set((0..<5).map { "user\($0)" } + ["mallory"]))
+    }
+
+    @Test("Forged lines with long names and huge counts keep no other lines from being counted")
+    func forgedLines() async throws {
+        let fixture = try Fixture()
+        defer { fixture.close() }
+        var random = SplitMix(seed: 11)
+        let name = String(
+            (0..<1400).map { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement(using: &random) ?? "a" })
+        let huge = Line(user: "mallory", count: .max, time: fixture.now)
+        try fixture.add([
+            Line(user: name, recipient: name, time: fixture.now), huge, huge,
+            Line(user: "mallory", recipient: "carol", time: Int64.max / 1_000_000), Line(time: fixture.now),
+        ])
+        try await fixture.update()
+        let rows = try await fixture.pairs().rows
+        #expect(rows.map(\.sender) == ["mallory", "alice"])
+        #expect(rows.map(\.counts.accepted) == [Int(UInt32.max), 1])
+        let minutes = try await fixture.history.minutes(since: nil, until: nil).minutes
+        #expect(minutes.map(\.sends.accepted).max() == Int(UInt32.max))
+    }
+
+    @Test("The old lines of one journal do not keep the lines of others waiting")
+    func fairness() async throws {
+        let fixture = try Fixture(.init(linesAtOnce: 20))
+        defer { fixture.close() }
+        try fixture.add((0..<500).map { _ in Line(time: fixture.now) })
+        try fixture.add((0..<5).map { _ in Line(user: "carol", time: fixture.now) }, of: Self.instances[1])
+        #expect(try await fixture.counts.update())
+        #expect(try await fixture.pairs { $0.sender = UserName(canonical: "carol") }.total.accepted == 5)
+    }
+
+    @Test("The counts are incomplete while a live gateway copies no journal")
+    func uncopiedJournal() async throws {
+        let fixture = try Fixture()
+        defer { fixture.close() }
+        try fixture.rows.addNode(Self.instances[1], host: "gw2")
+        try fixture.rows.shared.keepAlive()
+        #expect(try await !fixture.pairs().coverage.isComplete)
+        try fixture.add([Line(time: fixture.now)], of: Self.instances[1])
+        try await fixture.update()
+        #expect(try await fixture.pairs().coverage.isComplete)
+    }
+
     @Test("Counts of days whose lines were removed are removed")
     func removal() async throws {
         let fixture = try Fixture()

@@ -47,7 +47,7 @@ struct CandidateStatement {
     /// - Parameters:
     ///   - place: The place from which it goes on; nil for the first or last line.
     ///   - limit: The maximum number of rows that it examines.
-    func make(from place: JournalPlace?, limit: Int) -> (sql: String, arguments: [PostgreSQLValue]) {
+    func make(from place: LineKey?, limit: Int) -> (sql: String, arguments: [PostgreSQLValue]) {
         var conditions = indexed
         if let place {
             conditions.append(

@@ -2,6 +2,7 @@ internal import Dispatch
 package import GatewayCore
 package import GatewaySupport
 internal import PostgreSQLClient
+internal import Synchronization
 
 /// The counts of the calls in all nodes' journals, in a store in PostgreSQL: by minute, and of sends by sender and
 /// recipient. Brings the tables with the counts up to date.
@@ -25,9 +26,15 @@ package final class SharedCounts: Sendable {
     private static let lock = "SELECT pg_try_advisory_xact_lock(709430512, hashtext(current_schema()))::int AS is_alone"
     /// The maximum number of earlier chains of a node that are counted.
     private static let maximumChains = 1000
+    /// The maximum length of a counted name in bytes. The gateway writes no longer ones, and the indexes hold no much longer ones.
+    private static let maximumNameBytes = 255
+    /// The maximum of each number in the tables, as in memory.
+    private static let maximumCount = UInt32.max
 
     private let session: PostgreSQLSession
     let limits: Limits
+    /// The number of lines that the next transaction counts: fewer after a failure, because a slow disk may be its reason.
+    private let linesAtOnce: Atomic<Int64>
 
     /// Creates a value without a connection.
     package convenience init(_ settings: PostgreSQLStore.Settings, clocks: Clocks) {
@@ -44,20 +51,24 @@ package final class SharedCounts: Sendable {
             try connection.simple("SET plan_cache_mode = force_custom_plan; SET enable_seqscan = off; SET jit = off")
         }
         self.limits = limits
+        linesAtOnce = Atomic(limits.linesAtOnce)
     }
 
     /// Counts lines that are not counted yet.
     ///
     /// - Returns: Whether there may be more. False also if another node is counting.
     package func update() async throws(LedgerUnavailable) -> Bool {
-        try await transaction { [limits] connection in
-            var remaining = limits.linesAtOnce
-            for place in try Self.places(connection) {
-                remaining -= try Self.count(after: place, atMost: remaining, connection)
-                if remaining <= 0 { return true }
-            }
-            return false
-        } ?? false
+        let lines = linesAtOnce.load(ordering: .relaxed)
+        // Lowered until it is known that this works.
+        linesAtOnce.store(max(1, lines / 2), ordering: .relaxed)
+        let hasMore = try await transaction { connection in
+            let places = try Self.places(connection)
+            // A share for each, so that the old lines of one do not keep the present ones of the others waiting.
+            let share = max(1, lines / Int64(max(1, places.count)))
+            return try places.map { try Self.count(after: $0, atMost: share, connection) == share }.contains(true)
+        }
+        linesAtOnce.store(min(limits.linesAtOnce, lines * 2), ordering: .relaxed)
+        return hasMore ?? false
     }
 
     /// Closes the connection; later calls fail. Blocks.
@@ -134,7 +145,8 @@ package final class SharedCounts: Sendable {
         guard count > 0 else { return 0 }
         try connection.execute(addition, chain + [.integer(place.next), .integer(last)])
         try connection.execute(
-            "UPDATE journal_count SET next = ? WHERE instance = ? AND chain = ?", [.integer(last + 1)] + chain)
+            "UPDATE journal_count SET next = ? WHERE instance = ? AND chain = ?",
+            [.integer(min(last, .max - 1) + 1)] + chain)
         return count
     }
 
@@ -151,21 +163,25 @@ package final class SharedCounts: Sendable {
             WHERE instance = ? AND chain = ? AND number BETWEEN ? AND ?
                 AND (action = 'send' AND kind IN ('outcome', 'refusal')
                     OR kind = 'refusal' AND result IS DISTINCT FROM '\(CountedLine.banEnded)')
+                AND COALESCE(octet_length("user"), 0) <= \(maximumNameBytes)
+                AND COALESCE(octet_length(recipient), 0) <= \(maximumNameBytes)
         ), minutes AS (
             INSERT INTO minute_count (minute, class, latency, count)
-            SELECT at / \(MinuteTable.microseconds), class, latency, sum(count)::bigint FROM counted, clock
+            SELECT at / \(MinuteTable.microseconds), class, latency, \(saturated("sum(count)"))
+            FROM counted, clock
             WHERE at / \(MinuteTable.microseconds) > now / \(MinuteTable.microseconds) - \(MinuteTable.capacity)
-                AND at / \(MinuteTable.microseconds) <= now / \(MinuteTable.microseconds) + 1
+                AND at / \(MinuteTable.microseconds) <= now / \(MinuteTable.microseconds) + \(MinuteTable.capacity)
             GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-            ON CONFLICT (minute, class, latency) DO UPDATE SET count = minute_count.count + excluded.count
+            ON CONFLICT (minute, class, latency) 
+            DO UPDATE SET count = \(saturated("minute_count.count + excluded.count"))
         )
         INSERT INTO pair_count (bucket, sender, recipient, accepted, failed, refused, last)
         SELECT
             CASE WHEN at / \(StatisticsBucket.day) >= now / \(StatisticsBucket.day) - \(PairRetention.daysByHour)
                 THEN at / \(StatisticsBucket.hour) * 2 + 1 ELSE at / \(StatisticsBucket.day) * 48 END AS bucket,
-            sender, recipient, COALESCE(sum(count) FILTER (WHERE class = 'accepted'), 0)::bigint,
-            COALESCE(sum(count) FILTER (WHERE class = 'failed'), 0)::bigint,
-            COALESCE(sum(count) FILTER (WHERE class = 'refused'), 0)::bigint, max(at)
+            sender, recipient, \(saturated("COALESCE(sum(count) FILTER (WHERE class = 'accepted'), 0)")),
+            \(saturated("COALESCE(sum(count) FILTER (WHERE class = 'failed'), 0)")),
+            \(saturated("COALESCE(sum(count) FILTER (WHERE class = 'refused'), 0)")), max(at)
         FROM counted, clock
         WHERE sender IS NOT NULL AND class <> 'other' AND at / \(StatisticsBucket.day)
             BETWEEN now / \(StatisticsBucket.day) - \(PairRetention.days - 1) AND now / \(StatisticsBucket.day) + 1
@@ -175,10 +191,18 @@ package final class SharedCounts: Sendable {
 
     /// The end of a statement that adds rows to those of `pair_count`.
     static let sumOfPairs = """
-        ON CONFLICT (sender, recipient, bucket) DO UPDATE SET accepted = pair_count.accepted + excluded.accepted,
-            failed = pair_count.failed + excluded.failed, refused = pair_count.refused + excluded.refused,
+        ON CONFLICT (sender, recipient, bucket) DO UPDATE SET \(sums(in: "pair_count")),
             last = GREATEST(pair_count.last, excluded.last)
         """
+
+    /// Returns the assignments that add the columns of a new row to those of the present one.
+    static func sums(in table: String) -> String {
+        SendClass.allCases.map(\.rawValue)
+            .map { "\($0) = \(saturated("\(table).\($0) + excluded.\($0)"))" }.joined(separator: ", ")
+    }
+
+    /// Returns an expression for a sum that stays within its maximum.
+    static func saturated(_ sum: String) -> String { "LEAST(\(sum), \(maximumCount))::bigint" }
 
     private static let acceptedResults = CallResult.allCases.filter { SendClass($0) == .accepted }
         .map { "'\($0.rawValue)'" }.joined(separator: ", ")

@@ -5,16 +5,16 @@ internal import PostgreSQLClient
 /// The counts of all nodes' calls, which ``SharedCounts`` keeps.
 extension SharedHistory: CallStatistics {
     package func minutes(since: WallTime?, until: WallTime?) async throws(HistoryUnavailable) -> MinuteStatistics {
-        try await run(on: operators) { try $0.minutes(since: since?.microseconds, until: until?.microseconds) }
+        try await run(on: statistics) { try $0.minutes(since: since?.microseconds, until: until?.microseconds) }
     }
 
     package func pairs(_ query: PairQuery) async throws(HistoryUnavailable) -> PairStatistics {
-        try await run(on: operators) { try $0.pairs(query) }
+        try await run(on: statistics) { try $0.pairs(query) }
     }
 }
 
 /// Statements on the tables with the counts.
-extension SharedLines {
+extension LineQueries {
     /// Returns the time of the database's clock and that of the oldest line, in microseconds since 1970; nil without lines.
     func timeRange() throws -> (now: Int64, oldest: Int64?) {
         let now = try time()
@@ -45,8 +45,7 @@ extension SharedLines {
         let minutes = (numbers.map(Array.init) ?? []).map { number in
             (found[number] ?? MinuteSums()).minute(number)
         }
-        let first = minutes.first?.start.microseconds ?? now
-        return MinuteStatistics(minutes: minutes, coverage: try coverage(since: first, now: now, oldest: oldest))
+        return MinuteStatistics(minutes: minutes, coverage: try coverage(now: now, oldest: oldest))
     }
 
     /// Returns the sends of pairs of users.
@@ -93,7 +92,7 @@ extension SharedLines {
             rows: result.rows, total: result.total, omittedPairs: result.matching - result.rows.count, omitted: omitted,
             others: others,
             range: WallTime(microseconds: start)..<WallTime(microseconds: hours.upperBound * StatisticsBucket.hour),
-            coverage: try coverage(since: start, now: now, oldest: oldest))
+            coverage: try coverage(now: now, oldest: oldest))
     }
 
     /// Returns the statement that selects the rows of the query's users, and its arguments.
@@ -118,7 +117,8 @@ extension SharedLines {
     }
 
     /// Returns which part of the journals is counted. The lines before the first one that is not counted are.
-    private func coverage(since: Int64, now: Int64, oldest: Int64?) throws -> StatisticsCoverage {
+    private func coverage(now: Int64, oldest: Int64?) throws -> StatisticsCoverage {
+        guard mayContinue() else { throw LedgerUnavailable("the query takes too long") }
         var end = now
         try connection.forEachRow(
             """
@@ -130,12 +130,18 @@ extension SharedLines {
                 WHERE line.instance = copy.instance AND line.chain = chains.chain AND number >= COALESCE(counted.next, 0)
                 ORDER BY number LIMIT 1) AS next
             """
-        ) { if case .integer(let time) = $1[0] { end = min(now, time) } }
+        ) { if case .integer(let time) = $1[0] { end = max(0, min(now, time)) } }
+        // As during an upgrade from a version that copies no journals.
+        let uncopied = try connection.execute(
+            """
+            SELECT FROM node WHERE until > \(StoreNode.now) AND NOT is_exclusive
+                AND NOT EXISTS (SELECT FROM journal_copy AS copy WHERE copy.instance = node.instance)
+            """)
         var coverage = StatisticsCoverage()
         coverage.countedFrom = oldest.map { WallTime(microseconds: min($0, end)) }
         coverage.countedUntil = WallTime(microseconds: end)
         // Lines are counted some seconds after they were written.
-        coverage.isComplete = now - end < MinuteTable.microseconds
+        coverage.isComplete = uncopied == 0 && now - end < MinuteTable.microseconds
         return coverage
     }
 }

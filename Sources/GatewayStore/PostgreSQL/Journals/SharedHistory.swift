@@ -7,23 +7,25 @@ internal import Synchronization
 /// The calls that all nodes with a store in PostgreSQL have recorded, for a running gateway.
 ///
 /// Safe to use from any thread; callers resume on their own executors. The queries of operators have a connection of their
-/// own, so that users do not wait for them. If the store cannot be read, queries fail.
+/// own, so that users do not wait for them, and so have statistics, which may take seconds. If the store cannot be read, queries
+/// fail.
 package final class SharedHistory: CallHistory {
     private let sessions: SessionRegister
     private let clocks: Clocks
     private let name: String
-    private let users: Lane
-    let operators: Lane
+    private let users: QueryQueue
+    private let operators: QueryQueue
+    let statistics: QueryQueue
 
-    /// A connection with the queue that uses it.
-    struct Lane: ~Copyable {
+    /// A connection, and the number of queries that run on it or wait for it.
+    struct QueryQueue: ~Copyable {
         let session: PostgreSQLSession
         let waiting = Atomic(0)
     }
 
     /// The maximum number of waiting queries of each kind. Further queries fail.
     static let maximumQueueLength = 64
-    /// How long a statement may run. It examines a few thousand lines, so only an overloaded server needs this time.
+    /// How long a statement may run. Those of lists examine a few thousand lines, so only an overloaded server needs this time.
     private static let statementTimeout = Duration.seconds(5)
     /// The time after which a query begins no further statement.
     private static let queryTimeout = Duration.seconds(2)
@@ -38,14 +40,15 @@ package final class SharedHistory: CallHistory {
         self.sessions = sessions
         self.clocks = clocks
         name = settings.name
-        let limit = PostgreSQLSession.Failure()
-        func lane(_ label: String) -> Lane {
-            Lane(
+        func queue(_ label: String) -> QueryQueue {
+            QueryQueue(
                 session: PostgreSQLSession(
-                    connection, label: label, clocks: clocks, timeLimit: limit, prepare: SharedLines.prepare))
+                    connection, label: label, clocks: clocks, timeLimit: PostgreSQLSession.Failure(),
+                    prepare: LineQueries.prepare))
         }
-        users = lane("history-users")
-        operators = lane("history-operators")
+        users = queue("history-users")
+        operators = queue("history-operators")
+        statistics = queue("history-statistics")
     }
 
     /// Returns the newest notifications that the user received since the time, newest first.
@@ -61,10 +64,10 @@ package final class SharedHistory: CallHistory {
     package func page(
         _ query: AuditQuery, after position: String?, limit: Int, isOfCalls: Bool
     ) async throws(HistoryUnavailable) -> HistoryPage? {
-        var (bound, known) = (nil as JournalPlace?, nil as JournalEnds?)
+        var (bound, known) = (nil as LineKey?, nil as JournalEnds?)
         if let position {
             let parts = position.split(separator: "~", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let place = JournalPlace(text: parts[0]), let ends = JournalEnds(text: parts.dropFirst().first ?? "")
+            guard let place = LineKey(text: parts[0]), let ends = JournalEnds(text: parts.dropFirst().first ?? "")
             else { return nil }
             (bound, known) = (place, ends)
         }
@@ -80,18 +83,18 @@ package final class SharedHistory: CallHistory {
 
     /// Waits for the running queries and closes the connections. Blocks.
     package func close() {
-        for session in [users.session, operators.session] { session.queue.sync { session.close() } }
+        for session in [users.session, operators.session, statistics.session] { session.queue.sync { session.close() } }
     }
 
     /// Runs a query with one state of the database.
     func run<Output: Sendable>(
-        on lane: borrowing Lane, _ query: @escaping @Sendable (SharedLines) throws -> Output
+        on queue: borrowing QueryQueue, _ query: @escaping @Sendable (LineQueries) throws -> Output
     ) async throws(HistoryUnavailable) -> Output {
-        guard lane.waiting.add(1, ordering: .relaxed).newValue <= Self.maximumQueueLength else {
-            lane.waiting.subtract(1, ordering: .relaxed)
+        guard queue.waiting.add(1, ordering: .relaxed).newValue <= Self.maximumQueueLength else {
+            queue.waiting.subtract(1, ordering: .relaxed)
             throw HistoryUnavailable("too many queries are waiting")
         }
-        let session = lane.session
+        let session = queue.session
         let result: Result<Output, HistoryUnavailable> = await withCheckedContinuation { continuation in
             session.queue.async { [self] in
                 let result = Result { try run(query, on: session) }
@@ -101,18 +104,18 @@ package final class SharedHistory: CallHistory {
                     })
             }
         }
-        lane.waiting.subtract(1, ordering: .relaxed)
+        queue.waiting.subtract(1, ordering: .relaxed)
         return try result.get()
     }
 
     private func run<Output>(
-        _ query: (SharedLines) throws -> Output, on session: PostgreSQLSession
+        _ query: (LineQueries) throws -> Output, on session: PostgreSQLSession
     ) throws -> Output {
         try session.withConnection("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
             defer { if connection.isUsable { try? connection.simple("COMMIT") } }
             let began = clocks.monotonic()
             return try query(
-                SharedLines(connection: connection) { [clocks] in
+                LineQueries(connection: connection) { [clocks] in
                     .nanoseconds(clocks.monotonic().nanoseconds - began.nanoseconds) < Self.queryTimeout
                 })
         }

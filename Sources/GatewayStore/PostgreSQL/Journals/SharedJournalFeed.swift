@@ -21,7 +21,7 @@ package final class SharedJournalFeed: Sendable {
         name = settings.name
         session = PostgreSQLSession(
             connection, label: "journal-feed", clocks: clocks, timeLimit: PostgreSQLSession.Failure(),
-            prepare: SharedLines.prepare)
+            prepare: LineQueries.prepare)
     }
 
     /// Returns the place after all present lines.
@@ -45,14 +45,14 @@ package final class SharedJournalFeed: Sendable {
     package func close() { session.queue.sync { session.close() } }
 
     private func run<Output: Sendable>(
-        _ body: @escaping @Sendable (SharedLines) throws -> Output
+        _ body: @escaping @Sendable (LineQueries) throws -> Output
     ) async throws(HistoryUnavailable) -> Output {
         let result: Result<Output, HistoryUnavailable> = await withCheckedContinuation { continuation in
             session.queue.async { [session, name] in
                 let result = Result {
                     try session.withConnection("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
                         defer { if connection.isUsable { try? connection.simple("COMMIT") } }
-                        return try body(SharedLines(connection: connection))
+                        return try body(LineQueries(connection: connection))
                     }
                 }
                 continuation.resume(

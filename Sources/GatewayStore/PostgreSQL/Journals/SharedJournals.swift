@@ -7,7 +7,7 @@ internal import PostgreSQLClient
 ///
 /// Confined to one thread. Functions block, and throw ``LedgerUnavailable`` if the store cannot be read.
 package final class SharedJournals: AuditSource {
-    private let lines: SharedLines
+    private let lines: LineQueries
     private let name: String
 
     /// How long a statement may run. Each examines a few thousand lines.
@@ -21,8 +21,8 @@ package final class SharedJournals: AuditSource {
         name = settings.name
         do {
             let opened = try PostgreSQLConnection.connect(connection, within: connection.connectTimeout * 2)
-            lines = SharedLines(connection: opened)
-            try SharedLines.prepare(opened)
+            lines = LineQueries(connection: opened)
+            try LineQueries.prepare(opened)
         } catch {
             throw LedgerUnavailable("\(settings.name): \(PostgreSQLDatabase.text(for: error))")
         }
@@ -68,7 +68,7 @@ package final class SharedJournals: AuditSource {
     /// Closes the connection.
     package func close() { lines.connection.close() }
 
-    private func run<Output>(_ query: (SharedLines) throws -> Output) throws -> Output {
+    private func run<Output>(_ query: (LineQueries) throws -> Output) throws -> Output {
         do { return try query(lines) } catch let error as PostgreSQLError {
             throw LedgerUnavailable("\(name): \(error.message)")
         }

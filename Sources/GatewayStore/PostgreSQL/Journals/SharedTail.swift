@@ -25,7 +25,7 @@ package struct SharedTail: Sendable, Hashable {
     static let maximumLines: Int64 = 1000
 
     /// Creates a place after all present lines.
-    init(after lines: SharedLines) throws {
+    init(after lines: LineQueries) throws {
         ends = try lines.ends()
         start = try lines.time()
     }
@@ -42,7 +42,7 @@ package struct SharedTail: Sendable, Hashable {
     }
 
     /// Returns at most `count` of the last lines before the place, in the order of their times.
-    func last(_ count: Int, in lines: SharedLines) throws -> [AuditLine] {
+    func last(_ count: Int, in lines: LineQueries) throws -> [AuditLine] {
         guard count > 0 else { return [] }
         let names = try lines.names()
         var found: [AuditLine] = []
@@ -56,9 +56,9 @@ package struct SharedTail: Sendable, Hashable {
     /// Returns the next lines, and moves the place behind them. Lines of different nodes are in the order of their times.
     ///
     /// - Parameter skipsOld: Whether lines of a journal are left out if more have been added than one read returns.
-    mutating func next(in lines: SharedLines, skipsOld: Bool = false) throws -> [Line] {
+    mutating func next(in lines: LineQueries, skipsOld: Bool = false) throws -> [Line] {
         var passed = ends
-        var found: [(time: Int64, line: SharedLines.Listing.Located)] = []
+        var found: [(time: Int64, line: LineQueries.Listing.Located)] = []
         for (instance, end) in try lines.ends().ends where ends.ends[instance] != end {
             // A clock that was set back does not change the order of a node's lines.
             var time = Int64.min
@@ -68,7 +68,7 @@ package struct SharedTail: Sendable, Hashable {
             }
         }
         guard !found.isEmpty else { return [] }
-        func key(_ line: SharedLines.Listing.Located, _ time: Int64) -> JournalPlace {
+        func key(_ line: LineQueries.Listing.Located, _ time: Int64) -> LineKey {
             var place = line.location.place
             place.at = time
             return place
@@ -83,11 +83,11 @@ package struct SharedTail: Sendable, Hashable {
 
     /// Reads the next lines of one journal. The rest of an earlier chain comes before a new one.
     private mutating func read(
-        _ instance: String, to end: JournalEnds.End, skipsOld: Bool, in lines: SharedLines
-    ) throws -> [SharedLines.Listing.Located] {
+        _ instance: String, to end: JournalEnds.End, skipsOld: Bool, in lines: LineQueries
+    ) throws -> [LineQueries.Listing.Located] {
         var from = try ends.ends[instance] ?? firstNew(of: instance, in: lines) ?? end
         if skipsOld, from.chain == end.chain { from.next = max(from.next, end.next - Self.maximumLines) }
-        var found: [SharedLines.Listing.Located] = []
+        var found: [LineQueries.Listing.Located] = []
         try lines.connection.forEachRow(
             """
             SELECT at, instance, chain, number, line FROM journal_line
@@ -100,7 +100,7 @@ package struct SharedTail: Sendable, Hashable {
             ]
         ) { _, values in
             let row = try StoredRow(values)
-            found.append((StoredLines.Location(place: row.place, line: row.line), row.line))
+            found.append((LineLocator.Location(place: row.place, line: row.line), row.line))
         }
         if found.count == Int(Self.maximumLines), let last = found.last?.location.place {
             ends.ends[instance] = JournalEnds.End(chain: last.chain, next: last.number + 1)
@@ -112,7 +112,7 @@ package struct SharedTail: Sendable, Hashable {
 
     /// Returns the place of the first new line of a journal that has appeared; nil if it has none. Its older lines are not
     /// read: a node that joins copies a whole journal.
-    private func firstNew(of instance: String, in lines: SharedLines) throws -> JournalEnds.End? {
+    private func firstNew(of instance: String, in lines: LineQueries) throws -> JournalEnds.End? {
         var found: JournalEnds.End?
         try lines.connection.forEachRow(
             """

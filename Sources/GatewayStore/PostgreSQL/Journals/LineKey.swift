@@ -1,7 +1,7 @@
-/// The place of a line among the lines of all nodes' journals, which are ordered by time.
+/// The key of a line among the lines of all nodes' journals, by which they are ordered: first by time.
 ///
-/// As the end of a page, it is the place before the line with this number.
-struct JournalPlace: Sendable, Hashable, Comparable {
+/// As the end of a page, it is the key before which the lines of the next page are.
+struct LineKey: Sendable, Hashable, Comparable {
     /// The time of the line, in microseconds since 1970.
     var at: Int64
     /// The name of the node's installation.
@@ -12,7 +12,7 @@ struct JournalPlace: Sendable, Hashable, Comparable {
     var number: Int64
 
     /// The order of the tables, which compare names byte by byte.
-    static func < (left: JournalPlace, right: JournalPlace) -> Bool {
+    static func < (left: LineKey, right: LineKey) -> Bool {
         if left.at != right.at { return left.at < right.at }
         if left.instance != right.instance {
             return left.instance.utf8.lexicographicallyPrecedes(right.instance.utf8)
@@ -35,7 +35,7 @@ struct JournalEnds: Sendable, Hashable {
     var ends: [String: End] = [:]
 
     /// Returns whether the line was in the tables.
-    func contains(_ place: JournalPlace) -> Bool {
+    func contains(_ place: LineKey) -> Bool {
         guard let end = ends[place.instance] else { return false }
         return place.chain < end.chain || (place.chain == end.chain && place.number < end.next)
     }
@@ -44,7 +44,7 @@ struct JournalEnds: Sendable, Hashable {
 // MARK: Text
 
 /// The texts of cursors: words separated by `.`, entries separated by `~`. They come back from clients.
-extension JournalPlace {
+extension LineKey {
     /// The place as text.
     var text: String { "\(at).\(instance).\(chain).\(number)" }
 

@@ -3,7 +3,7 @@ internal import GatewaySupport
 internal import PostgreSQLClient
 
 /// Queries on the lines of all nodes' journals, over one connection. Confined to one thread.
-struct SharedLines {
+struct LineQueries {
     let connection: PostgreSQLConnection
     /// Called between statements. If it returns false, a page ends early, and other queries fail.
     var mayContinue: () -> Bool = { true }
@@ -23,12 +23,12 @@ struct SharedLines {
     }
 
     /// The rows of lists and their places.
-    typealias Listing = AuditListing<StoredLines>
+    typealias Listing = AuditListing<LineLocator>
 
     /// Returns the list of the lines that match a query.
-    func listing(_ query: AuditQuery, before bound: JournalPlace? = nil, known: JournalEnds = .init()) -> Listing {
+    func listing(_ query: AuditQuery, before bound: LineKey? = nil, known: JournalEnds = .init()) -> Listing {
         AuditListing(
-            query, StoredLines(connection: connection, bound: bound, known: known, mayContinue: mayContinue))
+            query, LineLocator(connection: connection, bound: bound, known: known, mayContinue: mayContinue))
     }
 
     /// Returns the ends of all journals: of at most ``JournalEnds/maximumEntries``.
@@ -132,7 +132,7 @@ struct NodeNames: Sendable {
     func name(_ instance: String) -> String { names[instance] ?? instance }
 
     /// Returns the line with the name of its node.
-    func line(_ found: SharedLines.Listing.Located) -> AuditLine {
+    func line(_ found: LineQueries.Listing.Located) -> AuditLine {
         AuditLine(found.line, node: name(found.location.place.instance))
     }
 }

@@ -5,17 +5,17 @@ internal import PostgreSQLClient
 ///
 /// Each statement examines a bounded number of rows, so that none runs for long and no more than these are in memory. It is
 /// one of a few texts for the conditions of the query, whose values are arguments.
-struct StoredLines: AuditLocator {
+struct LineLocator: AuditLocator {
     /// A line and its place.
     struct Location: Sendable {
-        let place: JournalPlace
+        let place: LineKey
         /// The line; empty if it has to be read.
         let line: [UInt8]
     }
 
     let connection: PostgreSQLConnection
     /// The place before which lines match; nil for all lines.
-    var bound: JournalPlace?
+    var bound: LineKey?
     /// The lines that were there when the first page was read.
     var known = JournalEnds()
     /// Called before each statement but the first. If it returns false, `locate` ends early.
@@ -32,7 +32,7 @@ struct StoredLines: AuditLocator {
 
     // MARK: Matching lines
 
-    func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (Location) throws -> Bool) throws -> JournalPlace? {
+    func locate(_ filter: AuditFilter, newestFirst: Bool, _ visit: (Location) throws -> Bool) throws -> LineKey? {
         let statement = CandidateStatement(filter, newestFirst: newestFirst)
         var reached = newestFirst ? bound : nil
         var limit = Self.firstRows
@@ -101,7 +101,7 @@ struct StoredLines: AuditLocator {
 
     private func read(_ batch: [Location], _ body: (Location, [UInt8]) throws -> Void) throws {
         let missing = batch.filter(\.line.isEmpty).map(\.place)
-        var lines: [JournalPlace: [UInt8]] = [:]
+        var lines: [LineKey: [UInt8]] = [:]
         if let last = missing.last {
             let padded = missing + Array(repeating: last, count: Self.linesPerStatement - missing.count)
             let places = Array(repeating: "(?, ?, ?)", count: padded.count).joined(separator: ", ")
@@ -132,7 +132,7 @@ struct StoredLines: AuditLocator {
 
     func precedes(_ first: Location, _ second: Location) -> Bool { first.place < second.place }
 
-    func bound(after location: Location) -> JournalPlace {
+    func bound(after location: Location) -> LineKey {
         var place = location.place
         place.number += 1
         return place
@@ -151,7 +151,7 @@ struct StoredLines: AuditLocator {
 
 /// A row that begins with the place of a line and the line.
 struct StoredRow {
-    let place: JournalPlace
+    let place: LineKey
     let line: [UInt8]
     private let values: [PostgreSQLValue]
 
@@ -161,7 +161,7 @@ struct StoredRow {
             case .integer(let chain) = values[2], case .integer(let number) = values[3],
             case .text(let line) = values[4]
         else { throw Self.unexpected }
-        place = JournalPlace(at: at, instance: instance, chain: chain, number: number)
+        place = LineKey(at: at, instance: instance, chain: chain, number: number)
         self.line = Array(line.utf8)
         self.values = values
     }
