@@ -172,7 +172,7 @@ package final class SharedCounts: Sendable {
             WHERE at / \(MinuteTable.microseconds) > now / \(MinuteTable.microseconds) - \(MinuteTable.capacity)
                 AND at / \(MinuteTable.microseconds) <= now / \(MinuteTable.microseconds) + \(MinuteTable.capacity)
             GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-            ON CONFLICT (minute, class, latency) 
+            ON CONFLICT (minute, class, latency)
             DO UPDATE SET count = \(saturated("minute_count.count + excluded.count"))
         )
         INSERT INTO pair_count (bucket, sender, recipient, accepted, failed, refused, last)
