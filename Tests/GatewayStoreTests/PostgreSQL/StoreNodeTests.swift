@@ -1,6 +1,7 @@
 import GatewayCore
 import GatewaySupport
 import GatewayTesting
+import PostgreSQLClient
 import Testing
 
 @testable import GatewayStore
@@ -98,10 +99,16 @@ struct StoreNodeTests {
         let store = try shared.open(shared.first)
         try shared.run(
             """
-            DROP TABLE journal_line, journal_copy; ALTER TABLE store_version DROP COLUMN usable_from;
+            DROP TABLE journal_line, journal_copy, journal_count, minute_count, pair_count, pair_other;
+            ALTER TABLE store_version DROP COLUMN usable_from; ALTER TABLE debt SET UNLOGGED;
             UPDATE store_version SET version = 1
             """)
         try shared.open(shared.second).close(isUsable: true)
+        let connection = try shared.connect()
+        defer { connection.close() }
+        let logged = "SELECT FROM pg_class WHERE oid = 'debt'::regclass AND relpersistence = 'p'"
+        #expect(try connection.execute(logged) == 1)
+        try shared.run("INSERT INTO pair_count VALUES (1, 'a', 'b', 1, 0, 0, 0)")
         try shared.run("INSERT INTO journal_copy VALUES ('a', 0, 0, decode(repeat('00', 32), 'hex'), 0, '')")
         try store.close(isUsable: true)
     }
