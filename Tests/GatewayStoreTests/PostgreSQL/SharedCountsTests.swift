@@ -8,80 +8,13 @@ import Testing
 
 @Suite("The counts of all nodes' calls", .enabled(if: PostgreSQLServer.isInstalled), .timeLimit(.minutes(5)))
 struct SharedCountsTests {
-    private static let instances = ["00000000000000aa", "00000000000000bb"]
+    private static let instances = CountsFixture.instances
     private static let day = StatisticsBucket.day
 
-    /// One line of a journal.
-    private struct Line {
-        var kind = "outcome"
-        var action: String? = "send"
-        var user: String? = "alice"
-        var recipient: String? = "bob"
-        var result: String? = "accepted"
-        var count: Int?
-        var milliseconds: Int?
-        var time: Int64
-
-        func bytes(_ number: Int) -> [UInt8] {
-            var members = #"{"seq":\#(number),"at":"\#(WallTime(microseconds: time))","kind":"\#(kind)""#
-            for (name, text) in [("action", action), ("user", user), ("recipient", recipient), ("result", result)] {
-                if let text { members += #","\#(name)":"\#(text)""# }
-            }
-            for (name, value) in [("count", count), ("ms", milliseconds)] {
-                if let value { members += #","\#(name)":\#(value)"# }
-            }
-            let hash = String(repeating: "0", count: 64)
-            return Array((members + #","prev":"\#(hash)","hash":"\#(hash)"}"#).utf8)
-        }
-    }
-
-    /// Rows with the lines of journals, their counts, and a history that reads them.
-    private struct Fixture {
-        let rows: JournalRows
-        let counts: SharedCounts
-        let history: SharedHistory
-        /// The time of the database's clock.
-        let now: Int64
-
-        init(_ limits: SharedCounts.Limits = .init()) throws {
-            rows = try JournalRows()
-            counts = SharedCounts(rows.settings, clocks: .system, limits: limits)
-            (history, _) = try rows.history()
-            var now: Int64 = 0
-            let connection = try rows.shared.connect()
-            defer { connection.close() }
-            try connection.forEachRow("SELECT \(StoreNode.now) AS now") {
-                if case .integer(let time) = $1[0] { now = time }
-            }
-            self.now = now
-        }
-
-        func add(_ lines: [Line], from number: Int = 0, of instance: String = instances[0], chain: Int64 = 0) throws {
-            try rows.add(lines.enumerated().map { $1.bytes(number + $0) }, of: instance, chain: chain)
-        }
-
-        /// Counts all lines. Returns the number of steps.
-        @discardableResult
-        func update() async throws -> Int {
-            var steps = 1
-            while try await counts.update() { steps += 1 }
-            return steps
-        }
-
-        func pairs(_ change: (inout PairQuery) -> Void = { _ in }) async throws -> PairStatistics {
-            var query = PairQuery(limit: PairQuery.maximumLimit)
-            change(&query)
-            return try await history.pairs(query)
-        }
-
-        func close() {
-            counts.close()
-            history.close()
-        }
-    }
-
     /// Lines of all kinds, most of them in the last days.
-    private static func randomLines(_ count: Int, now: Int64, _ random: inout some RandomNumberGenerator) -> [Line] {
+    private static func randomLines(
+        _ count: Int, now: Int64, _ random: inout some RandomNumberGenerator
+    ) -> [CountedRow] {
         let users = ["alice", "bob", "carol", "dave", nil]
         let results = CallResult.allCases.map(\.rawValue) + ["ban-ended", nil]
         return (0..<count).map { _ in
@@ -92,7 +25,7 @@ struct SharedCountsTests {
                 case 2: Int64.random(in: 0..<120_000_000, using: &random)
                 default: Int64.random(in: 0..<5 * day, using: &random)
                 }
-            return Line(
+            return CountedRow(
                 kind: ["outcome", "outcome", "outcome", "refusal", "intent", "replay"].randomElement(using: &random)
                     ?? "",
                 action: ["send", "send", "send", "register", nil].randomElement(using: &random) ?? nil,
@@ -106,7 +39,7 @@ struct SharedCountsTests {
     }
 
     /// Counts the lines in memory, as a gateway with a journal of its own does.
-    private static func counted(_ lines: [Line], now: Int64) throws -> StatisticsState {
+    private static func counted(_ lines: [CountedRow], now: Int64) throws -> StatisticsState {
         let clock = ManualClock(wall: WallTime(microseconds: now))
         var state = StatisticsState(limits: .init(), began: ComparedTime(clock.clocks))
         state.begin([], now: now)
@@ -132,7 +65,7 @@ struct SharedCountsTests {
     @Test("The counts are those that a gateway with one journal has, before and after days are added up")
     func equalCounts() async throws {
         var random = SplitMix(seed: 7)
-        let fixture = try Fixture(.init(linesAtOnce: 70))
+        let fixture = try CountsFixture(.init(linesAtOnce: 70))
         defer { fixture.close() }
         let lines = Self.randomLines(2000, now: fixture.now, &random)
         try fixture.add(Array(lines[..<900]))
@@ -151,7 +84,7 @@ struct SharedCountsTests {
         try await compare(fixture, expected)
     }
 
-    private func compare(_ fixture: Fixture, _ expected: borrowing StatisticsState) async throws {
+    private func compare(_ fixture: CountsFixture, _ expected: borrowing StatisticsState) async throws {
         let now = fixture.now
         func time(_ days: Double) -> WallTime { WallTime(microseconds: now - Int64(days * Double(Self.day))) }
         for (since, until) in [
@@ -192,7 +125,7 @@ struct SharedCountsTests {
 
     @Test("Each line counts once, also if two nodes count at once and new lines appear")
     func concurrentCounting() async throws {
-        let fixture = try Fixture(.init(linesAtOnce: 10))
+        let fixture = try CountsFixture(.init(linesAtOnce: 10))
         let other = SharedCounts(fixture.rows.settings, clocks: .system, limits: .init(linesAtOnce: 7))
         defer {
             fixture.close()
@@ -200,7 +133,7 @@ struct SharedCountsTests {
         }
         for round in 0..<5 {
             try fixture.add(
-                (0..<200).map { _ in Line(time: fixture.now) }, from: 200 * round)
+                (0..<200).map { _ in CountedRow(time: fixture.now) }, from: 200 * round)
             async let first = fixture.update()
             while try await other.update() {}
             _ = try await first
@@ -212,15 +145,15 @@ struct SharedCountsTests {
 
     @Test("The coverage says up to which time all lines are counted")
     func coverage() async throws {
-        let fixture = try Fixture()
+        let fixture = try CountsFixture()
         defer { fixture.close() }
         #expect(try await fixture.pairs().coverage.isComplete)
         let hour: Int64 = 3_600_000_000
-        try fixture.add([Line(time: fixture.now - 2 * hour), Line(time: fixture.now - hour)])
+        try fixture.add([CountedRow(time: fixture.now - 2 * hour), CountedRow(time: fixture.now - hour)])
         let before = try await fixture.pairs().coverage
         #expect(!before.isComplete && before.countedUntil == WallTime(microseconds: fixture.now - 2 * hour))
         try await fixture.update()
-        try fixture.add([Line(time: fixture.now - hour)], from: 2)
+        try fixture.add([CountedRow(time: fixture.now - hour)], from: 2)
         #expect(try await fixture.pairs().coverage.countedUntil == WallTime(microseconds: fixture.now - hour))
         try await fixture.update()
         let after = try await fixture.history.minutes(since: nil, until: nil).coverage
@@ -230,9 +163,9 @@ struct SharedCountsTests {
 
     @Test("Too many pairs of an hour become a number without names; the most frequent ones stay")
     func tooManyPairs() async throws {
-        let fixture = try Fixture(.init(pairsPerBucket: 10))
+        let fixture = try CountsFixture(.init(pairsPerBucket: 10))
         defer { fixture.close() }
-        let lines = (0..<30).map { Line(user: "user\($0)", count: 1 + $0, time: fixture.now - 60_000_000) }
+        let lines = (0..<30).map { CountedRow(user: "user\($0)", count: 1 + $0, time: fixture.now - 60_000_000) }
         try fixture.add(lines)
         try await fixture.update()
         try await fixture.counts.maintain(checksAll: false)
@@ -240,20 +173,47 @@ struct SharedCountsTests {
         #expect(found.rows.map(\.sender) == (20..<30).reversed().map { "user\($0)" })
         #expect(found.others.accepted == (1...20).reduce(0, +))
         // A few more are kept until there are twice as many.
-        try fixture.add((30..<35).map { Line(user: "user\($0)", time: fixture.now - 60_000_000) }, from: 30)
+        try fixture.add((30..<35).map { CountedRow(user: "user\($0)", time: fixture.now - 60_000_000) }, from: 30)
         try await fixture.update()
         try await fixture.counts.maintain(checksAll: true)
         #expect(try await fixture.pairs().rows.count == 15)
     }
 
+    @Test("Pairs that are removed in several steps are those with the fewest sends")
+    func manySteps() async throws {
+        let fixture = try CountsFixture(.init(pairsPerBucket: 10, pairsAtOnce: 7))
+        defer { fixture.close() }
+        try fixture.add((0..<60).map { CountedRow(user: "user\($0)", count: 1 + $0, time: fixture.now - 60_000_000) })
+        try await fixture.update()
+        try await fixture.counts.maintain(checksAll: false)
+        let found = try await fixture.pairs()
+        #expect((10...20).contains(found.rows.count))
+        #expect(found.rows.map(\.sender) == (0..<60).reversed().prefix(found.rows.count).map { "user\($0)" })
+        #expect(found.total.accepted + found.others.accepted == (1...60).reduce(0, +))
+    }
+
+    @Test("A step that fails is repeated with half of the lines")
+    func failedStep() async throws {
+        let fixture = try CountsFixture(.init(linesAtOnce: 8))
+        defer { fixture.close() }
+        try fixture.add((0..<8).map { _ in CountedRow(time: fixture.now) })
+        try fixture.rows.shared.run("ALTER TABLE pair_count RENAME TO missing")
+        await #expect(throws: LedgerUnavailable.self) { try await fixture.counts.update() }
+        try fixture.rows.shared.run("ALTER TABLE missing RENAME TO pair_count")
+        #expect(try await fixture.counts.update())
+        #expect(try await fixture.pairs().total.accepted == 4)
+        try await fixture.update()
+        #expect(try await fixture.pairs().total.accepted == 8)
+    }
+
     @Test("A sender with very many recipients displaces own pairs, not those of others")
     func displacement() async throws {
-        let fixture = try Fixture(.init(pairsPerBucket: 10))
+        let fixture = try CountsFixture(.init(pairsPerBucket: 10))
         defer { fixture.close() }
         let time = fixture.now - 60_000_000
         try fixture.add(
-            (0..<50).map { Line(user: "mallory", recipient: "user\($0)", count: 2, time: time) }
-                + (0..<5).map { Line(user: "user\($0)", time: time) })
+            (0..<50).map { CountedRow(user: "mallory", recipient: "user\($0)", count: 2, time: time) }
+                + (0..<5).map { CountedRow(user: "user\($0)", time: time) })
         try await fixture.update()
         try await fixture.counts.maintain(checksAll: false)
         let senders = try await fixture.pairs().rows.map(\.sender)
@@ -262,15 +222,15 @@ struct SharedCountsTests {
 
     @Test("Forged lines with long names and huge counts keep no other lines from being counted")
     func forgedLines() async throws {
-        let fixture = try Fixture()
+        let fixture = try CountsFixture()
         defer { fixture.close() }
         var random = SplitMix(seed: 11)
         let name = String(
             (0..<1400).map { _ in "abcdefghijklmnopqrstuvwxyz0123456789".randomElement(using: &random) ?? "a" })
-        let huge = Line(user: "mallory", count: .max, time: fixture.now)
+        let huge = CountedRow(user: "mallory", count: .max, time: fixture.now)
         try fixture.add([
-            Line(user: name, recipient: name, time: fixture.now), huge, huge,
-            Line(user: "mallory", recipient: "carol", time: Int64.max / 1_000_000), Line(time: fixture.now),
+            CountedRow(user: name, recipient: name, time: fixture.now), huge, huge,
+            CountedRow(user: "mallory", recipient: "carol", time: Int64.max / 1_000_000), CountedRow(time: fixture.now),
         ])
         try await fixture.update()
         let rows = try await fixture.pairs().rows
@@ -282,32 +242,32 @@ struct SharedCountsTests {
 
     @Test("The old lines of one journal do not keep the lines of others waiting")
     func fairness() async throws {
-        let fixture = try Fixture(.init(linesAtOnce: 20))
+        let fixture = try CountsFixture(.init(linesAtOnce: 20))
         defer { fixture.close() }
-        try fixture.add((0..<500).map { _ in Line(time: fixture.now) })
-        try fixture.add((0..<5).map { _ in Line(user: "carol", time: fixture.now) }, of: Self.instances[1])
+        try fixture.add((0..<500).map { _ in CountedRow(time: fixture.now) })
+        try fixture.add((0..<5).map { _ in CountedRow(user: "carol", time: fixture.now) }, of: Self.instances[1])
         #expect(try await fixture.counts.update())
         #expect(try await fixture.pairs { $0.sender = UserName(canonical: "carol") }.total.accepted == 5)
     }
 
     @Test("The counts are incomplete while a live gateway copies no journal")
     func uncopiedJournal() async throws {
-        let fixture = try Fixture()
+        let fixture = try CountsFixture()
         defer { fixture.close() }
         try fixture.rows.addNode(Self.instances[1], host: "gw2")
         try fixture.rows.shared.keepAlive()
         #expect(try await !fixture.pairs().coverage.isComplete)
-        try fixture.add([Line(time: fixture.now)], of: Self.instances[1])
+        try fixture.add([CountedRow(time: fixture.now)], of: Self.instances[1])
         try await fixture.update()
         #expect(try await fixture.pairs().coverage.isComplete)
     }
 
     @Test("Counts of days whose lines were removed are removed")
     func removal() async throws {
-        let fixture = try Fixture()
+        let fixture = try CountsFixture()
         defer { fixture.close() }
         try fixture.add([
-            Line(time: fixture.now - 20 * Self.day), Line(user: "carol", time: fixture.now - 10 * Self.day),
+            CountedRow(time: fixture.now - 20 * Self.day), CountedRow(user: "carol", time: fixture.now - 10 * Self.day),
         ])
         try await fixture.update()
         #expect(try await fixture.pairs().rows.count == 2)

@@ -5,8 +5,6 @@ internal import PostgreSQLClient
 extension SharedCounts {
     /// The number of rows that one transaction removes.
     private static let rowsAtOnce: Int64 = 20_000
-    /// The number of pairs that one transaction removes from a bucket, whose pairs it has to sort each time.
-    private static let pairsAtOnce: Int64 = 200_000
 
     /// Removes the pairs with the fewest sends where there are too many, minutes and buckets that are not kept any more, and
     /// adds up the hours of past days. Ends early if the task is cancelled; each transaction is short.
@@ -17,26 +15,25 @@ extension SharedCounts {
         guard let (now, oldest) = times else { return }
         let retention = PairRetention(now: now, oldest: oldest ?? now)
         let hour = now / StatisticsBucket.hour
-        // Before they become a day.
+        // Hours are examined before they become a day.
         var buckets: [Int64]? = [hour - 1, hour, hour + 1].map { $0 * 2 + 1 } + [(retention.firstHour - 24) * 2]
         if checksAll { buckets = try await transaction { try Self.buckets($0) } }
         for bucket in buckets ?? [] {
             try await repeated { [limits] in try Self.removeSmallest(bucket, limits, $0) }
         }
         let oldestMinute = now / MinuteTable.microseconds - MinuteTable.capacity
-        let removals: [(condition: String, value: Int64)] = [
-            ("minute_count WHERE minute <= ?", oldestMinute),
-            ("pair_count WHERE bucket < ?", retention.firstDayHour * 2),
-            ("pair_other WHERE bucket < ?", retention.firstDayHour * 2),
+        let removals: [(table: String, condition: String, value: Int64)] = [
+            ("minute_count", "minute <= ?", oldestMinute),
+            ("pair_count", "bucket < ?", retention.firstDayHour * 2),
+            ("pair_other", "bucket < ?", retention.firstDayHour * 2),
         ]
-        for removal in removals {
+        for (table, condition, value) in removals {
             try await repeated {
-                let table = removal.condition.prefix { $0 != " " }
-                return try $0.execute(
+                try $0.execute(
                     """
                     DELETE FROM \(table) WHERE ctid = ANY (ARRAY(
-                        SELECT ctid FROM \(removal.condition) LIMIT \(Self.rowsAtOnce)))
-                    """, [.integer(removal.value)]) == Int(Self.rowsAtOnce)
+                        SELECT ctid FROM \(table) WHERE \(condition) LIMIT \(Self.rowsAtOnce)))
+                    """, [.integer(value)]) == Int(Self.rowsAtOnce)
             }
         }
         try await repeated { try Self.addUpHours(before: retention.firstHour, $0) }
@@ -82,7 +79,7 @@ extension SharedCounts {
     /// Returns the buckets that have pairs, of which there are some hundreds.
     private static func buckets(_ connection: PostgreSQLConnection) throws -> [Int64] {
         var found: [Int64] = []
-        // One look-up in the index for each, instead of reading all rows.
+        // The statement looks each bucket up in the index, instead of reading all rows.
         try connection.forEachRow(
             """
             WITH RECURSIVE present AS (
@@ -103,12 +100,14 @@ extension SharedCounts {
     private static func removeSmallest(
         _ bucket: Int64, _ limits: Limits, _ connection: PostgreSQLConnection
     ) throws -> Bool {
-        var excess: Int64 = 0
+        let most = 2 * limits.pairsPerBucket
+        var count: Int64 = 0
         try connection.forEachRow(
             "SELECT count(*) FROM (SELECT FROM pair_count WHERE bucket = ? LIMIT ?) AS pairs",
-            [.integer(bucket), .integer(2 * limits.pairsPerBucket + pairsAtOnce)]
-        ) { if case .integer(let count) = $1[0] { excess = count - 2 * limits.pairsPerBucket } }
-        guard excess > 0 else { return false }
+            [.integer(bucket), .integer(most + limits.pairsAtOnce + 1)]
+        ) { if case .integer(let number) = $1[0] { count = number } }
+        guard count > most else { return false }
+        let removed = min(limits.pairsAtOnce, count - limits.pairsPerBucket)
         try connection.execute(
             """
             WITH removed AS (
@@ -117,12 +116,12 @@ extension SharedCounts {
                         SELECT ctid, accepted + failed + refused AS sends, last, row_number() OVER (
                             PARTITION BY sender ORDER BY accepted + failed + refused DESC, last DESC) AS rank
                         FROM pair_count WHERE bucket = ?) AS ranked
-                    ORDER BY rank, sends DESC, last DESC OFFSET ? LIMIT \(pairsAtOnce)))
+                    ORDER BY rank DESC, sends, last LIMIT ?))
                 RETURNING *)
             INSERT INTO pair_other (bucket, accepted, failed, refused)
             SELECT bucket, \(saturatedSums) FROM removed GROUP BY bucket
             \(sumOfOthers)
-            """, [.integer(bucket), .integer(limits.pairsPerBucket)])
-        return excess >= pairsAtOnce
+            """, [.integer(bucket), .integer(removed)])
+        return count - removed > most
     }
 }

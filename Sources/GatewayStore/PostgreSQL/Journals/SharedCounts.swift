@@ -18,6 +18,8 @@ package final class SharedCounts: Sendable {
         /// The number of pairs that an hour or a day keeps at least. Beyond twice as many, those with the fewest sends are
         /// removed.
         var pairsPerBucket: Int64 = 100_000
+        /// The maximum number of pairs that one transaction removes from a bucket, whose pairs it has to sort each time.
+        var pairsAtOnce: Int64 = 200_000
     }
 
     /// The minimum time limit of a statement: a step takes longer than other statements.
@@ -59,11 +61,11 @@ package final class SharedCounts: Sendable {
     /// - Returns: Whether there may be more. False also if another node is counting.
     package func update() async throws(LedgerUnavailable) -> Bool {
         let lines = linesAtOnce.load(ordering: .relaxed)
-        // Lowered until it is known that this works.
+        // A failure leaves the lower number.
         linesAtOnce.store(max(1, lines / 2), ordering: .relaxed)
         let hasMore = try await transaction { connection in
             let places = try Self.places(connection)
-            // A share for each, so that the old lines of one do not keep the present ones of the others waiting.
+            // Each place has a share, so that the old lines of one do not keep the present ones of the others waiting.
             let share = max(1, lines / Int64(max(1, places.count)))
             return try places.map { try Self.count(after: $0, atMost: share, connection) == share }.contains(true)
         }
@@ -78,7 +80,7 @@ package final class SharedCounts: Sendable {
     func transaction<Value: Sendable>(
         _ body: @escaping @Sendable (PostgreSQLConnection) throws -> Value
     ) async throws(LedgerUnavailable) -> Value? {
-        // What an interrupted transaction would have counted is counted again, so it need not be durable at once.
+        // A crash of the server may undo the transaction. Its lines are counted again then.
         let begin = "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = off"
         return try await session.perform(nil) { connection in
             try connection.simple(begin)

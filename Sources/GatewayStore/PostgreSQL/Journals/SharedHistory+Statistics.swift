@@ -105,7 +105,7 @@ extension LineQueries {
         }
         let sql = "SELECT * FROM pair_count WHERE " + conditions.joined(separator: " AND ")
         guard let user = query.user.map({ PostgreSQLValue.text($0.text) }) else { return (sql, names) }
-        // Two statements, because each has an index.
+        // Each of the two statements has an index.
         return (
             "\(sql) AND sender = ? UNION ALL \(sql) AND recipient = ? AND sender <> ?",
             names + [user] + names + [user, user]
@@ -131,7 +131,7 @@ extension LineQueries {
                 ORDER BY number LIMIT 1) AS next
             """
         ) { if case .integer(let time) = $1[0] { end = max(0, min(now, time)) } }
-        // As during an upgrade from a version that copies no journals.
+        // A gateway of the version before copies no journal during an upgrade.
         let uncopied = try connection.execute(
             """
             SELECT FROM node WHERE until > \(StoreNode.now) AND NOT is_exclusive

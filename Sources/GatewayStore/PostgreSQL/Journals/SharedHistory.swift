@@ -94,30 +94,19 @@ package final class SharedHistory: CallHistory {
             queue.waiting.subtract(1, ordering: .relaxed)
             throw HistoryUnavailable("too many queries are waiting")
         }
-        let session = queue.session
-        let result: Result<Output, HistoryUnavailable> = await withCheckedContinuation { continuation in
-            session.queue.async { [self] in
-                let result = Result { try run(query, on: session) }
-                continuation.resume(
-                    returning: result.mapError {
-                        HistoryUnavailable("\(name): \(PostgreSQLDatabase.text(for: $0))")
+        defer { queue.waiting.subtract(1, ordering: .relaxed) }
+        do throws(LedgerUnavailable) {
+            return try await queue.session.perform("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") {
+                [clocks] connection in
+                defer { if connection.isUsable { try? connection.simple("COMMIT") } }
+                let began = clocks.monotonic()
+                return try query(
+                    LineQueries(connection: connection) {
+                        .nanoseconds(clocks.monotonic().nanoseconds - began.nanoseconds) < Self.queryTimeout
                     })
             }
-        }
-        queue.waiting.subtract(1, ordering: .relaxed)
-        return try result.get()
-    }
-
-    private func run<Output>(
-        _ query: (LineQueries) throws -> Output, on session: PostgreSQLSession
-    ) throws -> Output {
-        try session.withConnection("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
-            defer { if connection.isUsable { try? connection.simple("COMMIT") } }
-            let began = clocks.monotonic()
-            return try query(
-                LineQueries(connection: connection) { [clocks] in
-                    .nanoseconds(clocks.monotonic().nanoseconds - began.nanoseconds) < Self.queryTimeout
-                })
+        } catch {
+            throw HistoryUnavailable("\(name): \(error.detail)")
         }
     }
 }

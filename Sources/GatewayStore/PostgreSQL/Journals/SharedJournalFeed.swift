@@ -47,20 +47,13 @@ package final class SharedJournalFeed: Sendable {
     private func run<Output: Sendable>(
         _ body: @escaping @Sendable (LineQueries) throws -> Output
     ) async throws(HistoryUnavailable) -> Output {
-        let result: Result<Output, HistoryUnavailable> = await withCheckedContinuation { continuation in
-            session.queue.async { [session, name] in
-                let result = Result {
-                    try session.withConnection("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
-                        defer { if connection.isUsable { try? connection.simple("COMMIT") } }
-                        return try body(LineQueries(connection: connection))
-                    }
-                }
-                continuation.resume(
-                    returning: result.mapError {
-                        HistoryUnavailable("\(name): \(PostgreSQLDatabase.text(for: $0))")
-                    })
+        do throws(LedgerUnavailable) {
+            return try await session.perform("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY") { connection in
+                defer { if connection.isUsable { try? connection.simple("COMMIT") } }
+                return try body(LineQueries(connection: connection))
             }
+        } catch {
+            throw HistoryUnavailable("\(name): \(error.detail)")
         }
-        return try result.get()
     }
 }
