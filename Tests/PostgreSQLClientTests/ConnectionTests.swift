@@ -41,6 +41,7 @@ import Testing
         }
         #expect(try setting("statement_timeout") == .text("7s"))
         #expect(try setting("idle_in_transaction_session_timeout") == .text("8s"))
+        #expect(try setting("jit") == .text("off"))
         #expect(try setting("application_name") == .text("an 'odd' name\\"))
         try connection.simple("CREATE SCHEMA \"a \\\"\"schema, b\"")
         let odd = try connect { $0.schema = "a \\\"schema, b" }

@@ -100,6 +100,9 @@ struct ConnectionParameters {
             ("idle_in_transaction_session_timeout", String(settings.idleInTransactionTimeout.positiveMilliseconds)),
             // The translation of placeholders relies on it.
             ("standard_conforming_strings", "on"),
+            // Compiling a plan takes tenths of a second. The planner expects a gain from it wherever it has no index to use
+            // and must not read the whole table (`enable_seqscan`), however small the table is.
+            ("jit", "off"),
         ]
         if let schema = settings.schema { options.append(("search_path", QuotedIdentifier(schema).text)) }
         return options.map { name, value in
