@@ -17,7 +17,8 @@ enum PostgreSQLSchema {
         [ledgerTables, textTables, nodeTables].joined(),
         [
             "ALTER TABLE store_version ADD COLUMN usable_from bigint NOT NULL DEFAULT 1;",
-            "TRUNCATE debt; ALTER TABLE debt SET LOGGED;", journalTables, countTables,
+            "TRUNCATE debt; ALTER TABLE debt SET LOGGED;", "CREATE UNIQUE INDEX node_place ON node (instance, fence);",
+            journalTables, countTables,
         ].joined(),
     ]
 

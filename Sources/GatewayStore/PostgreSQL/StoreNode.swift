@@ -116,12 +116,12 @@ final class StoreNode: Sendable {
     }
 
     /// Checks within a transaction that no other process has used the place of this one, and keeps others from doing so
-    /// until the transaction ends.
+    /// until the transaction ends. Does not conflict with signs of life of this process.
     ///
     /// - Throws: `Lost` if another process has.
     func check(_ transaction: some SQLTransaction) throws {
         let row = try transaction.firstRow(
-            sql: "SELECT fence FROM node WHERE instance = ? FOR SHARE", arguments: [instance])
+            sql: "SELECT fence FROM node WHERE instance = ? FOR KEY SHARE", arguments: [instance])
         guard try row?.required("fence", as: Int64.self) == fenceNumber else {
             throw record(.place)
         }

@@ -43,6 +43,36 @@ struct StoreNodeTests {
         try other.close()
     }
 
+    @Test("A change does not conflict with signs of life, and keeps others from taking its gateway's place")
+    func signsOfLife() throws {
+        try shared.open(shared.first).close(isUsable: true)
+        let node = StoreNode(instance: "one", host: "host", program: "", clocks: shared.clock.clocks)
+        let (changes, others) = (try shared.connect(), try shared.connect())
+        defer {
+            changes.close()
+            others.close()
+        }
+        let change = PostgreSQLTransaction(connection: changes, node: "one")
+        let other = PostgreSQLTransaction(connection: others, node: "one")
+        try change.script("BEGIN")
+        _ = try node.acquire(change, isExclusive: false, known: 0)
+        try change.script("COMMIT; BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT FROM registration")
+        try other.script("SET lock_timeout = 100")
+        // After the state that the change sees.
+        try node.showLife(other, applied: 1)
+        try node.check(change)
+        try node.showLife(other, applied: 2)
+        let takesPlace = "UPDATE node SET fence = fence + 1"
+        let error = #expect(throws: PostgreSQLError.self) { try other.script(takesPlace) }
+        #expect(error?.sqlState == "55P03")
+        try change.script("COMMIT; BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT FROM registration")
+        try other.script(takesPlace)
+        let late = #expect(throws: PostgreSQLError.self) { try node.check(change) }
+        #expect(late?.kind == .conflict)
+        try change.script("ROLLBACK; BEGIN ISOLATION LEVEL SERIALIZABLE")
+        #expect(throws: StoreNode.Lost.self) { try node.check(change) }
+    }
+
     @Test("Two processes with the same local files: the second one takes the place of the first")
     func copied() async throws {
         let ledger = StoredLedger(try shared.open(shared.first))
@@ -101,6 +131,7 @@ struct StoreNodeTests {
             """
             DROP TABLE journal_line, journal_copy, journal_count, minute_count, pair_count, pair_other;
             ALTER TABLE store_version DROP COLUMN usable_from; ALTER TABLE debt SET UNLOGGED;
+            DROP INDEX node_place;
             UPDATE store_version SET version = 1
             """)
         try shared.open(shared.second).close(isUsable: true)
