@@ -99,13 +99,18 @@ extension LedgerTables {
         return try row.map { try ChangePosition(row: $0) } ?? .none
     }
 
-    /// Returns whether there is a change after this one that may concern the user.
-    func hasChange(of user: UserName, after number: Int64) throws -> Bool {
-        try firstRow(
+    /// Returns whether another node has committed a change after this one that may end access of the user: a revocation, a
+    /// logout, or the end of a session. Those of this node are in its memory before they are committed.
+    ///
+    /// - Parameter includesBegun: Whether sessions of the user that began or were renewed count too.
+    func hasChange(of user: UserName, after number: Int64, includesBegun: Bool) throws -> Bool {
+        let ended = "(change.kind <> 'session' OR NOT EXISTS (SELECT 1 FROM session WHERE session.id = change.subject))"
+        return try firstRow(
             sql: """
-                SELECT 1 AS found FROM change WHERE number > ? AND ("user" = ? OR "user" IS NULL) LIMIT 1
+                SELECT 1 AS found FROM change WHERE number > ? AND ("user" = ? OR "user" IS NULL) AND node <> ?
+                    \(includesBegun ? "" : "AND \(ended)") LIMIT 1
                 """,
-            arguments: [number, user.text]) != nil
+            arguments: [number, user.text, node]) != nil
     }
 
     /// Returns at most `limit` changes after this one, in order; nil if the store does not have this one, as an older copy of

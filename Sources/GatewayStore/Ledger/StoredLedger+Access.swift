@@ -54,18 +54,21 @@ extension StoredLedger {
     ///
     /// - Parameters:
     ///   - user: Nil for a change that no revocation concerns.
+    ///   - beginsSession: Whether the change begins a session of the user. Other nodes learn of it, and it knows those that
+    ///     have begun at other nodes, because their number is limited.
     ///   - body: May run again after a rollback, and after the changes of other nodes were applied.
     func write<Value: Sendable>(
-        knowingRevocationsOf user: UserName?, announcing: Bool = false,
+        knowingRevocationsOf user: UserName?, beginsSession: Bool = false,
         _ body: @escaping @Sendable (LedgerTables) throws -> Value
     ) async -> Result<Value, LedgerUnavailable> {
         guard let feed = storage.feed, let user else { return await write(body) }
         renewals.write()
         for _ in 0..<Self.maximumRefreshes {
-            let written = await commits.write(announcing: announcing) { tables -> Value? in
+            let written = await commits.write(announcing: beginsSession) { tables -> Value? in
                 // A change that is applied after this line is in memory when the body checks it.
                 let applied = feed.applied
-                return try tables.hasChange(of: user, after: applied) ? nil : try body(tables)
+                let isBehind = try tables.hasChange(of: user, after: applied, includesBegun: beginsSession)
+                return isBehind ? nil : try body(tables)
             }
             switch written {
             case .failure(let error): return .failure(error)

@@ -106,7 +106,7 @@ public final class SessionRegister: SessionStore {
     ///
     /// - Returns: False if the user was revoked since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
-        let change: Int64? = try await ledger.write(knowingRevocationsOf: session.user, announcing: true) {
+        let change: Int64? = try await ledger.write(knowingRevocationsOf: session.user, beginsSession: true) {
             [self] tables in
             if since != epoch, table.withLock({ $0.wasEnded(session, since: since) }) { return nil }
             try tables.store(session)

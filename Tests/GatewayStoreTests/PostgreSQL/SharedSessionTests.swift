@@ -93,6 +93,37 @@ struct SharedSessionTests {
         try ledgers.one.close()
     }
 
+    @Test("A registration waits for a reading only if another gateway may have ended its user's access")
+    func changesToKnow() async throws {
+        func mustRead(_ ledger: StoredLedger, after number: Int64, beginsSession: Bool = false) async throws -> Bool {
+            try await ledger.read {
+                try $0.hasChange(of: LedgerFixture.alice, after: number, includesBegun: beginsSession)
+            }
+        }
+        let alice = session(1, LedgerFixture.alice)
+        #expect(try await one.start(alice, since: one.epoch))
+        #expect(try await one.start(session(2, LedgerFixture.bob), since: one.epoch))
+        #expect(try await !mustRead(ledgers.other, after: 0))
+        #expect(try await mustRead(ledgers.other, after: 0, beginsSession: true))
+        #expect(try await !mustRead(ledgers.one, after: 0, beginsSession: true))
+        let last = try await ledgers.one.read { try $0.lastChange() }
+        try await one.revoke(LedgerFixture.bob)
+        #expect(try await !mustRead(ledgers.other, after: last, beginsSession: true))
+        #expect(try await one.delete(alice.id, of: alice.user))
+        #expect(try await mustRead(ledgers.other, after: last))
+        #expect(try await !mustRead(ledgers.one, after: last))
+        try await one.revoke(LedgerFixture.alice)
+        let revoked = try await ledgers.one.read { try $0.lastChange() }
+        #expect(try await mustRead(ledgers.other, after: revoked - 1))
+        #expect(try await !mustRead(ledgers.other, after: revoked, beginsSession: true))
+        let logout = ProviderLogout(
+            issuer: "https://idp.example", targets: [.session("s1")], issued: shared.clock.clocks.wall())
+        _ = try await other.logOut(logout)
+        #expect(try await mustRead(ledgers.one, after: revoked))
+        #expect(try await !mustRead(ledgers.other, after: revoked))
+        try close()
+    }
+
     @Test("A login that began before a revocation at the other gateway begins no session")
     func loginAndRevocation() async throws {
         let epoch = other.epoch
