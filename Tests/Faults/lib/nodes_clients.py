@@ -38,7 +38,7 @@ class Device(phones.Phone):
     """A phone behind the balancer. It forgets a registration if an update is lost, which a frozen gateway may still carry out."""
 
     def __init__(self, world, number):
-        super().__init__(world.balancer, number, number)
+        super().__init__(world.balancer, world.backend, number, number)
         self.record, self.last = world.record, 0
 
     async def call(self, kind, method, target, credential, body=None):
@@ -58,7 +58,7 @@ class Device(phones.Phone):
         done = await super().register()
         self.record.registrations += done
         if self.last in LOST:
-            self.label, self.handle, self.attempts, self.is_certain = None, None, set(), True
+            self.label, self.handle, self.attempts, self.is_certain = None, None, {}, True
         return done
 
     async def log_in(self):

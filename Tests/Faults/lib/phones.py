@@ -69,17 +69,18 @@ class Phone:
     A change without a response is not known to be done or undone: `is_certain` is false until the next one.
     """
 
-    def __init__(self, gateway, number, chance):
+    def __init__(self, gateway, backend, number, chance):
         self.number = number
         # The user who logs in, and the one who registered the phone last.
         self.owner = self.user = USERS[number % len(USERS)]
-        self.connection = Connection(gateway)
+        self.connection, self.backend = Connection(gateway), backend
         self.chance = random.Random(chance)
         self.label = None
         self.handle, self.handles, self.is_certain = None, 0, True
-        # The users whose last update has no known outcome: the registration is in doubt for the gateway too, for five
-        # minutes if it is another user's (docs/contract.md).
-        self.attempts = set()
+        # The users who made an update without a known outcome, each with the ids of the registrations that they have updated
+        # since. At any other registration their update is in doubt for the gateway too, and stays so for five minutes if it
+        # is another user's (docs/contract.md).
+        self.attempts = {}
         # The tokens by session: acknowledged and not ended, and ended. Of others the end is not known.
         self.tokens, self.ended, self.unknown = {}, {}, 0
         self.problems, self.sends = [], 0
@@ -117,12 +118,15 @@ class Phone:
                 return False
             self.label = json.loads(body)
         self.is_certain = False
-        self.attempts.add(self.user)
+        updated, self.attempts[self.user] = self.attempts.pop(self.user, None), set()
         status, _ = await self.call(
             "register", "PUT", f"/api/register/{self.label}", credential, {"Platform": "apns", "Handle": handle, "Tags": []})
         if status == 200:
             self.handle, self.is_certain = handle, True
-            self.attempts.discard(self.user)
+            if updated is None:
+                del self.attempts[self.user]
+            else:
+                self.attempts[self.user] = updated | {self.backend.ids[handle]}
         return status == 200
 
     async def log_in(self):
@@ -185,7 +189,8 @@ class Phone:
         if not self.handle or not self.is_certain:
             return []
         found = [listed[id] for id, handle in handles.items() if handle == self.handle and id in listed]
-        states = {"live", "unknown"} if self.attempts else {"live"}
-        if len(found) == 1 and found[0]["user"] == self.user and found[0]["state"] in states:
-            return []
+        if len(found) == 1 and found[0]["user"] == self.user:
+            is_in_doubt = any(found[0]["registration"] not in updated for updated in self.attempts.values())
+            if found[0]["state"] == "live" or (is_in_doubt and found[0]["state"] == "unknown"):
+                return []
         return [f"the registration {self.handle[:16]} of {self.user} is {found}"]

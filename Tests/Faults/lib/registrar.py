@@ -9,11 +9,11 @@ PASSWORD = "alice"
 
 
 class Backend:
-    """A classic backend: the ids that it issued, the handle and user of each, and the ids of all sends."""
+    """A classic backend: the ids that it issued, the handle of each, the last id of each handle, and all sends."""
 
     def __init__(self):
         self.sends = []
-        self.handles = {}
+        self.handles, self.ids = {}, {}
         self.next = 1
 
     async def start(self):
@@ -38,7 +38,8 @@ class Backend:
             text = json.dumps(f"{self.next}-{self.next}-1").encode()
             self.next += 1
         elif method == "PUT":
-            self.handles[target.rpartition("/")[2]] = json.loads(body)["Handle"]
+            id, handle = target.rpartition("/")[2], json.loads(body)["Handle"]
+            self.handles[id], self.ids[handle] = handle, id
         elif method == "DELETE":
             self.handles.pop(target.rpartition("/")[2], None)
         return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n" % len(text) + text

@@ -17,7 +17,7 @@ class Pair:
 
     def __init__(self, backend, first, second):
         self.backend, self.first, self.second = backend, first, second
-        self.phone = phones.Phone(first, 1, 1)
+        self.phone = phones.Phone(first, backend, 1, 1)
         self.problems = []
 
     def say(self, is_good, problem):
@@ -38,7 +38,7 @@ class Pair:
     async def freeze(self, seconds):
         """Ends sessions at the first gateway while the second one is frozen. Returns how long that took."""
         # Another user than the owner of the phone's registration.
-        revoked = phones.Phone(self.second, 2 if self.phone.user != phones.USERS[2] else 3, 3)
+        revoked = phones.Phone(self.second, self.backend, 2 if self.phone.user != phones.USERS[2] else 3, 3)
         self.say(await revoked.log_in() and await revoked.register(), "calls of the user to be revoked failed")
         ended, token = self.phone.tokens.popitem()
         self.second.process.send_signal(signal.SIGSTOP)
@@ -117,7 +117,7 @@ async def restore(program, server):
         await gateway.start()
         for is_killed in (False, True):
             name = "restored after a kill" if is_killed else "restored after a stop"
-            phone = phones.Phone(gateway, 1 + is_killed, 5)
+            phone = phones.Phone(gateway, backend, 1 + is_killed, 5)
             for done in (await phone.register(), await phone.log_in(), await phone.log_in()):
                 if not done:
                     problems.append(f"{name}: a call failed")

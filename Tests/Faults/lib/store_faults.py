@@ -18,7 +18,7 @@ class Fleet:
 
     def __init__(self, gateway, backend, server, database, count=12):
         self.gateway, self.backend, self.server, self.database = gateway, backend, server, database
-        self.phones = [phones.Phone(gateway, number, number) for number in range(count)]
+        self.phones = [phones.Phone(gateway, backend, number, number) for number in range(count)]
         self.problems = []
 
     def begin(self, pause=0.0):
@@ -59,11 +59,10 @@ class Fleet:
     async def recover(self, name, began):
         """Waits until all calls succeed, and returns how long that took since the given time."""
         await asyncio.sleep(RETURN + MARGIN)
-        failed = [call for call in self.calls(began) if call[2] not in (200, 204)]
-        last = max((call[0] for call in failed), default=began)
-        if last - began > RETURN:
-            self.problems.append(f"{name}: a call failed {last - began:.1f} s after the return of the server: {failed[-1][1:]}")
-        return last - began
+        last = max((call for call in self.calls(began) if call[2] not in (200, 204)), default=(began,))
+        if last[0] - began > RETURN:
+            self.problems.append(f"{name}: a call failed {last[0] - began:.1f} s after the return of the server: {last[1:]}")
+        return last[0] - began
 
     def summary(self):
         """Returns the numbers of acknowledged registrations, logins, logouts and sends."""

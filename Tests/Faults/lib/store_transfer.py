@@ -27,7 +27,7 @@ class Moves:
     """Exports and imports of one gateway's ledger, and the problems that were found."""
 
     def __init__(self, program, server, backend):
-        self.server, self.problems = server, []
+        self.server, self.backend, self.problems = server, backend, []
         self.gateway = phones.Gateway(program, backend)
         self.other = phones.Gateway(program, backend)
         self.number = 0
@@ -68,7 +68,7 @@ class Moves:
     async def fill(self):
         """Fills the ledger in SQLite with registrations, labels, sessions, revocations and an import."""
         await self.gateway.start()
-        fleet = [phones.Phone(self.gateway, number, number) for number in range(6)]
+        fleet = [phones.Phone(self.gateway, self.backend, number, number) for number in range(6)]
         # A label that the phone has from elsewhere.
         fleet[0].label = "900-900-1"
         for _ in range(30):
