@@ -99,18 +99,19 @@ extension LedgerTables {
         return try row.map { try ChangePosition(row: $0) } ?? .none
     }
 
-    /// Returns whether another node has committed a change after this one that may end access of the user: a revocation, a
-    /// logout, or the end of a session. Those of this node are in its memory before they are committed.
+    /// Returns whether there is a change after this one that may end access of the user: a revocation, a logout, or the end
+    /// of a session. One of this node counts too, because an earlier reading may have put a session that this node has ended
+    /// back into its memory.
     ///
-    /// - Parameter includesBegun: Whether sessions of the user that began or were renewed count too.
+    /// - Parameter includesBegun: Whether sessions of the user that began or were renewed at other nodes count too.
     func hasChange(of user: UserName, after number: Int64, includesBegun: Bool) throws -> Bool {
-        let ended = "(change.kind <> 'session' OR NOT EXISTS (SELECT 1 FROM session WHERE session.id = change.subject))"
-        return try firstRow(
+        try firstRow(
             sql: """
-                SELECT 1 AS found FROM change WHERE number > ? AND ("user" = ? OR "user" IS NULL) AND node <> ?
-                    \(includesBegun ? "" : "AND \(ended)") LIMIT 1
+                SELECT 1 AS found FROM change WHERE number > ? AND ("user" = ? OR "user" IS NULL) AND (
+                    kind <> 'session' OR NOT EXISTS (SELECT 1 FROM session WHERE session.id = change.subject)
+                    OR (? = 1 AND node <> ?)) LIMIT 1
                 """,
-            arguments: [number, user.text, node]) != nil
+            arguments: [number, user.text, includesBegun ? 1 : 0, node]) != nil
     }
 
     /// Returns at most `limit` changes after this one, in order; nil if the store does not have this one, as an older copy of

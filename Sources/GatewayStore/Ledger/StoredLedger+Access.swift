@@ -79,7 +79,7 @@ extension StoredLedger {
         return .failure(Self.behind)
     }
 
-    private static let maximumRefreshes = 5
+    private static let maximumRefreshes = 20
     private static let behind = LedgerUnavailable("the changes of other gateways could not be read")
 
     /// Writes the renewals before a listing. Without space on the disk, the listing has earlier times.

@@ -4,7 +4,7 @@ extension PostgreSQLSchema {
     /// - `node`: the gateways that use the store or have used it. `fence` grows with each start; `until` is the time on the
     ///   database's clock, in microseconds, until which the node is live without another sign of life; `applied` is the
     ///   number of the last change in `change` that the node has applied; `accounts` is the digest of its account lists. The
-    ///   index `node_place` has no reader: it makes `fence` a part of a key, so that a transaction that holds the row with
+    ///   index `node_place` makes `fence` a part of a key, so that a transaction that holds the row with
     ///   `FOR KEY SHARE` keeps others from changing the fence, and not from writing signs of life.
     /// - `change`: changes of sessions and revocations for the memory of the other nodes (``SessionChange``). A transaction
     ///   that adds rows locks the table first, so the numbers have the order of the commits. `recorded` is the time of the

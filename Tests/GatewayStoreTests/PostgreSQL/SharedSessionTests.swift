@@ -93,7 +93,7 @@ struct SharedSessionTests {
         try ledgers.one.close()
     }
 
-    @Test("A registration waits for a reading only if another gateway may have ended its user's access")
+    @Test("A registration waits for a reading only if the access of its user may have ended")
     func changesToKnow() async throws {
         func mustRead(_ ledger: StoredLedger, after number: Int64, beginsSession: Bool = false) async throws -> Bool {
             try await ledger.read {
@@ -111,7 +111,8 @@ struct SharedSessionTests {
         #expect(try await !mustRead(ledgers.other, after: last, beginsSession: true))
         #expect(try await one.delete(alice.id, of: alice.user))
         #expect(try await mustRead(ledgers.other, after: last))
-        #expect(try await !mustRead(ledgers.one, after: last))
+        // The memory may have the session again, by a reading that began before its end.
+        #expect(try await mustRead(ledgers.one, after: last))
         try await one.revoke(LedgerFixture.alice)
         let revoked = try await ledgers.one.read { try $0.lastChange() }
         #expect(try await mustRead(ledgers.other, after: revoked - 1))
@@ -119,8 +120,7 @@ struct SharedSessionTests {
         let logout = ProviderLogout(
             issuer: "https://idp.example", targets: [.session("s1")], issued: shared.clock.clocks.wall())
         _ = try await other.logOut(logout)
-        #expect(try await mustRead(ledgers.one, after: revoked))
-        #expect(try await !mustRead(ledgers.other, after: revoked))
+        for ledger in [ledgers.one, ledgers.other] { #expect(try await mustRead(ledger, after: revoked)) }
         try close()
     }
 
