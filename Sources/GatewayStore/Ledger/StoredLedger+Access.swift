@@ -54,8 +54,8 @@ extension StoredLedger {
     ///
     /// - Parameters:
     ///   - user: Nil for a change that no revocation concerns.
-    ///   - beginsSession: Whether the change begins a session of the user. Other nodes learn of it, and it knows those that
-    ///     have begun at other nodes, because their number is limited.
+    ///   - beginsSession: Whether the change begins a session of the user. It is announced to other nodes then, and written
+    ///     once the sessions that the user began at other nodes are in memory, because their number is limited.
     ///   - body: May run again after a rollback, and after the changes of other nodes were applied.
     func write<Value: Sendable>(
         knowingRevocationsOf user: UserName?, beginsSession: Bool = false,
@@ -79,6 +79,7 @@ extension StoredLedger {
         return .failure(Self.behind)
     }
 
+    /// How often a change is tried. It fails only if the access of its user ends again during each attempt.
     private static let maximumRefreshes = 20
     private static let behind = LedgerUnavailable("the changes of other gateways could not be read")
 

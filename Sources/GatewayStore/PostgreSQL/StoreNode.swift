@@ -116,7 +116,8 @@ final class StoreNode: Sendable {
     }
 
     /// Checks within a transaction that no other process has used the place of this one, and keeps others from doing so
-    /// until the transaction ends. Does not conflict with signs of life of this process.
+    /// until the transaction ends. Does not conflict with signs of life of this process: the lock is one on the keys of the
+    /// row, to which the fence belongs by the index `node_place`.
     ///
     /// - Throws: `Lost` if another process has.
     func check(_ transaction: some SQLTransaction) throws {
