@@ -1,11 +1,11 @@
 // What the gateway uses of the system's OpenSSL: message digests, MACs, AES-GCM, constant-time comparison, wiping, X.509.
+// Not its random numbers: RandomBytes asks the kernel.
 #pragma once
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
 #include <openssl/core_names.h>
-#include <openssl/rand.h>
 #include <openssl/bio.h>
 #include <openssl/pem.h>
 #include <openssl/x509.h>

@@ -1,3 +1,4 @@
+import Foundation
 import GatewaySupport
 import Testing
 
@@ -54,6 +55,30 @@ import Testing
         let cipher = try #require(AESGCM(key: Secret(Array(repeating: 1, count: 32))))
         let nonces = Set((0..<10_000).compactMap { _ in cipher.seal([7], context: []).map { Array($0.prefix(12)) } })
         #expect(nonces.count == 10_000)
+    }
+
+    /// Both copies of a cloned virtual machine have the same generator in libcrypto's memory, so both draw the same numbers. Here
+    /// each draw is the same.
+    @Test("The nonce does not depend on the generator in libcrypto's memory")
+    func nonceAfterClone() throws {
+        typealias Bytes = @convention(c) (UnsafeMutablePointer<UInt8>, CInt) -> CInt
+        typealias SetMethod = @convention(c) (UnsafePointer<UnsafeRawPointer?>?) -> CInt
+        let symbol = try #require(dlsym(dlopen("libcrypto.so.3", RTLD_NOW), "RAND_set_rand_method"))
+        let setMethod = unsafeBitCast(symbol, to: SetMethod.self)
+        let repeated: Bytes = { bytes, count in
+            bytes.update(repeating: 7, count: Int(count))
+            return 1
+        }
+        let bytes = unsafeBitCast(repeated, to: UnsafeRawPointer.self)
+        // The members of RAND_METHOD: seed, bytes, cleanup, add, pseudorand, status.
+        let method: [UnsafeRawPointer?] = [nil, bytes, nil, nil, bytes, nil]
+        let cipher = try #require(AESGCM(key: Secret(Array(repeating: 1, count: 32))))
+        try method.withUnsafeBufferPointer { method in
+            #expect(setMethod(method.baseAddress) == 1)
+            defer { #expect(setMethod(nil) == 1) }
+            let sealed = try [#require(cipher.seal([7], context: [])), #require(cipher.seal([7], context: []))]
+            #expect(sealed[0] != sealed[1] && sealed[0].prefix(12) != sealed[1].prefix(12))
+        }
     }
 
     @Test("Only a key of 32 bytes makes a cipher", arguments: [0, 16, 31, 33])

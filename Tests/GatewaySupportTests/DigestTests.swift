@@ -108,6 +108,15 @@ import Testing
         #expect(KeyedDigester(key: Secret([UInt8](repeating: 8, count: 32))).digest([1, 2], [3]) != digest)
     }
 
+    @Test("Two texts are digested like two parts") func twoTexts() {
+        let digester = KeyedDigester(key: Secret([UInt8](repeating: 7, count: 32)))
+        for (first, second) in [
+            ("", ""), ("alice", "h\u{e9}"), ("al", "iceh\u{e9}"), (String(repeating: "x", count: 5000), "y"),
+        ] {
+            #expect(digester.digest(ofTexts: first, second) == digester.digest(Array(first.utf8), Array(second.utf8)))
+        }
+    }
+
     @Test("A secret is digested like any other part") func aSecretIsDigestedLikeAnyOtherPart() {
         let digester = KeyedDigester(key: Secret([UInt8](repeating: 7, count: 32)))
         for secret in [[], [9], [UInt8](repeating: 3, count: 5000)] as [[UInt8]] {

@@ -25,7 +25,8 @@ import Testing
         #expect(
             intent.action == .send && intent.bytes == 8 && intent.rule == "send[0]" && intent.authenticator == "fixed")
         #expect(intent.attempted == nil)
-        let expected = KeyedDigester(key: Secret(Array(repeating: 7, count: 32))).digest(Array("say \"hi\"".utf8))
+        let expected = KeyedDigester(key: Secret(Array(repeating: 7, count: 32)))
+            .digest(ofTexts: "alice", "say \"hi\"")
         #expect(intent.digest == expected)
         let outcome = try #require(gateway.journal.records(.outcome).first)
         #expect(outcome.facts == intent)
@@ -35,6 +36,16 @@ import Testing
         #expect(String(decoding: request.body, as: UTF8.self) == "\"say \\\\\\\"hi\\\\\\\"\"")
         // The record does not contain the message text.
         #expect(!"\(gateway.journal.records)".contains("say"))
+    }
+
+    @Test("Equal texts have equal digests only if one user sent them") func digestsBySender() async throws {
+        let gateway = TestGateway()
+        for (sender, text) in [("alice", "hi"), ("alice", "hi"), ("carol", "hi"), ("alice", "ho")] {
+            #expect(await gateway.serve(Sample.send("\"\(text)\"", as: sender)).status == 200)
+        }
+        let digests = gateway.journal.records(.intent).compactMap { $0.facts?.digest }
+        try #require(digests.count == 4)
+        #expect(digests[0] == digests[1] && digests[0] != digests[2] && digests[0] != digests[3])
     }
 
     @Test("A send that cannot be recorded is rejected") func aSendThatCannotBeRecordedIsRejected() async {

@@ -60,7 +60,9 @@ struct Idempotency: Sendable {
     /// another message.
     func deduplicate(_ authorized: consuming AuthorizedCall) throws(Rejection) -> DeduplicationResult {
         guard let send = authorized.permitted.keyedSend else { return .new(DeduplicatedCall(authorized)) }
-        guard let key = digester.digest(send.key.bytes), let message = digester.digest(ofText: send.text) else {
+        guard let key = digester.digest(send.key.bytes),
+            let message = digester.digest(ofMessage: send.text, from: authorized.caller.user)
+        else {
             throw Rejection(.internalError, "the digest could not be computed: libcrypto failed").with(authorized.facts)
         }
         authorized.facts.digest = message

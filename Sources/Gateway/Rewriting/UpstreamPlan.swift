@@ -95,11 +95,11 @@ struct Rewriting: Sendable {
     func rewrite(_ admitted: consuming AdmittedCall) throws(Rejection) -> RewrittenCall {
         // A send with an idempotency key has its digest already.
         if admitted.facts.digest == nil, let text = admitted.permitted.text {
-            do throws(Rejection) {
-                admitted.facts.digest = try digest(of: text)
-            } catch {
-                throw error.with(admitted.facts)
+            guard let digest = digester.digest(ofMessage: text, from: admitted.caller.user) else {
+                throw Rejection(.internalError, "the message digest could not be computed: libcrypto failed")
+                    .with(admitted.facts)
             }
+            admitted.facts.digest = digest
         }
         let facts = admitted.facts
         let caller = admitted.caller
@@ -231,13 +231,6 @@ struct Rewriting: Sendable {
             PlannedStep(step: .reserve(handle: registration.handle)),
             PlannedStep(step: .upsert(.reserved, registration), ifGone: fresh),
         ]
-    }
-
-    private func digest(of text: String) throws(Rejection) -> KeyedDigest {
-        guard let digest = digester.digest(ofText: text) else {
-            throw Rejection(.internalError, "the message digest could not be computed: libcrypto failed")
-        }
-        return digest
     }
 
     /// Returns a registration that delivers to nobody: a name that no user has, and a handle that no device has.

@@ -181,12 +181,7 @@ enum RandomText {
     static let length = 43
 
     /// Returns 256 random bits of the system in base64url.
-    static func make() -> String {
-        var generator = SystemRandomNumberGenerator()
-        let words = (0..<4).map { _ in generator.next() as UInt64 }
-        let bytes = words.flatMap { word in (0..<8).map { UInt8(truncatingIfNeeded: word >> (8 * $0)) } }
-        return String(decoding: Base64.encode(bytes, .url), as: UTF8.self)
-    }
+    static func make() -> String { String(decoding: Base64.encode(RandomBytes.make(32), .url), as: UTF8.self) }
 
     /// Returns whether both texts are equal, in a time that depends only on their lengths.
     static func equal(_ left: String, _ right: String) -> Bool {

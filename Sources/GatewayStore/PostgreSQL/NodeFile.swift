@@ -16,8 +16,7 @@ struct NodeFile: Sendable, Hashable {
     /// Reads the file; returns a new name without one. Blocks.
     init(file path: String) throws(FileFailure) {
         guard let bytes = try PrivateFiles.read(path, atMost: 64) else {
-            let digits = String(UInt64.random(in: .min ... .max), radix: 16)
-            self.init(instance: String(repeating: "0", count: 16 - digits.count) + digits, fence: 0)
+            self.init(instance: String(hexEncoding: RandomBytes.make(8)), fence: 0)
             return
         }
         let words = String(decoding: bytes, as: UTF8.self).split { $0 == " " || $0 == "\n" }

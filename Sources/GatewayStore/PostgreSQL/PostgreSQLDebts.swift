@@ -1,5 +1,6 @@
 internal import Dispatch
 package import GatewayCore
+internal import GatewaySupport
 internal import PostgreSQLClient
 
 /// The debts of limits and login throttles that nodes share, in a store in PostgreSQL, with a connection of their own.
@@ -42,10 +43,9 @@ package final class PostgreSQLDebts: Sendable {
     package static func digestKey(in store: PostgreSQLStore, length: Int) throws(LedgerUnavailable) -> [UInt8] {
         do {
             return try store.postgreSQL.writeUnchecked("READ COMMITTED") { transaction in
-                var random = SystemRandomNumberGenerator()
                 try transaction.execute(
                     sql: "INSERT INTO property (name, value) VALUES ('debt-key', ?) ON CONFLICT (name) DO NOTHING",
-                    arguments: [(0..<length).map { _ in UInt8.random(in: .min ... .max, using: &random) }])
+                    arguments: [RandomBytes.make(length)])
                 let row = try transaction.firstRow(sql: "SELECT value FROM property WHERE name = 'debt-key'")
                 guard let key = try row?.required("value", as: [UInt8].self), key.count == length else {
                     throw LedgerUnavailable("the key of shared limits in the store has another length")

@@ -32,9 +32,5 @@ struct LedgerState: Sendable, Hashable {
     }
 
     /// Returns a new random generation.
-    static func newGeneration() -> String {
-        var source = SystemRandomNumberGenerator()
-        let digits = String(UInt64.random(in: .min ... .max, using: &source), radix: 16)
-        return String(repeating: "0", count: 16 - digits.count) + digits
-    }
+    static func newGeneration() -> String { String(hexEncoding: RandomBytes.make(8)) }
 }

@@ -2,7 +2,7 @@ internal import CLibcrypto
 
 /// AES-256-GCM (NIST SP 800-38D) under one key, by the system's libcrypto. Safe to use from any thread.
 ///
-/// Each sealed value has a random nonce. With random nonces one key may seal 2^32 values (SP 800-38D, section 8.3).
+/// Each sealed value has a nonce that the kernel draws for it. With random nonces one key may seal 2^32 values (SP 800-38D, section 8.3).
 public struct AESGCM: Sendable {
     /// The number of bytes by which a sealed value is longer than the plain one: a nonce before it and a tag after it.
     public static let overhead = nonceLength + tagLength
@@ -23,9 +23,9 @@ public struct AESGCM: Sendable {
     ///
     /// - Parameter context: Bytes that are not stored, and without which the value cannot be opened.
     public func seal(_ plain: [UInt8], context: [UInt8]) -> [UInt8]? {
-        var nonce = [UInt8](repeating: 0, count: Self.nonceLength)
-        guard RAND_bytes(&nonce, CInt(Self.nonceLength)) == 1, let cipher = EVP_CIPHER_CTX_new() else { return nil }
+        guard let cipher = EVP_CIPHER_CTX_new() else { return nil }
         defer { EVP_CIPHER_CTX_free(cipher) }
+        let nonce = RandomBytes.make(Self.nonceLength)
         let isReady = key.withUnsafeBytes { key in
             EVP_EncryptInit_ex(
                 cipher, EVP_aes_256_gcm(), nil, key.baseAddress?.assumingMemoryBound(to: UInt8.self), nonce)

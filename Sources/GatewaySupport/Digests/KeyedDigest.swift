@@ -47,14 +47,16 @@ public final class KeyedDigester: Sendable {
         return digest(of: message)
     }
 
-    /// Returns the digest of a text, equal to the digest of its UTF-8 bytes as the only part.
+    /// Returns the digest of two texts, equal to the digest of their UTF-8 bytes as the only parts.
     ///
     /// Returns nil if libcrypto fails.
-    public func digest(ofText text: String) -> KeyedDigest? {
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.utf8.count + 4) { buffer in
+    public func digest(ofTexts first: String, _ second: String) -> KeyedDigest? {
+        withUnsafeTemporaryAllocation(
+            of: UInt8.self, capacity: first.utf8.count + second.utf8.count + 8
+        ) { buffer in
             var message = ByteWriter(buffer)
-            withUnsafeBytes(of: UInt32(text.utf8.count).bigEndian) { message.append($0.bindMemory(to: UInt8.self)) }
-            message.append(text: text)
+            message.appendUnderLength(first)
+            message.appendUnderLength(second)
             return digest(of: UnsafeRawBufferPointer(buffer))
         }
     }
@@ -87,5 +89,12 @@ extension [UInt8] {
     fileprivate mutating func appendUnderLength(_ part: some Collection<UInt8>) {
         Swift.withUnsafeBytes(of: UInt32(part.count).bigEndian) { self += $0 }
         self += part
+    }
+}
+
+extension ByteWriter {
+    fileprivate mutating func appendUnderLength(_ text: String) {
+        withUnsafeBytes(of: UInt32(text.utf8.count).bigEndian) { append($0.bindMemory(to: UInt8.self)) }
+        append(text: text)
     }
 }

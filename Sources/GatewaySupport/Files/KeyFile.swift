@@ -21,8 +21,7 @@ public enum KeyFile {
                 return Secret(bytes)
             }
             guard mayCreate else { throw FileFailure(unfit: path, "is missing") }
-            var source = SystemRandomNumberGenerator()
-            let bytes = (0..<byteCount).map { _ in UInt8.random(in: .min ... .max, using: &source) }
+            let bytes = RandomBytes.make(byteCount)
             try PrivateFiles.write(bytes, toNew: path)
             return Secret(bytes)
         } catch {

@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// The random number that pairs a response with its request.
 package struct Nonce: Hashable, Sendable {
     /// The length in bytes.
@@ -6,10 +8,7 @@ package struct Nonce: Hashable, Sendable {
     package let bytes: [UInt8]
 
     /// Creates a random nonce.
-    package init() {
-        var generator = SystemRandomNumberGenerator()
-        bytes = (0..<Self.count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-    }
+    package init() { bytes = RandomBytes.make(Self.count) }
 
     /// Reads a nonce; returns nil if too few bytes are left.
     package init?(_ reader: inout PacketReader) {

@@ -55,6 +55,6 @@ struct HubCommand: AsyncParsableCommand {
 
     /// Returns a new key of 32 random bytes in Base64, as Azure generates them.
     private static func newKey() -> String {
-        String(decoding: Base64.encode((0..<32).map { _ in UInt8.random(in: .min ... .max) }, .standard), as: UTF8.self)
+        String(decoding: Base64.encode(RandomBytes.make(32), .standard), as: UTF8.self)
     }
 }

@@ -59,7 +59,7 @@ struct SharedRegisterTests {
         _ = try await register.insert(
             KeyedSend(
                 user: alice, target: "bob", service: .apns, key: #require(digester.digest(Array("k-1".utf8))),
-                message: #require(digester.digest(ofText: "hi"))))
+                message: #require(digester.digest(ofTexts: "alice", "hi"))))
         let response = await gateway.serve(send())
         #expect(response.code == .idempotencyInProgress && response.values("Retry-After") == ["1"])
         #expect(gateway.backend.requests.isEmpty)

@@ -21,9 +21,7 @@ public final class StaticUsersAuthenticator: AccountList {
         self.settings = settings
         self.context = context
         self.table = Mutex(table)
-        var generator = SystemRandomNumberGenerator()
-        let key = (0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
-        decoyDigester = KeyedDigester(key: Secret(key))
+        decoyDigester = KeyedDigester(key: Secret(RandomBytes.make(32)))
     }
 
     /// Verifies a password. Waits some milliseconds for the blocking pool, then resumes on the caller's executor.

@@ -25,9 +25,7 @@ public final class PasswordCache: Sendable {
     public init(clocks: Clocks, capacity: Int = 65_536) {
         self.clocks = clocks
         state = Mutex(State(table: PasswordCacheTable(capacity: capacity)))
-        var generator = SystemRandomNumberGenerator()
-        digester = KeyedDigester(
-            key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max, using: &generator) }))
+        digester = KeyedDigester(key: Secret(RandomBytes.make(32)))
     }
 
     /// Clears the cache because authenticators or their files changed. Results of pending verifications will not be

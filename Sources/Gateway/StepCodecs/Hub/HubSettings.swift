@@ -54,7 +54,7 @@ public struct HubSettings: Sendable {
 
     /// The hub in this process, with a key that is new at each start of the process.
     public static let embedded: HubSettings? = {
-        let key = String(hexEncoding: (0..<32).map { _ in UInt8.random(in: .min ... .max) })
+        let key = String(hexEncoding: RandomBytes.make(32))
         let text = "Endpoint=sb://localhost/;SharedAccessKeyName=ListenSend;SharedAccessKey=\(key)"
         return (try? HubConnectionString(text)).map { HubSettings(connection: $0, name: "demo") }
     }()

@@ -153,7 +153,7 @@ extension StoppedGateway {
                 sends: IdempotencyStore(clocks: clocks)),
             ledger: ledger, sessions: sessions, clocks: clocks,
             // The digest of a message is for the journal, which is not written here.
-            digester: KeyedDigester(key: Secret((0..<32).map { _ in UInt8.random(in: .min ... .max) })))
+            digester: KeyedDigester(key: Secret(RandomBytes.make(32))))
         let operations = ControlOperations(
             [
                 ExplainOperation(dryRun: HotSwappable(dryRun), names: configuration.names),

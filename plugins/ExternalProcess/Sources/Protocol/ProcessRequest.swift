@@ -59,11 +59,5 @@ enum ProcessReply: Sendable, Hashable {
 /// The ids of messages, which replies must repeat.
 enum RequestID {
     /// Returns 32 random hexadecimal digits.
-    static func random() -> String {
-        var generator = SystemRandomNumberGenerator()
-        return (0..<2).map { _ in
-            let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
-    }
+    static func random() -> String { String(hexEncoding: RandomBytes.make(16)) }
 }

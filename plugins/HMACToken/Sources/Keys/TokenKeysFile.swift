@@ -108,20 +108,17 @@ public struct TokenKeysFile: Sendable {
     }
 
     private func newSecret(for algorithm: TokenAlgorithm) throws(ConfigurationError) -> Secret {
-        var bytes = [UInt8](repeating: 0, count: algorithm.keyByteCount)
-        defer { OPENSSL_cleanse(&bytes, bytes.count) }
         // Fewer than one of a million random secrets look weak, but the gateway would not start with one.
         for _ in 0..<8 {
-            guard RAND_priv_bytes(&bytes, Int32(bytes.count)) == 1 else {
-                throw fault("the system's libcrypto cannot produce random bytes")
-            }
+            var bytes = RandomBytes.make(algorithm.keyByteCount)
+            defer { OPENSSL_cleanse(&bytes, bytes.count) }
             if KeyStrength.weakness(of: bytes, for: algorithm) == nil,
                 !PassphraseDetector.isTyped(Base64.encode(bytes, .standard))
             {
                 return Secret(bytes)
             }
         }
-        throw fault("the system's libcrypto produced bytes that are not random")
+        throw fault("the kernel produced bytes that are not random")
     }
 
     private func fault(_ message: String) -> ConfigurationError { ConfigurationError(file: path, message) }

@@ -67,7 +67,7 @@ public struct TokenSigner: Sendable {
         guard keyEnd > now.seconds else { throw .noKey }
         let end = min(keyEnd, session?.ends.seconds ?? .max)
         guard end > now.seconds else { throw .sessionOver }
-        guard let id = Self.newID() else { throw .failed }
+        let id = Self.newID()
         let header = JSONValue.object([
             .init("alg", .string(entry.key.algorithm.rawValue)), .init("kid", .string(entry.key.id)),
             .init("typ", .string("JWT")),
@@ -95,10 +95,6 @@ public struct TokenSigner: Sendable {
         return IssuedToken(token: Secret(token), expires: WallTime(seconds: end), id: id, key: entry.key.id)
     }
 
-    /// Returns 128 random bits in base64url, or nil if libcrypto fails.
-    private static func newID() -> String? {
-        var bytes = [UInt8](repeating: 0, count: 16)
-        guard RAND_bytes(&bytes, 16) == 1 else { return nil }
-        return String(decoding: Base64.encode(bytes, .url), as: UTF8.self)
-    }
+    /// Returns 128 random bits in base64url.
+    private static func newID() -> String { String(decoding: Base64.encode(RandomBytes.make(16), .url), as: UTF8.self) }
 }
