@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The parts of deploy/cluster. They use its variables: program, directory, port, nodes, processes.
+# The parts of deploy/cluster. They use its variables: program, directory, services, port, nodes, processes.
 
 # Prints a command that runs the rest of its arguments without root's privileges, one word a line; nothing if this is not root.
 as_nobody() {
@@ -17,7 +17,7 @@ stop_cluster() {
         [[ -e "$file" ]] && kill -KILL "$(<"$file")" 2>/dev/null || true
     done
     wait "${processes[@]}" 2>/dev/null || true
-    rm -rf -- "$directory"
+    rm -rf -- "$directory" "$services"
 }
 
 # wait_for NAME LOG COMMAND: returns once the command succeeds, or fails with the end of the log after a minute.
@@ -32,23 +32,39 @@ wait_for() {
     fail "$name does not start; the lines above are the end of its log."
 }
 
+# Starts PostgreSQL, to which only the user who called deploy/cluster has access: no other can reach its socket, and the server
+# itself verifies who connects (peer). The gateways' role is no superuser: a superuser's SQL runs programs.
 start_postgresql() {
-    local binaries
+    local binaries owner
     binaries="$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -n 1)"
     mapfile -t unprivileged < <(as_nobody)
     say "Starting PostgreSQL"
-    chmod 711 "$directory"
-    mkdir "$directory/postgresql" "$directory/haproxy"
-    ((EUID != 0)) || chown 65534:65534 "$directory/postgresql" "$directory/haproxy"
-    (cd / && "${unprivileged[@]}" "$binaries/initdb" --auth=trust --username=gateway --encoding=UTF8 --locale=C \
-        -D "$directory/postgresql/data" >"$directory/postgresql.log" 2>&1) || {
+    mkdir -m 700 "$services/postgresql" "$services/haproxy"
+    ((EUID != 0)) || chown -R 65534:65534 "$services"
+    owner="$("${unprivileged[@]}" id -un)"
+    (cd / && "${unprivileged[@]}" "$binaries/initdb" --auth=peer --username=postgres --encoding=UTF8 --locale=C \
+        -D "$services/postgresql/data" >"$directory/postgresql.log" 2>&1) || {
         tail -n 5 -- "$directory/postgresql.log" >&2
         fail "initdb failed; the lines above have its reason."
     }
-    (cd / && exec "${unprivileged[@]}" "$binaries/postgres" -D "$directory/postgresql/data" -c listen_addresses= \
-        -c "unix_socket_directories=$directory/postgresql" >>"$directory/postgresql.log" 2>&1) &
+    printf 'local all all peer map=cluster\n' >"$services/postgresql/data/pg_hba.conf"
+    printf 'cluster %s %s\n' "$owner" postgres "$(id -un)" gateway >"$services/postgresql/data/pg_ident.conf"
+    (cd / && exec "${unprivileged[@]}" "$binaries/postgres" -D "$services/postgresql/data" -c listen_addresses= \
+        -c "unix_socket_directories=$services/postgresql" >>"$directory/postgresql.log" 2>&1) &
     processes+=($!)
-    wait_for PostgreSQL "$directory/postgresql.log" "$binaries/createdb" -h "$directory/postgresql" -U gateway gateway
+    wait_for PostgreSQL "$directory/postgresql.log" "$binaries/pg_isready" -h "$services/postgresql"
+    database_command "$binaries" postgres 'CREATE ROLE gateway LOGIN'
+    database_command "$binaries" postgres 'CREATE DATABASE gateway OWNER gateway'
+    database_command "$binaries" gateway 'CREATE SCHEMA notify_gateway AUTHORIZATION gateway'
+}
+
+# database_command BINARIES DATABASE SQL: runs a statement as PostgreSQL's superuser.
+database_command() {
+    (cd / && "${unprivileged[@]}" "$1/psql" -Xq -h "$services/postgresql" -U postgres -d "$2" -c "$3" \
+        >>"$directory/postgresql.log" 2>&1) || {
+        tail -n 5 -- "$directory/postgresql.log" >&2
+        fail "PostgreSQL refuses \"$3\"; the lines above have its reason."
+    }
 }
 
 start_backend() {
@@ -74,7 +90,7 @@ policy:
 journal: { directory: journal, minimum-free: 0 }
 ledger: { file: ledger.sqlite }
 store:
-  postgresql: { socket: "$directory/postgresql", database: gateway, user: gateway }
+  postgresql: { socket: "$services/postgresql", database: gateway, user: gateway }
 drain: { grace: 1s }
 log: { level: notice, format: text }
 CONFIGURATION
@@ -130,8 +146,8 @@ CONFIGURATION
                 printf '    server node%d 127.0.0.1:%d check port %d\n' "$node" "$((port + node))" "$((port + 10 + node))"
             done
         done
-    } >"$directory/haproxy/haproxy.cfg"
-    (cd / && exec "${unprivileged[@]}" "$(PATH="$PATH:/usr/sbin" command -v haproxy)" -db -f "$directory/haproxy/haproxy.cfg" \
+    } >"$services/haproxy/haproxy.cfg"
+    (cd / && exec "${unprivileged[@]}" "$(PATH="$PATH:/usr/sbin" command -v haproxy)" -db -f "$services/haproxy/haproxy.cfg" \
         >"$directory/haproxy.log" 2>&1) &
     processes+=($!)
     wait_for HAProxy "$directory/haproxy.log" curl -sS "http://127.0.0.1:$port/"
@@ -173,6 +189,6 @@ Gateways: $nodes, on one store, behind http://127.0.0.1:$port. Paste these lines
   # Each gateway has a journal of the calls that it served. Together they have all.
   for journal in \$DIR/node*/gateway.yaml; do \$GATEWAY audit list --to bob --config \$journal; done
 
-Files and logs: $directory. Ctrl-C stops everything and removes them.
+Files and logs: $directory and $services. Ctrl-C stops everything and removes them.
 GUIDE
 }

@@ -39,7 +39,7 @@ class World:
         server = postgresql.Server()
         self.servers.append(server)
         await server.start()
-        server.client("createdb", "cluster")
+        server.create_database("cluster")
         for number in range(self.count):
             link = nodes_link.Link(server)
             self.links.append(link)

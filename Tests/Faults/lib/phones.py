@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 import bench
+import postgresql
 from registrar import Connection, basic
 
 USERS = [f"user{number}" for number in range(12)]
@@ -42,7 +43,8 @@ class Gateway(bench.Gateway):
         """Changes the store. `role` is the rest of its section."""
         text = self.configuration.read_text().partition("store:")[0]
         if socket:
-            text += f"store: {{ postgresql: {{ socket: {socket}, database: {database}, {role} }} }}\n"
+            section = f"socket: {socket}, database: {database}, schema: {postgresql.SCHEMA}, {role}"
+            text += f"store: {{ postgresql: {{ {section} }} }}\n"
         self.configuration.write_text(text)
 
     def command(self, *arguments, environment=None):

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import pathlib
+import pwd
 import random
 import shutil
 import signal
@@ -12,7 +13,10 @@ import tempfile
 import bench
 
 PORT = 5432
-ROLE = "gateway"
+# The gateways' role, and the superuser.
+ROLE, ADMINISTRATOR = "gateway", "postgres"
+# The schema of the gateways' tables.
+SCHEMA = "notify_gateway"
 
 
 def programs():
@@ -38,6 +42,7 @@ class Server:
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="gateway-postgresql-"))
         self.data = self.directory / "data"
         self.process = None
+        self.is_standby = origin is not None
         # nobody. The group has the same number in Debian.
         user = 65534
         as_nobody = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--"]
@@ -48,9 +53,14 @@ class Server:
             origin.client("pg_basebackup", "-D", self.data, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
         else:
             self.run(
-                "initdb", "--no-sync", "--auth=trust", f"--username={ROLE}", "--encoding=UTF8", "--locale=C", "-D", self.data)
+                "initdb", "--no-sync", "--auth=peer", f"--username={ADMINISTRATOR}", "--encoding=UTF8", "--locale=C",
+                "-D", self.data)
+            # Only the users of the tests and of the server are these roles, whoever else reaches the socket.
             (self.data / "pg_hba.conf").write_text(
-                f"local all,replication {ROLE} trust\nlocal all all scram-sha-256\n")
+                f"local all,replication {ROLE},{ADMINISTRATOR} peer map=tests\nlocal all all scram-sha-256\n")
+            users = {pwd.getpwuid(os.geteuid()).pw_name, pwd.getpwuid(user if self.before else os.geteuid()).pw_name}
+            (self.data / "pg_ident.conf").write_text(
+                "".join(f"tests {name} {role}\n" for name in sorted(users) for role in (ROLE, ADMINISTRATOR)))
         self.change(f"""
 listen_addresses = ''
 port = {PORT}
@@ -83,10 +93,15 @@ log_min_messages = warning
         return done.stdout
 
     def client(self, program, *arguments, text=None):
-        return self.run(program, "-h", self.directory, "-p", PORT, "-U", ROLE, *arguments, text=text)
+        return self.run(program, "-h", self.directory, "-p", PORT, "-U", ADMINISTRATOR, *arguments, text=text)
+
+    def create_database(self, name):
+        """Creates a database with the gateways' schema."""
+        self.client("createdb", "--owner", ROLE, name)
+        self.sql(name, f"CREATE SCHEMA {SCHEMA} AUTHORIZATION {ROLE}")
 
     def sql(self, database, text):
-        """Runs statements and returns the rows, one a line."""
+        """Runs statements as the superuser, who finds the gateways' tables, and returns the rows, one a line."""
         return self.client("psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-d", database, text=text).splitlines()
 
     async def start(self):
@@ -98,10 +113,12 @@ log_min_messages = warning
             done = await asyncio.create_subprocess_exec(
                 *self.command("pg_isready", "-q", "-h", self.directory, "-p", PORT), cwd="/")
             if await done.wait() == 0:
-                return
+                break
             if bench.now() > end or self.process.returncode is not None:
                 raise RuntimeError("PostgreSQL did not start:\n" + (self.directory / "log").read_text()[-2000:])
             await asyncio.sleep(0.02)
+        if not self.is_standby and not self.sql("postgres", f"SELECT 1 FROM pg_roles WHERE rolname = '{ROLE}'"):
+            self.sql("postgres", f"CREATE ROLE {ROLE} LOGIN; ALTER ROLE {ADMINISTRATOR} SET search_path = {SCHEMA}, public")
 
     def signal(self, number):
         """Sends a signal to all processes of the server. The postmaster is first: while it is stopped, it forks none."""

@@ -69,7 +69,7 @@ class Pair:
 async def together(program, server, is_full, figures):
     """Kills, freezes and stops gateways beside another one. Returns the problems."""
     backend = await registrar.Backend().start()
-    server.client("createdb", "together")
+    server.create_database("together")
     first = phones.Gateway(program, backend, server.directory, "together")
     await first.start()
     second = phones.Gateway(program, backend, server.directory, "together", keys_of=first)
@@ -111,7 +111,7 @@ async def send(gateway, token):
 async def restore(program, server):
     """Restores older copies of the store after a stop, and after a kill. Returns the problems."""
     problems, backend = [], await registrar.Backend().start()
-    server.client("createdb", "restored")
+    server.create_database("restored")
     gateway = phones.Gateway(program, backend, server.directory, "restored")
     try:
         await gateway.start()
@@ -126,7 +126,7 @@ async def restore(program, server):
             phone.connection.close()
             await (gateway.kill() if is_killed else gateway.stop())
             server.client("dropdb", "--force", "restored")
-            server.client("createdb", "restored")
+            server.client("createdb", "--owner", postgresql.ROLE, "restored")
             server.sql("restored", copy)
             await gateway.start(*(["--restored-store"] if is_killed else []))
             if "Ledger restored from a backup" not in gateway.log:

@@ -163,7 +163,7 @@ async def run(program, rounds, is_full, chance):
         await proxy.start()
 
         async def fleet(database, socket):
-            server.client("createdb", database)
+            server.create_database(database)
             gateway = phones.Gateway(program, backend, socket, database, f"user: gateway, timeout: {TIMEOUT}s")
             gateways.append(gateway)
             await gateway.start()

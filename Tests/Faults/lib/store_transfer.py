@@ -39,7 +39,7 @@ class Moves:
     def database(self):
         self.number += 1
         name = f"moves{self.number}"
-        self.server.client("createdb", name)
+        self.server.create_database(name)
         return name
 
     def export(self, gateway):
