@@ -23,9 +23,11 @@ struct VerificationResults {
     func checkSuccess(in directory: String, remedy: () -> String) throws(CommandFailure) {
         if let finding = report.finding {
             let place =
-                finding.number == finding.through
-                ? "line \(finding.number)" : "lines \(finding.number) to \(finding.through)"
-            throw .refused("Verification failed at \(place): \(finding.what).")
+                finding.number == 0
+                ? ""
+                : finding.number == finding.through
+                    ? " at line \(finding.number)" : " at lines \(finding.number) to \(finding.through)"
+            throw .refused("Verification failed\(place): \(finding.what).")
         }
         if !report.losses.isEmpty {
             let what = report.losses.map(\.description).joined(separator: "; ")

@@ -70,7 +70,7 @@ struct JournalPages: Sendable {
             let percent = total == 0 ? 0 : Int(Double(done) / Double(total) * 100)
             return [
                 "isRunning": true, "percent": "\(percent)",
-                "progress": "\(PageValues.size(Int64(done))) of \(PageValues.size(Int64(total)))",
+                "progress": "\(PageValues.size(Int64(clamping: done))) of \(PageValues.size(Int64(clamping: total)))",
             ]
         case .failed(let reason): return ["failure": reason]
         case .complete(let report, let time):

@@ -29,6 +29,8 @@ package struct GatewayStores: Sendable {
     /// The key of their digests; nil without PostgreSQL.
     package let debtKey: [UInt8]?
     package let journal: JournalFile
+    /// The seal of the indexes of the journal's segments.
+    package let indexSeal: IndexSeal
     package let journalMetrics: JournalMetrics
     /// The durable end of the journal, and what the audit sinks and the archive need of it.
     package let followers: JournalFollowers
@@ -102,7 +104,11 @@ package struct GatewayStores: Sendable {
             // Until it is known which lines the store has.
             if journalCopy != nil { followers.require(from: 0, by: AuditSinkSettings.sharedStore.name) }
             ArchiveCursor.require(section.archive, journal: section.directory, by: followers)
-            let index = AuditIndex(directory: section.directory)
+            guard let indexSeal = IndexSeal(signingKey) else {
+                throw JournalUnavailable("libcrypto cannot derive the key of the indexes")
+            }
+            self.indexSeal = indexSeal
+            let index = AuditIndex(directory: section.directory, seal: indexSeal)
             settings.indexedSegments = index
             journal = try JournalFile(settings)
             let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)

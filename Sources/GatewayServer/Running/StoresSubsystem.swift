@@ -41,8 +41,10 @@ struct StoresSubsystem: ReloadParticipant {
         opening.isRestored = permissions.contains(.restoredStore)
         stores = try GatewayStores(context.configuration, opening, clocks: context.clocks, logger: logger)
         history = RecordedHistory(
-            directory: context.configuration.journal.directory,
-            minimumFree: context.configuration.journal.minimumFree, followers: stores.followers,
+            AuditTrail(
+                directory: context.configuration.journal.directory,
+                minimumFree: context.configuration.journal.minimumFree, seal: stores.indexSeal),
+            followers: stores.followers,
             sessions: stores.sessions, clocks: context.clocks, logger: logger)
         let section = context.configuration.journal
         journals = stores.journalCopy.map { [stores] copy in

@@ -14,19 +14,19 @@ extension JournalFile {
         let files = SystemFileSystem()
         var sends = IdempotentSendReader(since: since)
         do throws(FileFailure) {
-            let segments = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            let segments = JournalSegmentName.segments(among: try files.fileNames(in: directory))
             for (index, segment) in segments.enumerated() {
                 let path = directory + "/" + segment.text
                 // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
-                let end = index + 1 < segments.count ? segments[index + 1].first : .max
+                let end = index + 1 < segments.count ? segments[index + 1].first : nil
                 do throws(FileFailure) {
                     guard try files.modificationTime(of: path) >= since else { continue }
-                    if end != .max, let index = indexed?.segment(first: segment.first, before: end),
+                    if let end, let index = indexed?.segment(first: segment.first, before: end),
                         let lines = try? index.keyedLines()
                     {
                         for line in lines { sends.add(JournalLineReader(bytes: line[...])) }
                     } else {
-                        sends.read(try files.read(path), before: end)
+                        sends.read(try files.read(path), LineOrder(from: segment.first, before: end))
                     }
                 } catch  where error.isMissing {
                     // A running gateway may remove old segments at any time.
@@ -78,15 +78,16 @@ struct IdempotentSendReader {
         }
     }
 
-    /// Reads the lines of a segment whose numbers are below `end`.
-    mutating func read(_ bytes: [UInt8], before end: UInt64) {
+    /// Reads the lines of a segment that count.
+    mutating func read(_ bytes: [UInt8], _ order: LineOrder) {
+        var order = order
         var offset = 0
         while let hit = Self.next(in: bytes, from: offset) {
             let start = bytes[..<hit].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
             let stop = bytes[hit...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.endIndex
             offset = stop
             let line = JournalLineReader(bytes: bytes[start..<stop])
-            guard let number = line.sequence, number < end else { continue }
+            guard let number = line.sequence, order.accepts(number) else { continue }
             add(line)
         }
     }

@@ -69,7 +69,7 @@ struct JournalBatch {
 
     private mutating func write(_ members: ArraySlice<UInt8>) throws(JournalUnavailable) {
         guard chain.append(members, at: timeBytes, to: &bytes) else {
-            throw JournalUnavailable("libcrypto cannot compute a hash")
+            throw JournalUnavailable("line \(chain.next) cannot be chained: no number is left, or libcrypto fails")
         }
     }
 }

@@ -19,13 +19,14 @@ struct JournalChain: Sendable, Hashable {
     /// The hash of the last line: 64 hexadecimal digits.
     var previous: [UInt8] { hash.hexDigits }
 
-    /// Appends one line with its line feed and advances the chain. Returns false if libcrypto cannot compute the hash;
-    /// `lines` then ends with an incomplete line.
+    /// Appends one line with its line feed and advances the chain. Returns false if no number is left or libcrypto cannot
+    /// compute the hash; `lines` may then end with an incomplete line.
     ///
     /// - Parameters:
     ///   - members: The line's members, each with a comma before it.
     ///   - time: The bytes of an RFC 3339 time.
     mutating func append(_ members: ArraySlice<UInt8>, at time: [UInt8], to lines: inout [UInt8]) -> Bool {
+        guard LineNumber(next) != nil else { return false }
         let start = lines.count
         Self.write(to: &lines) {
             $0.append("{\"seq\":")

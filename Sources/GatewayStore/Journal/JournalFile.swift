@@ -29,10 +29,12 @@ public final class JournalFile: Journal {
         do throws(FileFailure) {
             try PrivateFiles.makeDirectory(directory)
             lock = try LockFile(directory + "/lock")
+            let known = try Self.checkpoint(in: configuration.ledger)
             let recovery = JournalRecovery(
-                directory: directory, files: files, indexed: configuration.indexedSegments)
+                directory: directory, files: files, indexed: configuration.indexedSegments,
+                key: configuration.signingKey?.publicKey, known: known)
             found = try recovery.run()
-            if let known = try Self.checkpoint(in: configuration.ledger) { try recovery.compare(&found, with: known) }
+            if let known { try recovery.compare(&found, with: known) }
         } catch {
             throw JournalUnavailable(error.description)
         }
@@ -162,7 +164,7 @@ public final class JournalFile: Journal {
         do throws(FileFailure) {
             var closed = ClosedSegments(directory: configuration.directory, files: files)
             try closed.addExisting(before: found.chain.next)
-            let names = try files.fileNames(in: configuration.directory).compactMap { JournalSegmentName($0) }.sorted()
+            let names = JournalSegmentName.segments(among: try files.fileNames(in: configuration.directory))
             let retentionClock = try RetentionClock(
                 names, in: configuration.directory, files: files, clocks: configuration.clocks)
             var segment = try JournalSegment(first: found.chain.next, in: configuration.directory, files: files)

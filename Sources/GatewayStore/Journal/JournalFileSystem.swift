@@ -26,8 +26,10 @@ protocol JournalFileSystem: Sendable {
     func freeBytes(at path: String) throws(FileFailure) -> UInt64
     /// Returns the names in the directory, in any order.
     func fileNames(in path: String) throws(FileFailure) -> [String]
-    /// Returns all bytes of the file.
+    /// Returns all bytes of a segment. Throws if the file is longer than ``JournalSegment/maximumBytes``.
     func read(_ path: String) throws(FileFailure) -> [UInt8]
+    /// Returns at most `count` bytes from the beginning of the file.
+    func read(_ path: String, first count: Int) throws(FileFailure) -> [UInt8]
     /// Returns at most `count` bytes from the end of the file.
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8]
     /// Returns the time of the last modification (mtime).

@@ -27,12 +27,10 @@ struct JournalLineReader {
         return digest
     }
 
-    /// The line's number.
+    /// The line's number (``LineNumber``).
     var sequence: UInt64? {
         guard bytes.starts(with: Self.start) else { return nil }
-        let rest = bytes.dropFirst(Self.start.count)
-        guard let end = rest.firstIndex(of: UInt8(ascii: ",")) else { return nil }
-        return UInt64(String(decoding: rest[..<end], as: UTF8.self))
+        return lineNumber(at: bytes.startIndex + Self.start.count)
     }
 
     /// The time at which the line was written.
@@ -59,18 +57,48 @@ struct JournalLineReader {
         return UInt64(String(decoding: digits, as: UTF8.self))
     }
 
+    /// The number of a line in the member (``LineNumber``); nil if the member is missing.
+    func lineNumber(_ name: StaticString) -> UInt64? { bytes.endOfMemberName(name).flatMap(lineNumber(at:)) }
+
+    private func lineNumber(at index: Int) -> UInt64? {
+        bytes.withUnsafeBytes { buffer in
+            var offset = index - bytes.startIndex
+            guard let number = LineNumber.read(buffer, at: &offset, before: buffer.count), offset < buffer.count,
+                buffer[offset] == UInt8(ascii: ",")
+            else { return nil }
+            return number.value
+        }
+    }
+
     /// The hash of the previous line, from the member `prev`.
     var previous: [UInt8]? { bytes(of: "prev").map { Array($0) } }
 
     /// The statement in a `checkpoint` or `retired` line; nil for other lines. The signature is not checked.
     var statement: SignedStatement? {
-        guard let kind = text("kind").flatMap({ JournalStatement.Kind(rawValue: $0) }), let through = number("through"),
+        guard let kind = text("kind").flatMap({ JournalStatement.Kind(rawValue: $0) }),
+            let through = lineNumber("through"),
             let head = text("head"), head.utf8.count == 64, let time = text("at"), let keyID = text("key"),
             let signature = text("signature"), let bytes = Base64.decode(Array(signature.utf8).span, .standard)
         else { return nil }
         return SignedStatement(
             statement: JournalStatement(kind: kind, through: through, head: Array(head.utf8), time: time),
             keyID: keyID, signature: bytes)
+    }
+
+    /// Returns whether the line is an unchanged checkpoint that one of the keys signed, at its place in the chain.
+    func isCheckpoint(signedBy keys: [Ed25519.PublicKey]) -> Bool {
+        guard let signed = statement, signed.statement.kind == .checkpoint, let number = sequence else { return false }
+        return signed.statement.through == number - 1 && signed.statement.head == previous
+            && signed.isValid(under: keys) && verifiedHash != nil
+    }
+
+    /// The number of the last line of those that retention removed, if the line is an unchanged statement of that which one of
+    /// the keys signed; nil for other lines.
+    func retiredThrough(signedBy keys: [Ed25519.PublicKey]) -> UInt64? {
+        guard let signed = statement, signed.statement.kind == .retired, let number = sequence,
+            signed.statement.through < number, signed.isValid(under: keys), verifiedHash != nil
+        else { return nil }
+        return signed.statement.through
     }
 
     /// The members of an intent that its outcome copies: those between `kind` and `prev`, with the comma before the

@@ -21,6 +21,10 @@ struct JournalRecovery {
     let files: any JournalFileSystem
     /// The indexes of closed segments; nil to read every segment.
     var indexed: (any IndexedSegments)?
+    /// The key that signs the journal; nil for a journal without checkpoints.
+    var key: Ed25519.PublicKey?
+    /// The checkpoint in the ledger; nil if there is none.
+    var known: StoredCheckpoint?
 
     /// The maximum length of an incomplete end. A crash loses at most one batch that was not synchronized; more is
     /// damage.
@@ -32,7 +36,7 @@ struct JournalRecovery {
     /// damage.
     func run() throws(FileFailure) -> Recovered {
         var found = Recovered()
-        var segments = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        var segments = JournalSegmentName.segments(among: try files.fileNames(in: directory))
         try rejectNewerFormat(segments)
         var torn = 0
         while let last = segments.last {
@@ -41,6 +45,10 @@ struct JournalRecovery {
                 continue
             }
             let end = try endOfLastLine(in: bytes, last)
+            if let chain = end.chain {
+                try requireEveryLine(of: bytes[..<end.offset], last, before: chain.next)
+                try requireConnection(of: segments, endingWith: bytes)
+            }
             torn += max(0, JournalContent.endOffset(of: bytes) - end.offset)
             try truncate(bytes, at: end.offset, of: last)
             if let chain = end.chain {
@@ -108,7 +116,7 @@ struct JournalRecovery {
             if reader.text("at") != time { isBeforeTheBatch = true }
         }
         if let start, let hash = JournalLineReader(bytes: start).verifiedHash,
-            let number = JournalLineReader(bytes: start).sequence, number < .max,
+            let number = JournalLineReader(bytes: start).sequence,
             isBeforeTheBatch || (start.startIndex == 0 && number == segment.first)
         {
             return follow(JournalChain(next: number + 1, hash: hash), in: bytes, from: start)
@@ -127,8 +135,7 @@ struct JournalRecovery {
         while let end = ChainCheck.endOfLine(in: bytes, from: offset) {
             let reader = JournalLineReader(bytes: bytes[offset..<end])
             guard reader.sequence == chain.next, reader.previous == chain.previous,
-                let hash = reader.verifiedHash,
-                chain.next < .max
+                let hash = reader.verifiedHash
             else { break }
             chain = JournalChain(next: chain.next + 1, hash: hash)
             offset = end + 1
@@ -166,7 +173,6 @@ extension JournalRecovery {
     /// If the journal ends before the line of the checkpoint, it was deleted, truncated, or replaced by an older copy.
     /// No number is used twice, so the next line then gets the number after the checkpoint's.
     func compare(_ found: inout Recovered, with known: StoredCheckpoint) throws(FileFailure) {
-        guard known.number < .max else { return }
         if known.number >= found.chain.next {
             let missing = found.chain.next...known.number
             found.missing = missing
@@ -183,7 +189,7 @@ extension JournalRecovery {
 
     /// Returns the hash of the line with the number; nil if the line is missing.
     private func hash(ofLine number: UInt64) throws(FileFailure) -> SHA256.Digest? {
-        let segments = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        let segments = JournalSegmentName.segments(among: try files.fileNames(in: directory))
         guard let segment = segments.last(where: { $0.first <= number }) else { return nil }
         return SegmentTail(number: number, in: try files.read(path(segment)))?.hash
     }

@@ -21,6 +21,10 @@ struct JournalSegment {
     /// The number of bytes of the last append.
     private var lastBytes = 0
 
+    /// The maximum size of a segment's file: a full segment, its last batch and preallocated space take much less. A longer
+    /// file is never read into memory, because somebody else has written it.
+    static let maximumBytes: UInt64 = 128 << 20
+
     /// Creates the segment that starts with the line of this number, and makes its name durable.
     init(first: UInt64, in directory: String, files: any JournalFileSystem) throws(FileFailure) {
         name = JournalSegmentName(first: first)
@@ -40,6 +44,9 @@ struct JournalSegment {
     var written: FileIdentity {
         FileIdentity(device: identity.device, inode: identity.inode, size: UInt64(length))
     }
+
+    /// The largest size that the writer can have given the file, with preallocated space and a write that failed.
+    var maximumSize: UInt64 { UInt64(filled + JournalRecovery.maximumTornBytes) }
 
     /// The difference between the open file and the file at the segment's path. A segment that was renamed, deleted or
     /// truncated still accepts writes, but the lines are lost.
@@ -79,11 +86,11 @@ struct JournalSegment {
     /// The expected size of the next lines: twice the last append, at most the longest step.
     private var nextBytes: Int { min(2 * lastBytes, SegmentPreallocation.steps.upperBound) }
 
-    /// Releases the unused preallocated space and closes the file. Removes a file without acknowledged lines, so that
-    /// its number can be used again.
+    /// Releases the unused preallocated space, and what somebody else has appended, and closes the file. Removes a file
+    /// without acknowledged lines, so that its number can be used again.
     func close() {
         // If this fails, empty lines remain.
-        if length > 0, filled > length { try? files.truncate(descriptor, to: length, path) }
+        if length > 0 { try? files.truncate(descriptor, to: length, path) }
         abandon()
     }
 

@@ -95,7 +95,8 @@ extension JournalWriter {
         let now = settings.clocks.monotonic()
         if let lastSpaceCheck, now.nanoseconds - lastSpaceCheck.nanoseconds < 1_000_000_000 { return }
         lastSpaceCheck = now
-        settings.metrics.segmentBytes.set(Int64(clamping: closedSegments.bytes + (segment?.written.size ?? 0)))
+        settings.metrics.segmentBytes.set(
+            Int64(clamping: closedSegments.bytes.addingSaturating(segment?.written.size ?? 0)))
         let found = spaceOutage()
         guard settings.minimumFree > 0 else { return }
         let lackedSpace = isShortOfSpace

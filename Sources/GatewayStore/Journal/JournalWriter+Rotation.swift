@@ -14,8 +14,8 @@ extension JournalWriter {
             try commitBatch()
         }
         if let segment {
-            closedSegments.add(segment, before: chain.next)
             segment.close()
+            closedSegments.add(segment, before: chain.next)
         }
         segment = nil
         do throws(FileFailure) {

@@ -37,6 +37,8 @@ final class JournalWriter {
     var retentionClock: RetentionClock
     /// Whether the log already reports that the clock is not trusted.
     var hasReportedDistrust = false
+    /// The file that the gateway did not write and that the log reports; nil without one.
+    var reportedForeignFile: String?
     /// The last lines of the oldest segments, cached to avoid reading them again.
     var cachedTails: [JournalSegmentName: SegmentTail] = [:]
     /// The batch being assembled; reused.

@@ -32,7 +32,7 @@ extension JournalLineReader {
     /// The head in a `node-head` line; nil for other lines.
     var nodeHead: NodeHead? {
         guard kind == .nodeHead, let node = text("node"), let host = text("host"),
-            let chain = number("chain").flatMap(Int64.init(exactly:)), let through = number("through"),
+            let chain = number("chain").flatMap(Int64.init(exactly:)), let through = lineNumber("through"),
             let hash = text("head"), hash.utf8.count == 64, let keyID = text("key")
         else { return nil }
         return NodeHead(node: node, host: host, chain: chain, through: through, hash: hash, keyID: keyID)

@@ -30,10 +30,10 @@ struct OpenIntents {
         var search = Search()
         for (position, segment) in segments.enumerated().reversed() {
             // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
-            let end = position + 1 < segments.count ? segments[position + 1].first : .max
+            let end = position + 1 < segments.count ? segments[position + 1].first : nil
             // Always read the last two segments, because the clock may have been set.
             search.stopsAtHorizon = segments.count - position > 2
-            if end != .max, let index = indexed?.segment(first: segment.first, before: end),
+            if let end, let index = indexed?.segment(first: segment.first, before: end),
                 let lines = try? index.unmatchedLines()
             {
                 guard search.begin(at: index.lastTime) else { break }
@@ -43,7 +43,7 @@ struct OpenIntents {
             }
             // The segment was removed after it was listed.
             guard let bytes = try recovery.bytes(of: segment) else { continue }
-            guard search.read(bytes, before: end) else { break }
+            guard search.read(bytes, LineOrder(from: segment.first, before: end)) else { break }
         }
         return search.missing.reversed()
     }
@@ -65,11 +65,10 @@ struct OpenIntents {
         }
 
         /// Reads a segment. Returns false if the search ends in it.
-        mutating func read(_ bytes: [UInt8], before end: UInt64) -> Bool {
-            var lines = BackwardLines(bytes)
+        mutating func read(_ bytes: [UInt8], _ order: LineOrder) -> Bool {
+            var order = order
             var isLast = true
-            while let line = lines.next().map(JournalLineReader.init(bytes:)) {
-                guard let number = line.sequence, number < end else { continue }
+            for line in order.lines(in: bytes).lazy.reversed().map(JournalLineReader.init(bytes:)) {
                 if isLast {
                     isLast = false
                     guard begin(at: line.time) else { return false }

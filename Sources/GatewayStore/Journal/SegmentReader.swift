@@ -15,8 +15,9 @@ struct SegmentReader {
     func close() { _ = Glibc.close(descriptor) }
 
     /// Returns at most `count` bytes from the offset on.
-    func read(from start: Int, count: Int = .max) throws(FileFailure) -> [UInt8] {
-        let wanted = min(max(0, count), max(0, try size() - max(0, start)))
+    func read(from start: Int, count: Int) throws(FileFailure) -> [UInt8] {
+        guard start >= 0 else { return [] }
+        let wanted = min(max(0, count), max(0, try size() - start))
         var failure: FileFailure?
         let bytes = [UInt8](unsafeUninitializedCapacity: wanted) { buffer, filled in
             while filled < wanted {

@@ -62,7 +62,8 @@ struct SystemFileSystem: JournalFileSystem {
     func modificationTime(of path: String) throws(FileFailure) -> WallTime {
         var status = stat()
         guard stat(path, &status) == 0 else { throw FileFailure("stat", path) }
-        return WallTime(microseconds: Int64(status.st_mtim.tv_sec) * 1_000_000 + Int64(status.st_mtim.tv_nsec) / 1000)
+        // Anybody may set any time.
+        return WallTime(seconds: Int64(status.st_mtim.tv_sec)).adding(Int64(status.st_mtim.tv_nsec) / 1000)
     }
 
     func fileNames(in path: String) throws(FileFailure) -> [String] {
@@ -78,7 +79,22 @@ struct SystemFileSystem: JournalFileSystem {
         return names
     }
 
-    func read(_ path: String) throws(FileFailure) -> [UInt8] { try read(path, last: .max) }
+    func read(_ path: String) throws(FileFailure) -> [UInt8] {
+        let reader = try SegmentReader(path)
+        defer { reader.close() }
+        let limit = Int(JournalSegment.maximumBytes)
+        let bytes = try reader.read(from: 0, count: limit + 1)
+        guard bytes.count <= limit else {
+            throw FileFailure(unfit: path, "has more than \(limit) bytes, which no segment of the journal has")
+        }
+        return bytes
+    }
+
+    func read(_ path: String, first count: Int) throws(FileFailure) -> [UInt8] {
+        let reader = try SegmentReader(path)
+        defer { reader.close() }
+        return try reader.read(from: 0, count: count)
+    }
 
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] {
         let reader = try SegmentReader(path)

@@ -21,11 +21,11 @@ extension LedgerTables {
             let row = try firstRow(
                 sql: "SELECT number, hash, at FROM journal_checkpoint WHERE id = ?", arguments: [journal])
         else { return nil }
-        guard let number = UInt64(exactly: try row.required("number", as: Int64.self)),
+        guard let number = LineNumber(row: try row.required("number", as: Int64.self)),
             let hash = SHA256.Digest(try row.required("hash", as: [UInt8].self))
         else { throw LedgerUnavailable("the ledger contains an invalid journal checkpoint") }
         let time = WallTime(microseconds: try row.required("at", as: Int64.self))
-        return StoredCheckpoint(number: number, hash: hash, time: time)
+        return StoredCheckpoint(number: number.value, hash: hash, time: time)
     }
 
     /// Stores the checkpoint of a journal and replaces the previous one.

@@ -24,7 +24,7 @@ extension ChangeFeed {
         let reading = try inTransaction(connection) { transaction in
             try node.showLife(transaction, applied: after.number)
             guard let changes = try LedgerTables(transaction).changes(after: after, limit: Self.batch) else {
-                onOlderCopy(try transaction.integer(sql: "SELECT max(fence) FROM node") ?? 0)
+                onOlderCopy(try StoreNode.newestFence(transaction) ?? 0)
                 throw node.record(.olderCopy)
             }
             let elsewhere = try transaction.integer(

@@ -20,7 +20,9 @@ struct NodeFile: Sendable, Hashable {
             return
         }
         let words = String(decoding: bytes, as: UTF8.self).split { $0 == " " || $0 == "\n" }
-        guard words.count == 2, words[0].utf8.count == 16, let fence = Int64(words[1]), fence >= 0 else {
+        guard words.count == 2, words[0].utf8.count == 16, let fence = Int64(words[1]),
+            StoreNode.fences.contains(fence)
+        else {
             throw FileFailure(unfit: path, "does not contain the name of a node and a number")
         }
         self.init(instance: String(words[0]), fence: fence)

@@ -51,7 +51,7 @@ enum PostgreSQLSchema {
         // Released at the end of the transaction. The number only has to be the same for all gateways.
         try transaction.script("SELECT pg_advisory_xact_lock(7094305128776391)")
         let found = try version(of: transaction) ?? 0
-        for statements in migrations.dropFirst(Int(min(found, version))) { try transaction.script(statements) }
+        for statements in migrations.dropFirst(Int(max(0, min(found, version)))) { try transaction.script(statements) }
         try transaction.execute(
             sql: """
                 INSERT INTO store_version (id, version) VALUES (1, ?)

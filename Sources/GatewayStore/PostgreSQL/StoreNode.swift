@@ -24,6 +24,9 @@ final class StoreNode: Sendable {
     /// The distance of the fence numbers of a restored store from those before, so that each gateway that starts after the
     /// first one does not take it for restored again.
     private static let restoreDistance: Int64 = 1_000_000_000
+    /// The fence numbers that a store and the file of an installation may state: those after them, also of restored stores, fit
+    /// into 64 bits.
+    static let fences: ClosedRange<Int64> = 0...(1 << 62)
 
     /// The error that the process can never use the store again.
     struct Lost: Error {
@@ -98,7 +101,7 @@ final class StoreNode: Sendable {
             return .heldBy(host: try other.required("host", as: String.self))
         }
         if isExclusive { try transaction.execute(sql: "DELETE FROM node WHERE instance <> ?", arguments: [instance]) }
-        let last = try transaction.integer(sql: "SELECT max(fence) FROM node") ?? 0
+        let last = try Self.newestFence(transaction) ?? 0
         let number = last < known ? known + Self.restoreDistance : last + 1
         try transaction.execute(
             sql: """
@@ -171,12 +174,22 @@ final class StoreNode: Sendable {
     ///
     /// - Returns: The fence number of the store now, which is larger than that of any copy made before.
     func release(_ transaction: some SQLTransaction) throws -> Int64 {
-        let number = (try transaction.integer(sql: "SELECT max(fence) FROM node") ?? fenceNumber) + 1
+        let number = (try Self.newestFence(transaction) ?? fenceNumber) + 1
         try transaction.execute(
             sql: "UPDATE node SET until = \(Self.now), fence = ? WHERE instance = ? AND fence = ?",
             arguments: [number, instance, fenceNumber])
         record(.left)
         return number
+    }
+
+    /// Returns the largest fence number of all nodes; nil without nodes. Throws for one that no gateway has.
+    static func newestFence(_ transaction: some SQLTransaction) throws -> Int64? {
+        guard let fence = try transaction.integer(sql: "SELECT max(fence) FROM node") else { return nil }
+        guard fences.contains(fence) else {
+            throw LedgerUnavailable(
+                "the table node states the fence number \(fence), which no gateway has; correct or delete that row")
+        }
+        return fence
     }
 
     /// The current time on the database's clock in microseconds, as an expression of SQL.

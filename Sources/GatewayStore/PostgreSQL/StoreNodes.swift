@@ -87,9 +87,10 @@ package struct ListedNode: Sendable, Hashable {
         fence = try row.required("fence")
         let isLive = try row.required("is_live", as: Bool.self)
         state = instance == own ? .this : isLive ? .live : .gone
-        let sign = try row.required("ended", as: Int64.self) + StoreNode.duration
+        let sign = try row.required("ended", as: Int64.self).addingSaturating(StoreNode.duration)
         secondsUnseen = try row.required("until", as: Int64.self) == 0 ? nil : max(0, sign / 1_000_000)
-        lag = isLive ? max(0, try row.required("last", as: Int64.self) - row.required("applied", as: Int64.self)) : nil
+        let last = try row.required("last", as: Int64.self)
+        lag = isLive ? max(0, last.subtractingSaturating(try row.required("applied", as: Int64.self))) : nil
         let lists = try row.optional("accounts", as: [UInt8].self)
         if let lists, let ownLists, isLive {
             accounts = lists == ownLists ? .agree : .differ

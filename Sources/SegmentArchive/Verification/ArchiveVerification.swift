@@ -129,6 +129,8 @@ private final class ArchivedSegments: SegmentSource {
 
     func names() throws(FileFailure) -> [JournalSegmentName] { Set(try local.names() + sizes.keys).sorted() }
 
+    func foreignNames() throws(FileFailure) -> [String] { try local.foreignNames() }
+
     func size(of segment: JournalSegmentName) throws(FileFailure) -> UInt64? {
         if let size = sizes[segment] { return size }
         return try local.size(of: segment)

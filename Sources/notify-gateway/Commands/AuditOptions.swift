@@ -158,16 +158,26 @@ enum AuditJournal {
     ) throws -> Response {
         // The index is a file of the gateway, so the command writes it as the gateway's user.
         try StoresOwner(of: configuration).assumeForCommand()
-        let trail = AuditTrail(
-            directory: configuration.journal.directory, minimumFree: configuration.journal.minimumFree)
+        let journal = configuration.journal
+        // The index is sealed with a key that is derived from the signing key.
+        let seal: IndexSeal?
+        var obstacle: String?
+        do {
+            seal = IndexSeal(try SigningKeyFile.open(journal.signingKey, outside: journal.directory, mayCreate: false))
+        } catch {
+            (seal, obstacle) = (nil, error.description)
+        }
+        let trail = AuditTrail(directory: journal.directory, minimumFree: journal.minimumFree, seal: seal)
         defer { trail.close() }
-        var progress = ProgressLine("Reading the journal")
-        let obstacle = trail.update { progress.show($0, of: $1) }
-        progress.finish()
+        if obstacle == nil {
+            var progress = ProgressLine("Reading the journal")
+            obstacle = trail.update { progress.show($0, of: $1) }?.description
+            progress.finish()
+        }
         do {
             let answer = try body(trail)
             if let obstacle {
-                Console.printMessage("The index cannot be used, so the segments were read: \(obstacle.description)")
+                Console.printMessage("The index cannot be used, so the segments were read: \(obstacle)")
             }
             return answer
         } catch let failure as AuditIndex.Failure {

@@ -40,23 +40,13 @@ struct JournalForgeryTests {
         return check.finish().finding
     }
 
-    /// Returns the content chained at its place, with a valid hash, as an attacker can compute it.
     private static func hashed(_ line: [UInt8], number: Int, previous: [UInt8]) throws -> [UInt8] {
-        let text = String(decoding: line, as: UTF8.self)
-        let body = try #require(text.range(of: ",\"at\":"))
-        let end = try #require(text.range(of: ",\"prev\":\"", options: .backwards))
-        var forged = Array("{\"seq\":\(number)\(text[body.lowerBound..<end.lowerBound]),\"prev\":\"".utf8)
-        forged += previous + Array("\"".utf8)
-        let digest = try #require(SHA256.digest(forged))
-        return forged + Array(",\"hash\":\"\(String(hexEncoding: digest))\"}".utf8)
+        try ForgedLine.hashed(line, number: "\(number)", previous: previous)
     }
 
-    private static func hash(of line: [UInt8]) -> [UInt8] { Array(line.dropLast(2).suffix(64)) }
+    private static func hash(of line: [UInt8]) -> [UInt8] { ForgedLine.hash(of: line) }
 
-    /// Returns the line with another sender.
-    private static func altered(_ line: [UInt8]) -> [UInt8] {
-        Array(String(decoding: line, as: UTF8.self).replacing("\"alice\"", with: "\"mallory\"").utf8)
-    }
+    private static func altered(_ line: [UInt8]) -> [UInt8] { ForgedLine.altered(line) }
 
     /// The numbers of the intents, which an attacker would change.
     private static func victim(_ lines: [[UInt8]], _ random: inout SplitMix, upTo limit: Int? = nil) -> Int {

@@ -14,7 +14,7 @@ extension PartialIndexTests {
         let sessions = try SessionRegister(ledger, clocks: fixture.configuration.clocks)
         let journal = try fixture.open()
         let history = RecordedHistory(
-            directory: fixture.directory.path, sessions: sessions, logger: fixture.configuration.logger)
+            AuditTrail(directory: fixture.directory.path), sessions: sessions, logger: fixture.configuration.logger)
         try await withThrowingTaskGroup(of: Void.self) { group in
             for writer in 0..<4 {
                 group.addTask {

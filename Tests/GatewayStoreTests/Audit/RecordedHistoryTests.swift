@@ -38,7 +38,7 @@ struct RecordedHistoryTests {
         try await journal.record([Fixture.intent(14)])
 
         let history = RecordedHistory(
-            directory: fixture.directory.path, sessions: sessions, logger: fixture.configuration.logger)
+            AuditTrail(directory: fixture.directory.path), sessions: sessions, logger: fixture.configuration.logger)
         let bob = try #require(UserName(canonical: "bob"))
         func ask(since: WallTime? = nil, limit: Int = 100) async -> [ReceivedNotification] {
             // Each query is awaited. One may fail until the first read of the journal is finished.
@@ -118,7 +118,7 @@ struct RecordedHistoryTests {
         try? FileManager.default.removeItem(atPath: fixture.directory(name))
         try FileManager.default.createDirectory(
             atPath: fixture.directory(name) + "/kept", withIntermediateDirectories: true)
-        let blocked = RecordedHistory(directory: fixture.directory.path, sessions: sessions, logger: logger)
+        let blocked = RecordedHistory(AuditTrail(directory: fixture.directory.path), sessions: sessions, logger: logger)
         #expect(try await blocked.received(by: bob, since: nil, limit: 100) == expected)
         blocked.close()
         #expect(FileManager.default.fileExists(atPath: fixture.directory(name) + "/kept"))
@@ -204,7 +204,7 @@ struct RecordedHistoryTests {
         for number in 0..<30 { try await journal.record(Self.send(number, to: "bob")) }
         let bob = try #require(UserName(canonical: "bob"))
         let history = RecordedHistory(
-            directory: fixture.directory.path, sessions: sessions, logger: fixture.configuration.logger)
+            AuditTrail(directory: fixture.directory.path), sessions: sessions, logger: fixture.configuration.logger)
         let expected = try await history.received(by: bob, since: nil, limit: 100)
         #expect(expected.count == 30)
         for _ in 0..<20 {

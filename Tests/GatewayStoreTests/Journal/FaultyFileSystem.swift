@@ -151,6 +151,7 @@ final class FaultyFileSystem: JournalFileSystem {
 
     func fileNames(in path: String) throws(FileFailure) -> [String] { try files.fileNames(in: path) }
     func read(_ path: String) throws(FileFailure) -> [UInt8] { try files.read(path) }
+    func read(_ path: String, first count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, first: count) }
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, last: count) }
     func size(_ path: String) throws(FileFailure) -> UInt64 { try files.size(path) }
     func truncateDurably(_ path: String, to length: Int) throws(FileFailure) {

@@ -67,10 +67,10 @@ struct IdempotentSendReaderTests {
             line.members(of: facts)
             bytes = line.bytes
         }
-        sends.read(line + Array("}\n".utf8), before: .max)
+        sends.read(line + Array("}\n".utf8), LineOrder(from: 1, before: nil))
         #expect(sends.all.isEmpty)
         for junk in ["", ",\"idempotency\":\"", "\n,\"idempotency\":\"zz\"\n", "{\"seq\":1,\"idempotency\":\"\"}"] {
-            sends.read(Array(junk.utf8), before: .max)
+            sends.read(Array(junk.utf8), LineOrder(from: 1, before: nil))
         }
         #expect(sends.all.isEmpty)
     }

@@ -34,6 +34,7 @@ final class ObservedFileSystem: JournalFileSystem {
         readNames.withLock { $0.append(String(path.split(separator: "/").last ?? "")) }
         return try files.read(path)
     }
+    func read(_ path: String, first count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, first: count) }
     func read(_ path: String, last count: Int) throws(FileFailure) -> [UInt8] { try files.read(path, last: count) }
     func modificationTime(of path: String) throws(FileFailure) -> WallTime { try files.modificationTime(of: path) }
     func size(_ path: String) throws(FileFailure) -> UInt64 { try files.size(path) }

@@ -51,7 +51,8 @@ struct SharedJournalsTests {
         let journals = try SharedJournals(rows.settings)
         let (history, sessions) = try rows.history()
         let own = RecordedHistory(
-            directory: fixture.directory.path, sessions: sessions, logger: fixture.journal.configuration.logger)
+            AuditTrail(directory: fixture.directory.path), sessions: sessions,
+            logger: fixture.journal.configuration.logger)
         defer {
             trail.close()
             journals.close()

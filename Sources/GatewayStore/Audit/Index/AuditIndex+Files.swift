@@ -38,7 +38,7 @@ extension AuditIndex {
     func open(_ segment: SegmentFiles.ListedSegment, before end: UInt64) throws -> SegmentIndex? {
         let first = segment.name.first
         if let known = state.withLock({ $0.closed[first] }), known.covers(segment, before: end) { return known }
-        guard let index = try? SegmentIndex(path(first), first: first), index.covers(segment, before: end),
+        guard let index = try? SegmentIndex(path(first), first: first, seal: seal), index.covers(segment, before: end),
             try index.isOf(segment, files)
         else { return nil }
         state.withLock { state in
@@ -54,10 +54,13 @@ extension AuditIndex {
     func store(
         _ encoded: SegmentIndex.Encoded, of segment: SegmentFiles.ListedSegment, before end: UInt64
     ) throws {
+        guard let bytes = seal.map({ encoded.sealed($0) }) ?? encoded.bytes else {
+            throw Failure("libcrypto cannot seal an index")
+        }
         if minimumFree > 0 {
             let free = try SystemFileSystem().freeBytes(at: files.directory)
             // The rest of the space is for the journal.
-            let size = UInt64(encoded.bytes.count)
+            let size = UInt64(bytes.count)
             guard free >= size, (free - size) / 2 >= minimumFree else {
                 throw Failure("too little disk space is left for the index")
             }
@@ -65,7 +68,7 @@ extension AuditIndex {
         let path = path(segment.name.first)
         // Several processes, and two threads of this one, may build the same index.
         let draft = "\(path).\(String(UInt64.random(in: .min ... .max), radix: 16))"
-        try AtomicFile.write(encoded.bytes, to: path, draft: draft, .replacing) {
+        try AtomicFile.write(bytes, to: path, draft: draft, .replacing) {
             descriptor throws(FileFailure) in
             Self.assignToDirectoryOwner(descriptor, files.directory)
         }
@@ -96,8 +99,7 @@ extension AuditIndex {
 
     /// Returns the number in the name of an index file; nil for other names.
     static func first(inFileName name: String) -> UInt64? {
-        guard name.hasPrefix("index-"), name.hasSuffix(".bin"), name.utf8.count == 6 + 20 + 4 else { return nil }
-        return UInt64(name.dropFirst(6).dropLast(4))
+        JournalSegmentName.number(in: name, "index-", ".bin")
     }
 
     /// Returns whether the file is a draft that a killed process left an hour ago or earlier.

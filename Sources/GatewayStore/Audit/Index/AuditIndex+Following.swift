@@ -61,19 +61,20 @@ extension AuditIndex {
         }
     }
 
-    /// Returns the index in memory of a segment without a file: the parts, and the number of bytes that they cover. Nil
-    /// if there is none.
+    /// Returns the index in memory of a segment without a file: the parts, the number of bytes that they cover, and the
+    /// number after their last line. Nil if there is none.
     ///
     /// - Parameter end: The number of the next segment's first line; nil for the segment in use.
     func partial(
         of segment: SegmentFiles.ListedSegment, before end: UInt64?
-    ) -> (indexes: [SegmentIndex], bytes: UInt64)? {
-        guard let partial = state.withLock({ $0.partial[segment.name.first] }), partial.bytes <= segment.size else {
+    ) -> (indexes: [SegmentIndex], bytes: UInt64, next: UInt64)? {
+        let first = segment.name.first
+        guard let partial = state.withLock({ $0.partial[first] }), partial.bytes <= segment.size else {
             return nil
         }
         // A failed write may have left lines whose numbers the next segment has again.
         if let end, let latest = partial.latestNumber, latest >= end { return nil }
-        return (partial.indexes, UInt64(partial.bytes))
+        return (partial.indexes, UInt64(partial.bytes), partial.latestNumber.map { $0 + 1 } ?? first)
     }
 
     /// Encodes the lines that have no index in memory yet.
@@ -140,7 +141,8 @@ extension AuditIndex {
             missing.reduce(0) { sum, pair in
                 let first = pair.0.name.first
                 // The index of the segment that was closed last is about to be written, or is in memory.
-                return first == pending || partial.contains(first) ? sum : sum + Int64(clamping: pair.0.size)
+                return first == pending || partial.contains(first)
+                    ? sum : sum.addingSaturating(Int64(clamping: pair.0.size))
             })
         return !found.isSubset(of: segments.map(\.name.first)) || !found.isSuperset(of: known.keys)
             || missing.contains { failed[$0.0.name.first] ?? now <= now }

@@ -6,7 +6,7 @@ extension AuditIndex: IndexedSegments {
         let name = JournalSegmentName(first: first)
         let path = "\(files.directory)/\(Self.fileName(first: first))"
         guard let size = try? SystemFileSystem().size(files.path(name)),
-            let index = try? SegmentIndex(path, first: first),
+            let index = try? SegmentIndex(path, first: first, seal: seal),
             case let segment = SegmentFiles.ListedSegment(name: name, size: size),
             index.covers(segment, before: end), (try? index.isOf(segment, files)) ?? false
         else { return nil }

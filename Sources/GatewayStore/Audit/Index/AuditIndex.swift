@@ -22,6 +22,8 @@ public final class AuditIndex: Sendable {
     /// The number of lines that were encoded for the segment in use, with repetitions.
     let encodedLines = Counter()
     let partSizes: PartialIndex.PartSizes
+    /// The seal of the files; nil for files without one.
+    let seal: IndexSeal?
 
     struct State {
         /// The opened indexes of closed segments, by the number of the segment's first line.
@@ -37,14 +39,21 @@ public final class AuditIndex: Sendable {
     /// The time after which a failed index is tried again.
     private static let retryInterval = Duration.seconds(60)
     /// Creates an index of the journal in the directory. Opens no file.
-    public convenience init(directory: String) { self.init(SegmentFiles(directory: directory)) }
+    ///
+    /// - Parameter seal: The seal of the files; nil for files without one, as tests write them.
+    public convenience init(directory: String, seal: IndexSeal? = nil) {
+        self.init(SegmentFiles(directory: directory), seal: seal)
+    }
 
     /// Creates an index.
     ///
     /// - Parameter minimumFree: The number of free bytes below which the journal rejects calls. No index is written that
     ///   would leave less than twice as many; 0 turns the check off.
-    init(_ files: SegmentFiles, minimumFree: Int = 0, partSizes: PartialIndex.PartSizes = .init()) {
+    init(
+        _ files: SegmentFiles, minimumFree: Int = 0, seal: IndexSeal? = nil, partSizes: PartialIndex.PartSizes = .init()
+    ) {
         self.files = files
+        self.seal = seal
         self.partSizes = partSizes
         self.minimumFree = UInt64(max(0, minimumFree))
     }
@@ -111,6 +120,9 @@ public final class AuditIndex: Sendable {
         _ segment: SegmentFiles.ListedSegment, before end: UInt64, _ isWanted: () -> Bool
     ) throws -> Bool {
         guard isWanted() else { return false }
+        guard !segment.isTooLong else {
+            throw Failure("\(segment.name.text) is longer than any segment that is written, and is not indexed")
+        }
         var builder = SegmentIndexBuilder(first: segment.name.first)
         if let lines = takeFinished(segment, before: end) {
             builder = lines

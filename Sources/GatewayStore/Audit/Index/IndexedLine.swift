@@ -26,12 +26,12 @@ struct IndexedLine {
     var pns: Range<Int>?
     var result: Range<Int>?
 
-    /// Parses the line in the range; nil if it has no number, or a number that the index cannot hold.
+    /// Parses the line in the range; nil if it has no number (``LineNumber``).
     init?(_ bytes: UnsafeRawBufferPointer, _ range: Range<Int>) {
         guard !parse(bytes, range) else { return }
         self = IndexedLine()
         let reader = JournalLineReader(bytes: ArraySlice(bytes[range]))
-        guard let number = reader.sequence, number <= UInt64(Int64.max) else { return nil }
+        guard let number = reader.sequence else { return nil }
         func find(_ name: StaticString) -> Range<Int>? {
             reader.bytes(of: name).map { ($0.startIndex + range.lowerBound)..<($0.endIndex + range.lowerBound) }
         }
@@ -54,10 +54,8 @@ struct IndexedLine {
         // A text with an escaped character is rare. Without one, a text ends at the next quotation mark.
         if memchr(base + range.lowerBound, CInt(UInt8(ascii: "\\")), range.count) != nil { return false }
         var offset = range.lowerBound + Self.start.utf8CodeUnitCount
-        guard let number = Self.digits(bytes, &offset, range.upperBound), number <= UInt64(Int64.max) else {
-            return false
-        }
-        self.number = number
+        guard let number = LineNumber.read(bytes, at: &offset, before: range.upperBound) else { return false }
+        self.number = number.value
         let quote = UInt8(ascii: "\"")
         while offset + 4 < range.upperBound {
             // `,"name":`
@@ -101,7 +99,7 @@ struct IndexedLine {
         if Self.equals(bytes, name, "count") {
             guard !hasCount else { return false }
             hasCount = true
-            count = Int64(min(value, 1 << 40))
+            count = Int64(min(value, UInt64(JournalLineReader.counts.upperBound)))
             return true
         }
         if Self.equals(bytes, name, "ms") {
@@ -206,6 +204,9 @@ struct LineTimestampReader {
 }
 
 extension JournalLineReader {
-    /// The number of events that the line summarizes. Limited to 2^40, so that sums of forged counts cannot overflow.
-    var count: Int64 { Int64(min(number("count") ?? 1, 1 << 40)) }
+    /// The numbers of events that a line can summarize. Sums of forged counts cannot overflow.
+    static let counts: ClosedRange<Int64> = 0...(1 << 40)
+
+    /// The number of events that the line summarizes.
+    var count: Int64 { Int64(min(number("count") ?? 1, UInt64(Self.counts.upperBound))) }
 }

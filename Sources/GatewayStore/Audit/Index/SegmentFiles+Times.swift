@@ -13,12 +13,16 @@ extension SegmentFiles {
         return JournalLineReader(bytes: bytes[..<end]).time?.microseconds
     }
 
-    /// Returns the time of a segment's last line; nil if none is found near its end.
-    func lastTime(of segment: ListedSegment) throws(FileFailure) -> Int64? {
+    /// Returns the time of the last line of a closed segment; nil if none is found near its end.
+    ///
+    /// - Parameter end: The number of the next segment's first line.
+    func lastTime(of segment: ListedSegment, before end: UInt64) throws(FileFailure) -> Int64? {
         let start = max(0, Int(clamping: segment.size) - Self.searchedBytes)
-        let bytes = try ifPresent { () throws(FileFailure) in try read(segment.name, from: start) }
-        var lines = BackwardLines(bytes ?? [])
-        while let line = lines.next() {
+        let bytes = try ifPresent { () throws(FileFailure) in
+            try read(segment.name, from: start, count: Self.searchedBytes)
+        }
+        var order = LineOrder(from: segment.name.first, before: end)
+        for line in order.lines(in: bytes ?? []).reversed() {
             if let time = JournalLineReader(bytes: line).time { return time.microseconds }
         }
         return nil

@@ -3,10 +3,18 @@ internal import Glibc
 
 /// Read-only access to the segments of a journal.
 struct SegmentFiles: Sendable {
-    /// A segment and its size when it was listed.
+    /// A segment and its size when it was listed. A longer file than any that is written counts as one byte longer than
+    /// ``JournalSegment/maximumBytes``, so that neither sums of sizes nor what is read have other bounds.
     struct ListedSegment: Sendable, Hashable {
         let name: JournalSegmentName
         let size: UInt64
+
+        init(name: JournalSegmentName, size: UInt64) {
+            (self.name, self.size) = (name, min(size, JournalSegment.maximumBytes + 1))
+        }
+
+        /// Whether the file is longer than any that is written.
+        var isTooLong: Bool { size > JournalSegment.maximumBytes }
     }
 
     let directory: String
@@ -18,7 +26,7 @@ struct SegmentFiles: Sendable {
     func list() throws(FileFailure) -> [ListedSegment] {
         let files = SystemFileSystem()
         var found: [ListedSegment] = []
-        for name in try files.fileNames(in: directory).compactMap({ JournalSegmentName($0) }).sorted() {
+        for name in JournalSegmentName.segments(among: try files.fileNames(in: directory)) {
             do throws(FileFailure) {
                 found.append(ListedSegment(name: name, size: try files.size(path(name))))
             } catch  where error.isMissing {
@@ -39,7 +47,8 @@ struct SegmentFiles: Sendable {
     }
 
     /// Returns complete lines from the offset on: about one block, or one line that is longer than a block. Nil if no
-    /// complete line is left. Reading by blocks bounds the memory used.
+    /// complete line is left, or the next one is longer than ``SegmentIndex/maximumLineBytes``. Reading by blocks bounds the
+    /// memory used.
     ///
     /// - Parameters:
     ///   - start: The offset of a line's first byte.
@@ -60,7 +69,7 @@ struct SegmentFiles: Sendable {
                 lines = bytes
             }
             if !lines.isEmpty { return lines }
-            guard UInt64(start + count) < segment.size else { return nil }
+            guard UInt64(start + count) < segment.size, count < SegmentIndex.maximumLineBytes else { return nil }
             count *= 2
         }
     }
@@ -69,7 +78,7 @@ struct SegmentFiles: Sendable {
     /// lines and lines that reach beyond `count` bytes.
     ///
     /// - Parameter start: The offset of a line's first byte.
-    func lines(_ name: JournalSegmentName, from start: Int, atMost count: Int = .max) throws(FileFailure) -> [UInt8] {
+    func lines(_ name: JournalSegmentName, from start: Int, atMost count: Int) throws(FileFailure) -> [UInt8] {
         for _ in 1..<Self.attempts {
             let found = CompleteLines(try read(name, from: start, count: count))
             if !found.hasGap { return found.bytes }
@@ -84,7 +93,7 @@ struct SegmentFiles: Sendable {
     private static let pauseMicroseconds: UInt32 = 2000
 
     /// Returns at most `count` bytes from the offset on.
-    func read(_ name: JournalSegmentName, from start: Int, count: Int = .max) throws(FileFailure) -> [UInt8] {
+    func read(_ name: JournalSegmentName, from start: Int, count: Int) throws(FileFailure) -> [UInt8] {
         let reader = try SegmentReader(path(name))
         defer { reader.close() }
         return try reader.read(from: start, count: count)

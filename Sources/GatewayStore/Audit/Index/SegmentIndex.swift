@@ -3,10 +3,10 @@ internal import GatewaySupport
 /// The index of one segment: a row for each line, and the rows of each user, recipient and call.
 ///
 /// The format, in little-endian numbers: a header of ``headerBytes``, the sections in the order of ``Section``, and a
-/// table with a digest of each page of the sections. The index of a closed segment is a file and never changes; that of
-/// the segment in use is kept in memory. A file is complete on disk before it gets its name. Every page that is read from
-/// it is compared with its digest, so that damage of any kind is found before it affects a result. Safe to use from any
-/// thread.
+/// table with a digest of each page of the sections, and a seal (``IndexSeal``). The index of a closed segment is a file and
+/// never changes; that of the segment in use is kept in memory. A file is complete on disk before it gets its name. Every
+/// page that is read from it is compared with its digest, so that damage of any kind is found before it affects a result.
+/// Safe to use from any thread.
 final class SegmentIndex: Sendable {
     /// The number that stands for a missing name, term or row.
     static let none = UInt32.max
@@ -14,8 +14,9 @@ final class SegmentIndex: Sendable {
     static let headerBytes = 256
     /// The length of a page.
     static let pageBytes = 4096
-    /// The maximum length of a line in bytes. A greater length in an index means that the index is damaged.
-    static let maximumLineBytes = 1 << 26
+    /// The maximum length of a line in bytes, many times that of any line that is written. A greater length in an index means
+    /// that the index is damaged.
+    static let maximumLineBytes = 1 << 22
     /// The length of a page's digest in the table.
     static let digestBytes = 8
 
@@ -99,8 +100,14 @@ final class SegmentIndex: Sendable {
     /// An index as it is stored.
     struct Encoded: Sendable {
         let header: Header
-        /// All bytes of the file.
+        /// All bytes of the file, without its seal.
         let bytes: [UInt8]
+
+        /// The bytes of the sealed file; nil if libcrypto fails.
+        func sealed(_ seal: IndexSeal) -> [UInt8]? {
+            let end = headerBytes + header.sectionBytes
+            return seal.seal(of: Array(bytes.prefix(headerBytes)), Array(bytes.dropFirst(end))).map { bytes + $0 }
+        }
     }
 
     /// A line as the index describes it.
@@ -143,16 +150,26 @@ final class SegmentIndex: Sendable {
     /// Reads the header and the digests of an index's file, and checks them. Keeps no file open: a journal may have more
     /// segments than a process may have open files.
     ///
+    /// - Parameter seal: The seal that the file must have; nil if it must have none.
     /// - Throws: `FileFailure` if the file cannot be read, and a failure with the segment if it is damaged.
-    init(_ path: String, first: UInt64) throws {
+    init(_ path: String, first: UInt64, seal: IndexSeal?) throws {
         let reader = try SegmentReader(path)
         defer { reader.close() }
-        guard let header = Header(try reader.read(from: 0, count: Self.headerBytes)), header.first == first,
-            header.isPlausible
-        else { throw AuditIndex.Failure(damaged: first) }
+        let head = try reader.read(from: 0, count: Self.headerBytes)
+        guard let header = Header(head), header.first == first, header.isPlausible else {
+            throw AuditIndex.Failure(damaged: first)
+        }
         let length = header.pages * Self.digestBytes + Header.digestBytes
-        let digests = try reader.read(from: Self.headerBytes + header.sectionBytes, count: length + 1)
-        guard digests.count == length,
+        let end = try reader.read(
+            from: Self.headerBytes + header.sectionBytes, count: length + IndexSeal.byteCount + 1)
+        let digests = Array(end.prefix(length))
+        if let seal {
+            // A wrong seal is no secret: any process with the key tells right ones from wrong ones.
+            guard end.count == length + IndexSeal.byteCount,
+                seal.seal(of: head, digests) == Array(end.suffix(IndexSeal.byteCount))
+            else { throw AuditIndex.Failure(damaged: first, "is not sealed with the journal's key") }
+        }
+        guard digests.count == length, seal != nil || end.count == length,
             Header.digest(digests.dropLast(Header.digestBytes)) == Array(digests.suffix(Header.digestBytes))
         else { throw AuditIndex.Failure(damaged: first) }
         self.header = header

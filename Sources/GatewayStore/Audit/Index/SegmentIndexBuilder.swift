@@ -43,6 +43,7 @@ struct SegmentIndexBuilder {
     private var shapes: [Shape: UInt32] = [:]
     var shapeList: [Shape] = []
     private var clock = LineTimestampReader()
+    private var order: LineOrder
 
     /// The number of bytes at the end of a line that identify it.
     static let tailBytes = 66
@@ -51,14 +52,18 @@ struct SegmentIndexBuilder {
     static let maximumCallRanges = 256
 
     /// Creates a builder for the segment whose first line has the number.
-    init(first: UInt64) { self.first = first }
+    init(first: UInt64) {
+        self.first = first
+        // The end is not known while the segment is written.
+        order = LineOrder(from: first, before: nil)
+    }
 
     /// The number of the last collected line; nil before the first one.
     var latestNumber: UInt64? { rows.last?.number }
 
     /// Adds a block of complete lines that begins at the offset ``bytes`` in the segment. Lines without a valid number,
-    /// time and kind are skipped, and so are lines numbered `end` or above: a failed write left them, and the next
-    /// segment reuses their numbers.
+    /// time and kind are skipped, and so are those that do not count (``LineOrder``), such as lines numbered `end` or
+    /// above: a failed write left them, and the next segment reuses their numbers.
     ///
     /// - Throws: If the segment is too long for the index.
     mutating func add(_ block: [UInt8], before end: UInt64?) throws(AuditIndex.Failure) {
@@ -84,7 +89,7 @@ struct SegmentIndexBuilder {
         _ block: UnsafeRawBufferPointer, _ range: Range<Int>, at offset: Int, before end: UInt64?
     ) {
         guard let line = IndexedLine(block, range), line.number < end ?? .max, let at = line.at, let kind = line.kind,
-            let time = clock.time(in: UnsafeRawBufferPointer(rebasing: block[at]))
+            let time = clock.time(in: UnsafeRawBufferPointer(rebasing: block[at])), order.accepts(line.number)
         else { return }
         func text(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: block[range]) }
         func term(_ range: Range<Int>?) -> UInt32 {

@@ -20,12 +20,17 @@ final class SegmentIndexReader {
 
     /// Returns the row.
     func row(_ number: UInt32) throws -> SegmentIndex.Row {
-        try element(.rows, Int(number)) { bytes in
-            SegmentIndex.Row(
-                number: bytes.number(at: 0), time: Int64(bitPattern: bytes.number(at: 8)),
-                offset: Int(bytes.number(at: 16) as UInt32), length: Int(bytes.number(at: 20) as UInt32),
-                shape: Int(bytes.number(at: 24) as UInt32), user: bytes.number(at: 28), recipient: bytes.number(at: 32))
+        let row = try element(.rows, Int(number)) { bytes in
+            LineNumber(bytes.number(at: 0)).map { number in
+                SegmentIndex.Row(
+                    number: number.value, time: Int64(bitPattern: bytes.number(at: 8)),
+                    offset: Int(bytes.number(at: 16) as UInt32), length: Int(bytes.number(at: 20) as UInt32),
+                    shape: Int(bytes.number(at: 24) as UInt32), user: bytes.number(at: 28),
+                    recipient: bytes.number(at: 32))
+            }
         }
+        guard let row else { throw damage }
+        return row
     }
 
     /// Returns all shapes.
@@ -44,11 +49,13 @@ final class SegmentIndexReader {
         return try (0..<index.header.count(of: .shapes)).map { number in
             let words = try element(.shapes, number) { bytes in (0..<4).map { bytes.number(at: $0 * 4) as UInt32 } }
             let latency = try element(.shapes, number) { $0.number(at: 24) as UInt32 }
-            guard latency == SegmentIndex.none || latency < UInt32(LatencyBuckets.count) else { throw damage }
+            let count = try element(.shapes, number) { Int64(bitPattern: $0.number(at: 16)) }
+            guard latency == SegmentIndex.none || latency < UInt32(LatencyBuckets.count),
+                JournalLineReader.counts.contains(count)
+            else { throw damage }
             return SegmentIndex.Shape(
                 kind: try term(words[0]), action: try term(words[1]), pns: try term(words[2]),
-                result: try term(words[3]),
-                count: try element(.shapes, number) { Int64(bitPattern: $0.number(at: 16)) },
+                result: try term(words[3]), count: count,
                 latency: latency == SegmentIndex.none ? nil : Int(latency))
         }
     }

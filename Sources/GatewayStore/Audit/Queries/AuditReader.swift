@@ -13,15 +13,16 @@ struct AuditReader {
         let end: UInt64?
         /// The indexes of its lines, in the order of the lines; none if it has to be read itself.
         let indexes: [SegmentIndex]
-        /// The offset from which it has to be read itself; nil if the indexes cover it.
-        let unindexedStart: Int?
+        /// The offset from which it has to be read itself, and the least number of a line there; nil if the indexes cover it.
+        let unindexedStart: (offset: Int, number: UInt64)?
 
         init(
-            _ listed: SegmentFiles.ListedSegment, before end: UInt64?, covered: (indexes: [SegmentIndex], bytes: UInt64)
+            _ listed: SegmentFiles.ListedSegment, before end: UInt64?,
+            covered: (indexes: [SegmentIndex], bytes: UInt64, next: UInt64)
         ) {
             (self.listed, self.end) = (listed, end)
             indexes = covered.indexes
-            unindexedStart = covered.bytes < listed.size ? Int(clamping: covered.bytes) : nil
+            unindexedStart = covered.bytes < listed.size ? (Int(clamping: covered.bytes), covered.next) : nil
         }
     }
 
@@ -58,13 +59,15 @@ struct AuditReader {
         return try listed.indices.compactMap { position in
             let end = position + 1 < listed.count ? listed[position + 1].name.first : nil
             let stored = try end.flatMap { try indexes?.open(listed[position], before: $0) }
-            if end != nil, since > .min + Self.maximumClockSetback {
-                let last = try stored.map(\.header.lastTime) ?? files.lastTime(of: listed[position])
+            if let end, since > .min + Self.maximumClockSetback {
+                let last = try stored.map(\.header.lastTime) ?? files.lastTime(of: listed[position], before: end)
                 if let last, last < since - Self.maximumClockSetback { return nil }
             }
+            let first = listed[position].name.first
             let covered =
-                stored.map { ([$0], listed[position].size) } ?? indexes?.partial(of: listed[position], before: end)
-            return Segment(listed[position], before: end, covered: covered ?? ([], 0))
+                stored.map { ([$0], listed[position].size, first) }
+                ?? indexes?.partial(of: listed[position], before: end)
+            return Segment(listed[position], before: end, covered: covered ?? ([], 0, first))
         }
     }
 
@@ -72,7 +75,7 @@ struct AuditReader {
     /// were appended after the last update.
     func visitUnindexed(_ segment: Segment, _ body: (SegmentScan.Line) throws -> Void) throws {
         guard let start = segment.unindexedStart else { return }
-        try scan.visit(segment.listed, from: start, before: segment.end, body)
+        try scan.visit(segment.listed, from: start.offset, number: start.number, before: segment.end, body)
     }
 }
 

@@ -15,15 +15,19 @@ public final class AuditTrail: Sendable {
 
     /// Creates a trail for the journal in the directory. Opens no file.
     ///
-    /// - Parameter minimumFree: The number of free bytes below which the journal rejects calls. No index is written
+    /// - Parameters:
+    ///   - minimumFree: The number of free bytes below which the journal rejects calls. No index is written
     ///   that would leave less than twice as many; 0 turns the check off.
-    public convenience init(directory: String, minimumFree: Int = 0) {
-        self.init(SegmentFiles(directory: directory), minimumFree: minimumFree)
+    ///   - seal: The seal of the indexes; nil for indexes without one, as tests write them.
+    public convenience init(directory: String, minimumFree: Int = 0, seal: IndexSeal? = nil) {
+        self.init(SegmentFiles(directory: directory), minimumFree: minimumFree, seal: seal)
     }
 
-    init(_ files: SegmentFiles, minimumFree: Int = 0, partSizes: PartialIndex.PartSizes = .init()) {
+    init(
+        _ files: SegmentFiles, minimumFree: Int = 0, seal: IndexSeal? = nil, partSizes: PartialIndex.PartSizes = .init()
+    ) {
         self.files = files
-        index = AuditIndex(files, minimumFree: minimumFree, partSizes: partSizes)
+        index = AuditIndex(files, minimumFree: minimumFree, seal: seal, partSizes: partSizes)
     }
 
     /// Updates the indexes from the segments.

@@ -23,21 +23,18 @@ public struct JournalTail: Sendable {
         do {
             let segments = try files.list()
             var found: [[UInt8]] = []
-            var end = UInt64.max
+            var end: UInt64?
             for present in segments.reversed() {
                 guard
                     let (start, bytes) = try files.ifPresent({ () throws(FileFailure) in
                         let start = try beginning(of: present)
-                        return (start, try files.lines(present.name, from: start))
+                        return (start, try files.lines(present.name, from: start, atMost: Self.reach))
                     })
                 else { continue }
                 if segment == nil { (segment, offset) = (present.name, start + bytes.count) }
-                var lines = BackwardLines(bytes)
-                while found.count < count, let line = lines.next() {
-                    guard let number = JournalLineReader(bytes: line).sequence, number < end else { continue }
-                    expected = max(expected, number == .max ? number : number + 1)
-                    found.append(Array(line))
-                }
+                var order = LineOrder(from: present.name.first, before: end)
+                for line in order.lines(in: bytes).suffix(count - found.count).reversed() { found.append(Array(line)) }
+                expected = max(expected, order.next)
                 end = present.name.first
                 if found.count >= count { break }
             }
@@ -51,7 +48,7 @@ public struct JournalTail: Sendable {
     private func beginning(of present: SegmentFiles.ListedSegment) throws(FileFailure) -> Int {
         let start = Int(clamping: present.size) - Self.reach
         guard start > 0 else { return 0 }
-        let bytes = try files.read(present.name, from: start)
+        let bytes = try files.read(present.name, from: start, count: Self.reach)
         return start + (bytes.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? bytes.count)
     }
 
@@ -62,21 +59,17 @@ public struct JournalTail: Sendable {
             let segments = try files.list()
             for (index, present) in segments.enumerated() where present.name >= segment ?? present.name {
                 if present.name != segment { (segment, offset) = (present.name, 0) }
-                let end = index + 1 < segments.count ? segments[index + 1].name.first : .max
-                guard present.size > UInt64(offset) else { continue }
-                let bytes = try files.ifPresent { () throws(FileFailure) in try files.lines(present.name, from: offset)
-                }
-                guard let bytes else { continue }
-                var start = 0
-                while let lineEnd = ChainCheck.endOfLine(in: bytes, from: start) {
-                    let line = bytes[start..<lineEnd]
-                    if let number = JournalLineReader(bytes: line).sequence, number < end, number >= expected {
-                        found.append(Array(line))
-                        expected = number == .max ? number : number + 1
+                let end = index + 1 < segments.count ? segments[index + 1].name.first : nil
+                var order = LineOrder(from: max(expected, present.name.first), before: end)
+                while present.size > UInt64(offset) {
+                    let bytes = try files.ifPresent { () throws(FileFailure) in
+                        try files.lines(present.name, from: offset, atMost: Self.reach)
                     }
-                    start = lineEnd + 1
+                    guard let bytes, !bytes.isEmpty else { break }
+                    found += order.lines(in: bytes).map { Array($0) }
+                    offset += bytes.count
                 }
-                offset += start
+                expected = order.next
             }
             return found
         } catch {

@@ -45,17 +45,15 @@ public final class RecordedHistory: NotificationHistory {
     /// second.
     static let maximumScanBytes: UInt64 = 512 << 20
 
-    /// Creates a history of the journal in the directory and starts to build missing indexes in the background.
+    /// Creates a history of a journal and starts to build missing indexes in the background.
     ///
     /// - Parameters:
-    ///   - minimumFree: The number of free bytes below which the journal rejects calls. No index is written that would
-    ///     leave less than twice as many; 0 turns the check off.
+    ///   - trail: The queries on the journal, which nothing else uses.
     ///   - followers: The durable end of the journal; nil if another process writes it.
     public convenience init(
-        directory: String, minimumFree: Int = 0, followers: JournalFollowers? = nil, sessions: SessionRegister,
+        _ trail: AuditTrail, followers: JournalFollowers? = nil, sessions: SessionRegister,
         clocks: Clocks = .system, logger: Logger
     ) {
-        let trail = AuditTrail(SegmentFiles(directory: directory), minimumFree: minimumFree)
         self.init(
             trail, statistics: JournalStatistics(trail.index, followers: followers, clocks: clocks),
             sessions: sessions, logger: logger)

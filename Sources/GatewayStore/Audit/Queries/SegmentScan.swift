@@ -41,16 +41,19 @@ struct SegmentScan {
         }
     }
 
-    /// Visits the lines of a segment that have a number, a time and a kind, from the offset on, in order. Ignores lines
-    /// numbered `end` or above. Visits none if the segment has been removed.
+    /// Visits the lines of a segment that count and have a time and a kind, from the offset on, in order. Visits none if the
+    /// segment has been removed.
     ///
     /// - Parameters:
     ///   - start: The offset of a line's first byte.
+    ///   - number: The least number of a line from there on.
     ///   - end: The number of the next segment's first line; nil for the last segment.
     func visit(
-        _ segment: SegmentFiles.ListedSegment, from start: Int = 0, before end: UInt64?, _ body: (Line) throws -> Void
+        _ segment: SegmentFiles.ListedSegment, from start: Int, number: UInt64, before end: UInt64?,
+        _ body: (Line) throws -> Void
     ) throws {
         var clock = LineTimestampReader()
+        var order = LineOrder(from: number, before: end)
         var start = start
         while start < Int(clamping: segment.size) {
             guard isWanted() else { throw AuditIndex.Failure("the query was stopped") }
@@ -66,8 +69,8 @@ struct SegmentScan {
             var offset = 0
             while let lineEnd = ChainCheck.endOfLine(in: bytes, from: offset) {
                 let reader = JournalLineReader(bytes: bytes[offset..<lineEnd])
-                if let number = reader.sequence, number <= UInt64(Int64.max), end.map({ number < $0 }) ?? true,
-                    let time = clock.time(of: reader), reader.bytes(of: "kind") != nil
+                if let number = reader.sequence, let time = clock.time(of: reader), reader.bytes(of: "kind") != nil,
+                    order.accepts(number)
                 {
                     try body(
                         Line(

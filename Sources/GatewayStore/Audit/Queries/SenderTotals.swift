@@ -19,7 +19,7 @@ struct SenderTotals {
         case .outcome:
             if Self.isUnsent(result) { sent -= 1 }
         case .rejection:
-            rejected = rejected.addingReportingOverflow(count).partialValue
+            rejected = rejected.addingSaturating(count)
         case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, .nodeHead, nil:
             break
         }
@@ -30,7 +30,7 @@ struct SenderTotals {
         if let time = other.first { first = min(first ?? time, time) }
         if let time = other.last { last = max(last ?? time, time) }
         platforms.formUnion(other.platforms)
-        rejected = rejected.addingReportingOverflow(other.rejected).partialValue
+        rejected = rejected.addingSaturating(other.rejected)
     }
 
     /// The outcome results that state that the send never reached the backend.

@@ -84,7 +84,9 @@ extension JournalStatistics {
             times = [found.header.latest]
         } else {
             let files = index.files
-            times = [try? files.firstTime(of: segment), try? files.lastTime(of: segment)].compactMap { $0 ?? nil }
+            times = [try? files.firstTime(of: segment), try? files.lastTime(of: segment, before: end)].compactMap {
+                $0 ?? nil
+            }
         }
         guard let latest = times.max() else { return }
         state.withLock { $0?.segments.setLatest(latest, of: first) }

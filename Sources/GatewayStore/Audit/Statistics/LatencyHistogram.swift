@@ -1,3 +1,5 @@
+internal import GatewaySupport
+
 /// The numbers of sends by the duration of the backend's response.
 public struct LatencyHistogram: Sendable, Hashable {
     /// The number of sends in each bucket of ``LatencyBuckets``.
@@ -12,7 +14,7 @@ public struct LatencyHistogram: Sendable, Hashable {
     }
 
     /// The number of sends whose duration is known.
-    public var total: Int { counts.reduce(0, +) }
+    public var total: Int { counts.saturatingSum }
 
     /// Returns the bound of the bucket in which a quantile lies.
     ///
@@ -20,10 +22,11 @@ public struct LatencyHistogram: Sendable, Hashable {
     public func bound(at fraction: Double) -> Bound? {
         let total = total
         guard total > 0 else { return nil }
-        let rank = min(total, max(1, Int((fraction * Double(total)).rounded(.up))))
+        // Above 2^53 the product is inexact, and may be above all integers.
+        let rank = Int(exactly: (fraction * Double(total)).rounded(.up)).map { min(total, max(1, $0)) } ?? total
         var sum = 0
         for (bucket, count) in counts.enumerated() {
-            sum += count
+            sum = sum.addingSaturating(count)
             if sum >= rank {
                 return bucket < LatencyBuckets.bounds.count
                     ? .atMost(milliseconds: Int(LatencyBuckets.bounds[bucket]))
@@ -43,6 +46,8 @@ public struct LatencyHistogram: Sendable, Hashable {
 
     /// Adds another histogram.
     public static func += (left: inout LatencyHistogram, right: LatencyHistogram) {
-        for bucket in left.counts.indices { left.counts[bucket] += right.counts[bucket] }
+        for bucket in left.counts.indices {
+            left.counts[bucket] = left.counts[bucket].addingSaturating(right.counts[bucket])
+        }
     }
 }

@@ -1,4 +1,5 @@
 public import GatewayCore
+internal import GatewaySupport
 
 /// The class of a send's result, as statistics count it.
 public enum SendClass: String, Sendable, Hashable, CaseIterable {
@@ -33,7 +34,7 @@ public struct SendCounts: Sendable, Hashable {
     public init() {}
 
     /// The number of sends of all classes.
-    public var total: Int { accepted + failed + refused }
+    public var total: Int { accepted.addingSaturating(failed).addingSaturating(refused) }
 
     /// The number of sends of one class.
     public subscript(_ word: SendClass) -> Int {
@@ -53,18 +54,14 @@ public struct SendCounts: Sendable, Hashable {
         }
     }
 
-    /// Adds other counts.
+    /// Adds other counts. Saturates, because rows of a store may state any number.
     public static func += (left: inout SendCounts, right: SendCounts) {
-        left.accepted += right.accepted
-        left.failed += right.failed
-        left.refused += right.refused
+        for word in SendClass.allCases { left[word] = left[word].addingSaturating(right[word]) }
     }
 
-    /// Subtracts other counts.
+    /// Subtracts other counts. Saturates too.
     public static func -= (left: inout SendCounts, right: SendCounts) {
-        left.accepted -= right.accepted
-        left.failed -= right.failed
-        left.refused -= right.refused
+        for word in SendClass.allCases { left[word] = left[word].subtractingSaturating(right[word]) }
     }
 }
 

@@ -18,18 +18,21 @@ package struct FinishedSegments: Sendable {
     /// Creates a value for the journal in the directory. Opens nothing.
     package init(directory: String) { self.directory = directory }
 
-    /// Returns the finished segments in ascending order. Blocks.
+    /// Returns the finished segments in ascending order, without files that are longer than any segment that is written.
+    /// Blocks.
     ///
     /// - Parameter durableEnd: The number after the last line that is on disk. A segment is finished once the next one
     ///   has a durable line.
     package func list(before durableEnd: UInt64) throws(FileFailure) -> [Segment] {
         let files = SystemFileSystem()
-        let names = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        let names = JournalSegmentName.segments(among: try files.fileNames(in: directory))
         var finished: [Segment] = []
         for (name, next) in zip(names, names.dropFirst()) where next.first < durableEnd {
             do throws(FileFailure) {
                 let size = try files.size(path(of: name))
-                if size > 0 { finished.append(Segment(name: name, end: next.first, size: size)) }
+                if size > 0, size <= JournalSegment.maximumBytes {
+                    finished.append(Segment(name: name, end: next.first, size: size))
+                }
             } catch  where error.isMissing {
                 // Retention removed it meanwhile.
                 continue

@@ -29,14 +29,19 @@ struct ClosedSegments {
     }
 
     private struct Segment {
+        /// The file, with the size that was written.
         var identity: FileIdentity
         var last: UInt64
         /// Whether the segment was damaged when it was closed, so that its content must be checked.
         var isSuspect = false
+        /// The largest size of the file that its writer explains; a larger file has grown.
+        var maximumSize: UInt64
+        /// Whether it is known what was written. The size of a segment from before the start is only what was found then.
+        var isConfirmed = true
     }
 
     private let directory: String
-    private let files: any JournalFileSystem
+    let files: any JournalFileSystem
     private var segments: [JournalSegmentName: Segment] = [:]
 
     init(directory: String, files: any JournalFileSystem) {
@@ -44,25 +49,53 @@ struct ClosedSegments {
         self.files = files
     }
 
-    /// The total size of the segments in bytes.
-    var bytes: UInt64 { segments.values.reduce(0) { $0 + $1.identity.size } }
+    /// The total size of the segments in bytes, as they were written: what others append does not count.
+    var bytes: UInt64 { segments.values.lazy.map(\.identity.size).saturatingSum }
+
+    /// The segments in ascending order.
+    var names: [JournalSegmentName] { segments.keys.sorted() }
+
+    /// Returns the size of a segment in bytes, as it was written; 0 for an unknown one.
+    func size(of name: JournalSegmentName) -> UInt64 { segments[name]?.identity.size ?? 0 }
 
     /// Adds the segments found in the directory when the journal is opened.
     ///
     /// - Parameter next: The number of the journal's next line.
     mutating func addExisting(before next: UInt64) throws(FileFailure) {
-        let names = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+        let names = JournalSegmentName.segments(among: try files.fileNames(in: directory))
             .filter { $0.first < next }
         for (index, name) in names.enumerated() {
             let end = index + 1 < names.count ? names[index + 1].first : next
-            segments[name] = Segment(identity: try files.identity(path(name)), last: end - 1)
+            let identity = try files.identity(path(name))
+            segments[name] = Segment(
+                identity: identity, last: end - 1, maximumSize: identity.size, isConfirmed: false)
         }
     }
 
     /// Adds a segment that was closed. Skips one without lines.
     mutating func add(_ segment: JournalSegment, before next: UInt64, isSuspect: Bool = false) {
         guard segment.name.first < next else { return }
-        segments[segment.name] = Segment(identity: segment.written, last: next - 1, isSuspect: isSuspect)
+        // The file was truncated to its lines, unless writing or truncating it failed.
+        let found = (try? files.identity(path(segment.name)))?.size
+        let isExact = found == segment.written.size
+        segments[segment.name] = Segment(
+            identity: segment.written, last: next - 1, isSuspect: isSuspect,
+            maximumSize: isExact ? segment.written.size : segment.maximumSize)
+    }
+
+    /// The largest size of a segment's file that its writer explains; nil for an unknown segment.
+    func maximumSize(of name: JournalSegmentName) -> UInt64? { segments[name]?.maximumSize }
+
+    /// Whether it is known how much was written into the segment.
+    func isConfirmed(_ name: JournalSegmentName) -> Bool { segments[name]?.isConfirmed ?? false }
+
+    /// Declares that the segment's file is what was written, of which at most so many bytes count.
+    mutating func confirm(_ name: JournalSegmentName, atMost bytes: UInt64) {
+        guard var segment = segments[name] else { return }
+        let (identity, size) = (segment.identity, min(segment.identity.size, bytes))
+        segment.identity = FileIdentity(device: identity.device, inode: identity.inode, size: size)
+        segment.isConfirmed = true
+        segments[name] = segment
     }
 
     /// Removes a segment that retention deleted.
@@ -86,7 +119,7 @@ struct ClosedSegments {
                 kept = nil
             }
             if let kept, let identity = try? files.identity(path(name)) {
-                segments[name] = Segment(identity: identity, last: kept)
+                segments[name] = Segment(identity: identity, last: kept, maximumSize: identity.size, isConfirmed: false)
             } else {
                 segments[name] = nil
             }
@@ -115,5 +148,5 @@ struct ClosedSegments {
         return found?.number
     }
 
-    private func path(_ name: JournalSegmentName) -> String { "\(directory)/\(name.text)" }
+    func path(_ name: JournalSegmentName) -> String { "\(directory)/\(name.text)" }
 }

@@ -31,36 +31,33 @@ extension JournalWriter {
 
     /// Throws if the journal cannot be written. Segments that cannot be read or removed are kept.
     private func removeExpiredSegments(now: MonotonicInstant, at time: WallTime) throws(JournalUnavailable) {
-        var segments: [JournalSegmentName]
-        var total: UInt64 = 0
-        var sizes: [UInt64] = []
+        guard let open = segment else { return }
+        let isTooLong: () -> Bool
         do throws(FileFailure) {
-            segments = try files.fileNames(in: settings.directory).compactMap { JournalSegmentName($0) }.sorted()
-            for name in segments { sizes.append(try files.size(path(name))) }
+            isTooLong = try sizeExcess(of: open)
         } catch {
             return reportRemovalFailure(error)
         }
-        total = sizes.reduce(0, +)
         let isAgeDue = lastAgeCheck.map { now.nanoseconds - $0.nanoseconds >= interval } ?? true
         if isAgeDue { lastAgeCheck = now }
         let trust = retentionClock.trust(now: time, at: now)
         let oldest = time.adding(-Int64(clamping: settings.keep.components.seconds) * 1_000_000)
-        // The last segment is being written.
-        for (index, name) in segments.dropLast().prefix(max(1, segments.count / 10)).enumerated() {
+        let segments = closedSegments.names + [open.name]
+        for (name, next) in zip(segments, segments.dropFirst()).prefix(max(1, segments.count / 10)) {
             let end: SegmentTail
             do throws(FileFailure) {
-                end = try lastLine(of: name, before: segments[index + 1])
+                end = try lastLine(of: name, before: next)
             } catch {
                 return reportRemovalFailure(error)
             }
             let isRequired = settings.followers.firstRequired.map { $0 <= end.number } ?? false
-            if total <= UInt64(clamping: settings.keepBytes) {
+            if !isTooLong() {
                 guard isAgeDue, end.time < oldest, !isRequired, allowsAgeRemoval(trust) else { return }
             }
             beginBatch()
             // If line numbers are missing before the next segment, this one was truncated or another was deleted.
             // Record that first; otherwise the removal line would cover up the loss.
-            let missing = (end.number + 1)..<segments[index + 1].first
+            let missing = (end.number + 1)..<next.first
             if !missing.isEmpty { try batch.append(.linesMissing(ClosedRange(missing))) }
             try batch.appendRemoval(through: end)
             try commitBatch()
@@ -70,7 +67,6 @@ extension JournalWriter {
             } catch {
                 return reportRemovalFailure(error)
             }
-            total -= sizes[index]
             cachedTails[name] = nil
             closedSegments.remove(name)
             if isRequired { reportRequiredRemoval(of: name, through: end.number) }
@@ -79,15 +75,41 @@ extension JournalWriter {
         }
     }
 
+    /// Returns whether the segments exceed the maximum size, as a function of what is left of them. It is false, and the log says
+    /// why, while the directory has a file that this gateway did not write, or a segment has grown.
+    private func sizeExcess(of open: JournalSegment) throws(FileFailure) -> () -> Bool {
+        let limit = UInt64(clamping: settings.keepBytes)
+        let isTooLong = { [self] in closedSegments.bytes.addingSaturating(open.written.size) > limit }
+        var problem = closedSegments.foreignFile(among: try files.fileNames(in: settings.directory), besides: open)
+        // Read only if it matters.
+        if problem == nil, isTooLong() {
+            problem = try closedSegments.confirmSizes(
+                before: open.name, signedBy: [settings.signingKey?.publicKey].compactMap(\.self),
+                fullBytes: UInt64(settings.segmentBytes + Self.batchBytes))
+        }
+        if let problem, problem != reportedForeignFile {
+            settings.logger.error(
+                "Journal has a file that the gateway did not write; its size removes no segments",
+                metadata: ["directory": "\(settings.directory)", "detail": "\(problem)"])
+        }
+        reportedForeignFile = problem
+        return problem == nil ? isTooLong : { false }
+    }
+
     private func lastLine(
         of name: JournalSegmentName, before next: JournalSegmentName
     ) throws(FileFailure) -> SegmentTail {
         if let known = cachedTails[name] { return known }
         let path = path(name)
+        // The hash of the last line is signed, and must be the one that the next segment continues.
+        let head = try files.read(self.path(next), first: 64 << 10)
+        let previous = ChainCheck.endOfLine(in: head, from: 0).flatMap {
+            JournalLineReader(bytes: head[..<$0]).previous
+        }
         // The lines of a failed batch may follow the last valid line, so a second, longer read may be needed.
         for length in [64 << 10, JournalRecovery.maximumTornBytes] {
             let bytes = try files.read(path, last: length)
-            if let end = SegmentTail(number: next.first - 1, in: bytes) {
+            if let end = SegmentTail(number: next.first - 1, in: bytes), end.hash.hexDigits == previous {
                 cachedTails[name] = end
                 return end
             }

@@ -9,6 +9,8 @@ struct SegmentTail: Sendable, Hashable {
     let hash: SHA256.Digest
     /// The time at which the line was written.
     let time: WallTime
+    /// The offset after the line's line feed in the bytes in which it was found.
+    let end: Int
 
     /// Finds the last complete line in the bytes of a segment's end; nil if the line does not match its own hash.
     init?(lastIn bytes: [UInt8]) {
@@ -19,6 +21,7 @@ struct SegmentTail: Sendable, Hashable {
         self.number = number
         self.hash = hash
         self.time = time
+        end = line.bytes.endIndex + 1
     }
 
     /// Finds the line with the number in the bytes of a segment's end; nil if it is missing or does not match its own
@@ -35,6 +38,7 @@ struct SegmentTail: Sendable, Hashable {
             self.number = number
             self.hash = hash
             self.time = time
+            end = line.bytes.endIndex + 1
             return
         }
         return nil

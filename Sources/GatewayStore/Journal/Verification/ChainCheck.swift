@@ -60,6 +60,13 @@ struct ChainCheck {
         // Only preallocated line feeds follow.
         guard report.finding == nil, offset < content else { return }
         if let next, expected == next.first {
+            // Queries ignore them by their numbers (`LineOrder`), so none may have the number of a line that counts.
+            while let end = Self.endOfLine(in: bytes, from: offset) {
+                if let number = JournalLineReader(bytes: bytes[offset..<end]).sequence, number < expected {
+                    return record(Finding(number, "another line of this number follows the end of its segment"))
+                }
+                offset = end + 1
+            }
             // A failed write left these lines, and their callers got an error. The first line of the next segment must
             // record that.
             pendingLeftover = Finding(
@@ -69,8 +76,16 @@ struct ChainCheck {
         }
     }
 
+    /// Makes a segment that cannot be read the finding.
+    mutating func reject(_ segment: JournalSegmentName, _ what: String) {
+        if report.first == 0 { begin(with: segment, []) }
+        record(Finding(segment.first, what))
+    }
+
     /// Makes the checks that need the end of the journal, and returns the report.
-    mutating func finish() -> JournalVerification.Report {
+    ///
+    /// - Parameter foreign: The names of files that begin like that of a segment and are not one.
+    mutating func finish(foreign: [String] = []) -> JournalVerification.Report {
         if report.finding == nil, let pendingLeftover { record(pendingLeftover) }
         report = losses.completed(report)
         if report.finding == nil, report.first > 1 { checkBeginning() }
@@ -80,6 +95,12 @@ struct ChainCheck {
                 Finding(
                     max(1, expected), through: last.number,
                     "lines are missing at the end: \(place) has a \(item) of line \(last.number)"))
+        }
+        if let name = foreign.first {
+            let others = foreign.count > 1 ? ", and \(foreign.count - 1) others" : ""
+            // Anybody may have chosen the name.
+            let text = String(decoding: JSONWriter.bytes(of: .string(String(name.prefix(80)))), as: UTF8.self)
+            record(Finding(0, "the directory has a file that the gateway did not write: \(text)\(others)"))
         }
         return report
     }
@@ -207,7 +228,11 @@ struct ChainCheck {
             report.signedThrough = statement.through
             run = 0
         case .retired:
-            if let beginning, statement.through == report.first - 1, statement.head == beginning {
+            // A removal of later lines too may not be complete yet; the chain leads to its head.
+            if let beginning,
+                statement.through == report.first - 1
+                    ? statement.head == beginning : (report.first..<number).contains(statement.through)
+            {
                 isBeginningSigned = true
             }
             if statement.through < report.first { retiredThrough = max(retiredThrough, statement.through) }

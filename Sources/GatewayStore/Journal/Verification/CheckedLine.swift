@@ -8,7 +8,7 @@ struct CheckedLine {
     let isWellFormed: Bool
     /// The line's `hash` member, 64 hexadecimal digits; nil if it does not match the line's bytes.
     let hash: [UInt8]?
-    /// The line's number.
+    /// The line's number (``LineNumber``).
     let number: UInt64?
     /// Whether the line's kind may be a signed one. False is certain.
     let mayBeSigned: Bool
@@ -42,8 +42,9 @@ struct CheckedLine {
         isWellFormed = true
         self.bytes = bytes
         previousOffset = previousStart
-        let (number, numberEnd) = Self.number(bytes, range.lowerBound + Self.start.count)
-        self.number = number
+        var numberEnd = range.lowerBound + Self.start.count
+        let number = bytes.withUnsafeBytes { LineNumber.read($0, at: &numberEnd, before: range.upperBound) }
+        self.number = numberEnd < range.upperBound && bytes[numberEnd] == UInt8(ascii: ",") ? number?.value : nil
         mayBeSigned = Self.signedKinds.contains { Self.matches($0, bytes, numberEnd + Self.kindDistance) }
         mayBeRecovered = Self.matches(Self.recoveredKind, bytes, numberEnd + Self.kindDistance)
         mayBeNodeHead = Self.matches(Self.nodeHeadKind, bytes, numberEnd + Self.kindDistance)
@@ -77,25 +78,6 @@ struct CheckedLine {
                 return memcmp(base + offset, start, pattern.count) == 0
             }
         }
-    }
-
-    /// Parses the number. Returns it and the index after its last digit.
-    private static func number(_ bytes: [UInt8], _ offset: Int) -> (UInt64?, Int) {
-        var number: UInt64 = 0
-        var index = offset
-        while index < bytes.count {
-            let byte = bytes[index]
-            guard byte >= 0x30, byte <= 0x39 else { break }
-            // 19 digits always fit into 64 bits.
-            guard index - offset < 19 else { return (nil, index) }
-            number = number &* 10 &+ UInt64(byte &- 0x30)
-            index += 1
-        }
-        // Reject leading zeros: each number has one spelling.
-        guard index > offset, index < bytes.count, bytes[index] == UInt8(ascii: ","), bytes[offset] != 0x30 else {
-            return (nil, index)
-        }
-        return (number, index)
     }
 
     private static let digits = Array("0123456789abcdef".utf8)

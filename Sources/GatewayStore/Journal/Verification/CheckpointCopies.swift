@@ -26,7 +26,9 @@ public struct CheckpointCopies: Sendable {
     public init(file: String, keys: [Ed25519.PublicKey]) throws(JournalVerification.Failure) {
         let bytes: [UInt8]
         do throws(FileFailure) {
-            bytes = try SystemFileSystem().read(file)
+            let reader = try SegmentReader(file)
+            defer { reader.close() }
+            bytes = try reader.read(last: .max)
         } catch {
             throw JournalVerification.Failure(description: error.description)
         }

@@ -38,7 +38,7 @@ public struct JournalVerification: Sendable {
 
     /// The first problem in a journal.
     public struct Finding: Sendable, Hashable {
-        /// The number of the first affected line.
+        /// The number of the first affected line; 0 for a problem that is not about a line.
         public let number: UInt64
         /// The number of the last line that may be affected.
         public let through: UInt64
@@ -113,7 +113,7 @@ public struct JournalVerification: Sendable {
         /// The loss as a clause without a full stop.
         public var description: String {
             switch kind {
-            case .missing where lines.count == 1: "line \(lines.lowerBound) is missing"
+            case .missing where lines.lowerBound == lines.upperBound: "line \(lines.lowerBound) is missing"
             case .missing: "lines \(lines.lowerBound) to \(lines.upperBound) are missing"
             case .another: "line \(lines.lowerBound) did not match the checkpoint in the ledger"
             }
@@ -137,7 +137,9 @@ public struct JournalVerification: Sendable {
             let segments = try source.names()
             var sizes: [UInt64] = []
             for segment in segments { sizes.append(try source.size(of: segment) ?? 0) }
-            let total = sizes.reduce(0, +)
+            // A file can have any length without taking space.
+            let readSizes = sizes.map { min($0, JournalSegment.maximumBytes) }
+            let total = readSizes.saturatingSum
             var copies = copies ?? CheckpointCopies()
             if let known { copies.add(known) }
             if let copied { copies.add(copied) }
@@ -152,6 +154,10 @@ public struct JournalVerification: Sendable {
                 for attempt in 1...(isGrowing ? Self.attempts : 1) {
                     if attempt > 1 { usleep(Self.pauseMicroseconds) }
                     check = before
+                    if sizes[index] > JournalSegment.maximumBytes {
+                        check.reject(segment, "the segment has \(sizes[index]) bytes, more than any that is written")
+                        break following
+                    }
                     guard let bytes = try source.bytes(of: segment) else {
                         // Retention removes the oldest segments first. If all earlier segments are gone too, the
                         // journal begins after this one. Otherwise the next segment shows the gap.
@@ -165,11 +171,11 @@ public struct JournalVerification: Sendable {
                     check.checkSegment(bytes, of: segment, before: next, mayEndWithinLine: isGrowing)
                     if check.report.finding == nil { break }
                 }
-                done += sizes[index]
+                done = done.addingSaturating(readSizes[index])
                 if check.report.finding != nil { break }
             }
             progress(total, total)
-            return check.finish()
+            return check.finish(foreign: try source.foreignNames())
         } catch {
             throw Failure(description: error.description)
         }

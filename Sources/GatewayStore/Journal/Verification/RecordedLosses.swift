@@ -28,12 +28,13 @@ struct RecordedLosses {
         let time = line.text("at") ?? ""
         switch result {
         case .linesMissing:
-            guard let first = line.number("first"), let through = line.number("through"), first <= through else {
+            guard let first = line.lineNumber("first"), let through = line.lineNumber("through"), first <= through
+            else {
                 return
             }
             records.append(Record(lines: first...through, number: number, time: time))
         case .checkpointMismatch:
-            guard let through = line.number("through") else { return }
+            guard let through = line.lineNumber("through") else { return }
             mismatches.append(.init(.another, through...through, recordedIn: number, at: time))
         case .tornTail, .writeFailed, .notesDropped, nil: return
         }
@@ -51,7 +52,6 @@ struct RecordedLosses {
             else { return nil }
             let through = min(record.lines.upperBound, lines.upperBound)
             losses.append(.init(.missing, next...through, recordedIn: record.number, at: record.time))
-            guard through < .max else { break }
             next = through + 1
         }
         return losses

@@ -8,6 +8,8 @@ internal import Glibc
 package protocol SegmentSource: Sendable {
     /// Returns the names of all segments in ascending order.
     func names() throws(FileFailure) -> [JournalSegmentName]
+    /// Returns the names of files that begin like that of a segment and are not one.
+    func foreignNames() throws(FileFailure) -> [String]
     /// Returns the size of a segment in bytes; nil if it does not exist any more.
     func size(of segment: JournalSegmentName) throws(FileFailure) -> UInt64?
     /// Returns all bytes of a segment; nil if it does not exist any more.
@@ -29,8 +31,14 @@ package struct DirectorySegments: SegmentSource {
     }
 
     package func names() throws(FileFailure) -> [JournalSegmentName] {
+        JournalSegmentName.segments(among: try fileNames())
+    }
+
+    package func foreignNames() throws(FileFailure) -> [String] { JournalSegmentName.foreign(among: try fileNames()) }
+
+    private func fileNames() throws(FileFailure) -> [String] {
         do throws(FileFailure) {
-            return try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            return try files.fileNames(in: directory)
         } catch {
             if error.code == ENOENT, allowsMissingDirectory { return [] }
             throw error

@@ -23,16 +23,15 @@ public struct JournaledRegistrations: Sendable {
     public init(directory: String, since: WallTime) throws(JournalUnavailable) {
         let files = SystemFileSystem()
         do throws(FileFailure) {
-            let segments = try files.fileNames(in: directory).compactMap { JournalSegmentName($0) }.sorted()
+            let segments = JournalSegmentName.segments(among: try files.fileNames(in: directory))
             for (index, segment) in segments.enumerated() {
                 let path = directory + "/" + segment.text
                 guard try files.modificationTime(of: path) >= since else { continue }
                 // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
-                let end = index + 1 < segments.count ? segments[index + 1].first : .max
-                for line in try files.read(path).split(separator: UInt8(ascii: "\n")) {
-                    let line = JournalLineReader(bytes: line)
-                    guard let number = line.sequence, number < end, let at = line.time, at >= since else { continue }
-                    add(line, at)
+                let end = index + 1 < segments.count ? segments[index + 1].first : nil
+                var order = LineOrder(from: segment.first, before: end)
+                for line in order.lines(in: try files.read(path)).lazy.map(JournalLineReader.init(bytes:)) {
+                    if let at = line.time, at >= since { add(line, at) }
                 }
             }
         } catch {

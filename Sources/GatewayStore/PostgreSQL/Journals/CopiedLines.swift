@@ -45,11 +45,12 @@ struct CopiedLines {
     /// Returns the hash of the line before, or ``noHash`` if the line is malformed.
     func previous(of line: Line) -> String { hash(of: line, at: Self.previousDistance) }
 
-    /// Returns the largest number through which retention has removed lines, as `retired` lines state; nil without one.
-    func retiredThrough(in lines: ArraySlice<Line>) -> UInt64? {
+    /// Returns the largest number through which retention has removed lines, as `retired` lines state that the key has signed;
+    /// nil without one. A line can only state the removal of lines before it.
+    func retiredThrough(in lines: ArraySlice<Line>, signedBy key: Ed25519.PublicKey) -> UInt64? {
         lines.compactMap { line in
             guard let kind = line.members.kind, bytes[kind].elementsEqual("retired".utf8) else { return nil }
-            return JournalLineReader(bytes: bytes[line.range]).number("through")
+            return JournalLineReader(bytes: bytes[line.range]).retiredThrough(signedBy: [key])
         }.max()
     }
 

@@ -105,7 +105,7 @@ package final class JournalCopy: Sendable {
             "COPY journal_line (\(CopiedLines.columns)) FROM STDIN",
             lines.rows(added, instance: instance, chain: chain))
         // Only signed lines of the journal itself say that retention has removed others.
-        let first = lines.retiredThrough(in: added).map { $0 + 1 } ?? 0
+        let first = lines.retiredThrough(in: added, signedBy: key).map { $0 + 1 } ?? 0
         try connection.execute(
             """
             UPDATE journal_copy SET chain = ?, next = ?, hash = decode(?, 'hex'),
@@ -130,8 +130,8 @@ package final class JournalCopy: Sendable {
     private func startChain(_ end: inout End, at number: UInt64) {
         logger.error(
             "Journal differs from its copy in the store, as after its deletion or the restore of an older copy",
-            metadata: ["first": "\(number)", "copied": "\(end.next)", "chain": "\(end.chain + 1)"])
-        end = End(chain: end.chain + 1, next: number, hash: CopiedLines.noHash)
+            metadata: ["first": "\(number)", "copied": "\(end.next)", "chain": "\(end.chain.addingSaturating(1))"])
+        end = End(chain: end.chain.addingSaturating(1), next: number, hash: CopiedLines.noHash)
     }
 
     /// Returns the index of the first line that differs from the one in the store; nil if none does. Lines that the store
@@ -162,8 +162,8 @@ package final class JournalCopy: Sendable {
                 .integer(Int64(numbers.upperBound)),
             ]
         ) { _, values in
-            guard case .integer(let number) = values[0] else { return }
-            if case .text(let hash) = values[1] { found[UInt64(number)] = hash } else { found[UInt64(number)] = "" }
+            guard case .integer(let stated) = values[0], let number = LineNumber(row: stated) else { return }
+            if case .text(let hash) = values[1] { found[number.value] = hash } else { found[number.value] = "" }
         }
         return found
     }

@@ -31,6 +31,9 @@ struct JournalEnds: Sendable, Hashable {
         var next: Int64
     }
 
+    /// The numbers that hash chains have, as in the tables.
+    static let chains: ClosedRange<Int64> = 0...Int64(Int32.max)
+
     /// The ends by the name of the installation.
     var ends: [String: End] = [:]
 

@@ -161,6 +161,11 @@ struct StoredRow {
             case .integer(let chain) = values[2], case .integer(let number) = values[3],
             case .text(let line) = values[4]
         else { throw Self.unexpected }
+        guard LineNumber(row: number) != nil, JournalEnds.chains.contains(chain) else {
+            throw LedgerUnavailable(
+                "the table journal_line has a row of line \(number) of chain \(chain), which no journal has; audit verify "
+                    + "--all-lines names its gateway")
+        }
         place = LineKey(at: at, instance: instance, chain: chain, number: number)
         self.line = Array(line.utf8)
         self.values = values

@@ -41,6 +41,10 @@ struct LineQueries {
             guard values.count == 3, case .text(let instance) = values[0], case .integer(let chain) = values[1],
                 case .integer(let next) = values[2]
             else { throw LedgerUnavailable("the table journal_copy has unexpected columns") }
+            guard JournalEnds.chains.contains(chain), next >= 0 else {
+                throw LedgerUnavailable(
+                    "the table journal_copy states line \(next) of chain \(chain) as an end, which no journal has")
+            }
             found.ends[instance] = JournalEnds.End(chain: chain, next: next)
         }
         return found

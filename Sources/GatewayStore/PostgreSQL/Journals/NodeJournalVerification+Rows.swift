@@ -25,8 +25,15 @@ extension NodeJournalVerification {
 
     /// A line in the store.
     struct StoredLine {
-        let number: UInt64
+        let number: LineNumber
         let bytes: [UInt8]
+    }
+
+    /// Successive lines in the store.
+    struct Page {
+        var lines: [StoredLine] = []
+        /// What is wrong with the row after them, which the gateway did not write; nil if nothing is.
+        var finding: String?
     }
 
     /// The maximum number of lines of one page.
@@ -37,9 +44,13 @@ extension NodeJournalVerification {
         try read { transaction in
             var sizes: [String: UInt64] = [:]
             try transaction.forEachRow(
-                sql: "SELECT instance, GREATEST(next - GREATEST(first, 1), 0) AS lines FROM journal_copy", arguments: []
+                sql: "SELECT instance, GREATEST(next, 0) AS next, GREATEST(first, 1) AS first FROM journal_copy",
+                arguments: []
             ) { row in
-                sizes[try row.required("instance")] = UInt64(max(0, try row.required("lines", as: Int64.self)))
+                let (next, first) = (
+                    try row.required("next", as: Int64.self), try row.required("first", as: Int64.self)
+                )
+                sizes[try row.required("instance")] = UInt64(max(0, next.subtractingSaturating(first)))
             }
             return sizes
         }
@@ -80,11 +91,10 @@ extension NodeJournalVerification {
             ).map { Array(try $0.required("line", as: String.self).utf8) }
         }
         return lines.contains { bytes in
-            let line = JournalLineReader(bytes: bytes[...])
-            guard line.verifiedHash != nil, let signed = line.statement, signed.statement.kind == .retired else {
+            guard let through = JournalLineReader(bytes: bytes[...]).retiredThrough(signedBy: keys) else {
                 return false
             }
-            return signed.statement.through + 1 >= row.first && signed.isValid(under: keys)
+            return through + 1 >= row.first
         }
     }
 
@@ -103,26 +113,65 @@ extension NodeJournalVerification {
             ) { row in
                 let line = JournalLineReader(bytes: Array(try row.required("line", as: String.self).utf8)[...])
                 // The stored hash proves nothing: the line's bytes must have it.
-                found[UInt64(max(0, try row.required("number", as: Int64.self)))] = .some(line.verifiedHash)
+                guard let number = LineNumber(row: try row.required("number", as: Int64.self)) else { return }
+                found[number.value] = .some(line.verifiedHash)
             }
             return found
         }
     }
 
-    /// Returns a page of the lines of the present chain, in order.
-    func lines(of row: Row, from number: UInt64) throws(LedgerUnavailable) -> [StoredLine] {
+    /// Returns a page of the stored lines of the present chain, in order, up to its end.
+    /// The columns, which decide what queries find, must repeat the line.
+    func lines(of row: Row, from number: UInt64) throws(LedgerUnavailable) -> Page {
+        let rows = try read { transaction in
+            try transaction.rows(
+                sql: """
+                    SELECT number, at, kind, "user", recipient, action, result, call, count, ms, line FROM journal_line
+                    WHERE instance = ? AND chain = ? AND number >= ? AND number < ? ORDER BY number LIMIT ?
+                    """,
+                arguments: [row.node, row.chain, Int64(clamping: number), Int64(clamping: row.next), Self.pageLength])
+        }
+        var page = Page()
+        var times = LineTimestampReader()
+        for row in rows {
+            let number = try row.required("number", as: Int64.self)
+            let bytes = Array(try row.required("line", as: String.self).utf8)
+            guard let expected = CopiedColumns(bytes, &times), expected.number.value == UInt64(exactly: number),
+                try expected == CopiedColumns(row, expected.number)
+            else {
+                page.finding = "the columns of its line \(number) in the store do not repeat the line"
+                return page
+            }
+            page.lines.append(StoredLine(number: expected.number, bytes: bytes))
+        }
+        return page
+    }
+
+    /// Returns what is wrong with the rows of a gateway that are outside of its journal; nil if there are none.
+    func strayRows(of row: Row) throws(LedgerUnavailable) -> String? {
+        let found = try read { transaction in
+            try transaction.firstRow(
+                sql: """
+                    SELECT chain, number FROM journal_line
+                    WHERE instance = ? AND (chain < 0 OR chain > ? OR number < 1 OR (chain = ? AND number >= ?))
+                    ORDER BY chain, number LIMIT 1
+                    """, arguments: [row.node, row.chain, row.chain, Int64(clamping: row.next)]
+            ).map { (try $0.required("chain", as: Int64.self), try $0.required("number", as: Int64.self)) }
+        }
+        guard let (chain, number) = found else { return nil }
+        return "the store has a line \(number) of chain \(chain), which is not in its journal"
+    }
+
+    /// Returns the installations of which the store has lines but no journal.
+    func unknownInstances() throws(LedgerUnavailable) -> [String] {
         try read { transaction in
             try transaction.rows(
                 sql: """
-                    SELECT number, line FROM journal_line
-                    WHERE instance = ? AND chain = ? AND number >= ? ORDER BY number LIMIT ?
-                    """,
-                arguments: [row.node, row.chain, Int64(clamping: number), Self.pageLength]
-            ).map { row in
-                StoredLine(
-                    number: UInt64(max(0, try row.required("number", as: Int64.self))),
-                    bytes: Array(try row.required("line", as: String.self).utf8))
-            }
+                    SELECT DISTINCT instance FROM journal_line AS line WHERE NOT EXISTS (
+                        SELECT 1 FROM journal_copy AS copy WHERE copy.instance = line.instance)
+                    ORDER BY instance LIMIT 100
+                    """, arguments: []
+            ).map { try $0.required("instance") }
         }
     }
 

@@ -9,7 +9,8 @@ package import GatewaySupport
 package struct NodeJournalVerification {
     /// The scope of a verification, and what it needs to know besides the journal.
     package struct Options: Sendable {
-        /// Whether the chains and signatures of all lines in the store are verified too.
+        /// Whether the chains and signatures of all lines in the store are verified too, those of this gateway included, and that
+        /// the store has no other lines.
         package var verifiesLines = false
         /// Further keys that may have signed, as after a planned change of a gateway's key.
         package var keys: [Ed25519.PublicKey] = []
@@ -77,20 +78,31 @@ package struct NodeJournalVerification {
     package func run(
         _ recorded: RecordedHeads, progress: (UInt64, UInt64) -> Void = { _, _ in }
     ) throws(LedgerUnavailable) -> [Result] {
-        let sizes = try sizes().filter { $0.key != instance }
-        let total = sizes.values.reduce(0, +)
+        let sizes = try sizes().filter { $0.key != instance || options.verifiesLines }
+        let total = sizes.values.saturatingSum
         var done: UInt64 = 0
         var results: [Result] = []
+        if options.verifiesLines {
+            for node in try unknownInstances() {
+                var result = Result(node: node, host: node)
+                result.record("the store has lines of it, but no journal")
+                results.append(result)
+            }
+        }
         for node in Set(sizes.keys).union(recorded.nodes.keys) {
             var result: Result?
             for _ in 0..<Self.attempts {
                 let row = try row(node)
-                result = try verify(node, row, recorded.nodes[node]) { progress(done + $0, max(done + $0, total)) }
+                result = try verify(node, row, recorded.nodes[node]) {
+                    let read = done.addingSaturating($0)
+                    progress(read, max(read, total))
+                }
                 // Retention may have removed lines while they were read.
                 guard result?.finding != nil, let again = try self.row(node), again.first != row?.first else { break }
             }
-            done += sizes[node] ?? 0
-            if let result { results.append(result) }
+            done = done.addingSaturating(sizes[node] ?? 0)
+            // Of this gateway's own copy only problems are of interest: its journal was verified before.
+            if let result, node != instance || result.finding != nil { results.append(result) }
         }
         return results.sorted { ($0.host, $0.node) < ($1.host, $1.node) }
     }
@@ -198,14 +210,16 @@ package struct NodeJournalVerification {
     ) throws(LedgerUnavailable) {
         var check = ChainCheck(keys: keys(of: row), copies: CheckpointCopies())
         var count: UInt64 = 0
-        var page = try lines(of: row, from: row.first)
-        while let last = page.last, check.report.finding == nil {
-            let nextPage = try lines(of: row, from: last.number + 1)
-            count += UInt64(page.count)
+        // Lines that retention has removed from the journal go from the store a little later.
+        var page = try lines(of: row, from: LineNumber.range.lowerBound)
+        while let last = page.lines.last, check.report.finding == nil {
+            let nextPage =
+                page.finding == nil ? try lines(of: row, from: last.number.value + 1) : Page(finding: page.finding)
+            count += UInt64(page.lines.count)
             onLines(count)
-            let runs = Self.runs(of: page)
+            let runs = Self.runs(of: page.lines)
             for (index, run) in runs.enumerated() {
-                let next = index + 1 < runs.count ? runs[index + 1].first : nextPage.first?.number
+                let next = index + 1 < runs.count ? runs[index + 1].first : nextPage.lines.first?.number.value
                 check.checkSegment(
                     run.bytes, of: JournalSegmentName(first: run.first),
                     before: next.map(JournalSegmentName.init(first:)), mayEndWithinLine: false)
@@ -214,6 +228,8 @@ package struct NodeJournalVerification {
         }
         let report = check.finish()
         result.verifiedLines = report.lines
+        if let finding = page.finding { result.record(finding) }
+        if let finding = try strayRows(of: row) { result.record(finding) }
         if let finding = report.finding {
             result.record("line \(finding.number): \(finding.what)")
         } else if let loss = report.losses.first {
@@ -226,10 +242,10 @@ package struct NodeJournalVerification {
         var runs: [(first: UInt64, bytes: [UInt8])] = []
         var next: UInt64?
         for line in page {
-            if line.number != next { runs.append((line.number, [])) }
+            if line.number.value != next { runs.append((line.number.value, [])) }
             runs[runs.count - 1].bytes += line.bytes
             runs[runs.count - 1].bytes.append(UInt8(ascii: "\n"))
-            next = line.number + 1
+            next = line.number.value + 1
         }
         return runs
     }

@@ -39,7 +39,7 @@ extension LineQueries {
                     case .integer(let latency) = $1[2],
                     case .integer(let count) = $1[3]
                 else { return }
-                found[minute, default: MinuteSums()].add(Int(count), word, latency: Int(latency))
+                found[minute, default: MinuteSums()].add(max(0, Int(count)), word, latency: Int(latency))
             }
         }
         let minutes = (numbers.map(Array.init) ?? []).map { number in
@@ -89,7 +89,8 @@ extension LineQueries {
         for row in result.rows { omitted -= row.counts }
         let start = hours.lowerBound * StatisticsBucket.hour
         return PairStatistics(
-            rows: result.rows, total: result.total, omittedPairs: result.matching - result.rows.count, omitted: omitted,
+            rows: result.rows, total: result.total, omittedPairs: max(0, result.matching - result.rows.count),
+            omitted: omitted,
             others: others,
             range: WallTime(microseconds: start)..<WallTime(microseconds: hours.upperBound * StatisticsBucket.hour),
             coverage: try coverage(now: now, oldest: oldest))
@@ -154,9 +155,12 @@ private struct MinuteSums {
 
     /// Adds calls of a class as ``SharedCounts`` stores it.
     mutating func add(_ count: Int, _ word: String, latency bucket: Int) {
-        guard let word = SendClass(rawValue: word) else { return otherRefusals += count }
-        sends[word] += count
-        if latency.indices.contains(bucket) { latency[bucket] += count }
+        guard let word = SendClass(rawValue: word) else {
+            otherRefusals = otherRefusals.addingSaturating(count)
+            return
+        }
+        sends[word] = sends[word].addingSaturating(count)
+        if latency.indices.contains(bucket) { latency[bucket] = latency[bucket].addingSaturating(count) }
     }
 
     /// Returns the minute with the given number since 1970.
@@ -178,7 +182,7 @@ private struct PairSums {
         guard values.count == 6, case .integer(let last) = values[5] else { return }
         let counts = SendCounts(values[2...])
         guard case .text(let sender) = values[0], case .text(let recipient) = values[1] else {
-            (total, matching) = (counts, Int(last))
+            (total, matching) = (counts, max(0, Int(last)))
             return
         }
         rows.append(
@@ -191,7 +195,7 @@ private struct PairSums {
 extension SendCounts {
     /// Creates counts from three columns.
     fileprivate init(_ values: ArraySlice<PostgreSQLValue>) {
-        let numbers = values.map { value in if case .integer(let number) = value { Int(number) } else { 0 } }
+        let numbers = values.map { value in if case .integer(let number) = value { max(0, Int(number)) } else { 0 } }
         guard numbers.count >= 3 else { return }
         (accepted, failed, refused) = (numbers[0], numbers[1], numbers[2])
     }

@@ -124,6 +124,7 @@ package struct SharedTail: Sendable, Hashable {
             guard values.count == 2, case .integer(let chain) = values[0], case .integer(let number) = values[1] else {
                 return
             }
+            guard LineNumber(row: number) != nil, JournalEnds.chains.contains(chain) else { return }
             found = JournalEnds.End(chain: chain, next: number)
         }
         return found

@@ -81,7 +81,7 @@ struct AuditIndexBenchmark: AsyncParsableCommand {
         }
         let ledger = try StoredLedger(file: directory + "/ledger.sqlite")
         let sessions = try SessionRegister(ledger, clocks: .system)
-        let history = RecordedHistory(directory: journal, sessions: sessions, logger: Self.logger)
+        let history = RecordedHistory(AuditTrail(directory: journal), sessions: sessions, logger: Self.logger)
         try await open(history)
         try await measure("the 100 notifications that a user received last") { user in
             try await history.received(by: user, since: nil, limit: 100).count

@@ -1,0 +1,199 @@
+import Foundation
+import GatewayCore
+import GatewaySupport
+import GatewayTesting
+import Glibc
+import Testing
+
+@testable import GatewayStore
+
+private typealias Fixture = JournalFixture
+
+/// Files that somebody without the signing key has put among the segments, or that have grown.
+@Suite("Journal: foreign segments", .timeLimit(.minutes(5)))
+struct ForeignSegmentTests {
+    private static func filled(_ fixture: JournalFixture, calls: Range<Int> = 0..<40) async throws {
+        let journal = try fixture.open()
+        for number in calls { try await journal.record([Fixture.intent(number), Fixture.outcome(number)]) }
+        await journal.close()
+    }
+
+    /// Returns forged lines from the number on, which continue the line before.
+    private static func forged(from number: UInt64, after previous: [UInt8], count: UInt64) throws -> [UInt8] {
+        var (previous, bytes) = (previous, [UInt8]())
+        for number in number..<(number + count) {
+            let time = "2026-11-21T07:00:\(10 + number % 50).000000Z"
+            let line = #"{"seq":1,"at":"\#(time)","kind":"intent","user":"mallory","prev":"","hash":""}"#
+            let forged = try ForgedLine.hashed(Array(line.utf8), number: "\(number)", previous: previous)
+            previous = ForgedLine.hash(of: forged)
+            bytes += forged + [0x0A]
+        }
+        return bytes
+    }
+
+    private static func sparse(_ fixture: JournalFixture, _ name: String, _ size: Int64) throws {
+        if !FileManager.default.fileExists(atPath: fixture.directory(name)) {
+            try fixture.directory.write([], to: name)
+        }
+        try #require(truncate(fixture.directory(name), size) == 0)
+        chmod(fixture.directory(name), 0o600)
+    }
+
+    @Test(
+        "A file that is named like a segment and is not one is a finding",
+        arguments: [
+            "journal-00000000000000000000.jsonl", "journal-09223372036854775808.jsonl", "journal-9.jsonl",
+            "journal-+0000000000000000001.jsonl", "journal-00000000000000000001.jsonl.bak",
+        ])
+    func foreignNames(name: String) async throws {
+        let fixture = Fixture(segmentBytes: 2000, isSigned: true)
+        try await Self.filled(fixture)
+        #expect(try fixture.verified().isGood)
+        try fixture.directory.write(
+            Self.forged(from: 1, after: JournalChain.beginning.previous, count: 3), to: name)
+        let finding = try #require(try fixture.verified().finding)
+        #expect(finding.number == 0)
+        #expect(finding.what.contains(name))
+        var shown = 0
+        try AuditTrail(directory: fixture.directory.path).lines(AuditQuery()) { line in
+            if line.firstRange(of: Array("mallory".utf8)) != nil { shown += 1 }
+        }
+        #expect(shown == 0)
+    }
+
+    @Test(
+        "Lines behind the end of a segment with a failed write are not shown; with an earlier number they are a finding"
+    )
+    func behindAFailedWrite() async throws {
+        let fixture = Fixture(isSigned: true)
+        let journal = try fixture.open()
+        for call in 0..<5 { try await journal.record([Fixture.intent(call)]) }
+        fixture.files.fail([1], leaving: .nothing)
+        _ = try? await journal.record([Fixture.intent(6)])
+        await fixture.untilWell(journal)
+        await journal.close()
+        #expect(try fixture.verified().isGood)
+        let name = try #require(try JournalReading.segments(in: fixture.directory).first)
+        let genuine = try fixture.directory.bytes(name)
+        let lines = genuine.split(separator: 0x0A)
+        for number in [1, UInt64(lines.count), UInt64(lines.count) + 1] {
+            let forged = try Self.forged(from: number, after: ForgedLine.hash(of: Array(lines.last ?? [])), count: 1)
+            try fixture.directory.write(lines.flatMap { $0 + [0x0A] } + forged, to: name)
+            for indexed in [false, true] {
+                let trail = AuditTrail(directory: fixture.directory.path)
+                if indexed { #expect(trail.update() == nil) }
+                var shown = 0
+                try trail.lines(AuditQuery()) { if $0.firstRange(of: Array("mallory".utf8)) != nil { shown += 1 } }
+                #expect(shown == 0, "line \(number)")
+                trail.close()
+            }
+            #expect(try fixture.verified().isGood == (number > lines.count), "line \(number)")
+        }
+    }
+
+    @Test(
+        "The journal does not go on after lines that nobody has signed, beyond a gap",
+        arguments: [2, 1 << 40, (1 << 63) - 10] as [UInt64])
+    func gaps(distance: UInt64) async throws {
+        let fixture = Fixture(isSigned: true)
+        try await Self.filled(fixture, calls: 0..<5)
+        let next = UInt64(try fixture.lines().count) + 1
+        let first = distance < 100 ? next + distance : distance
+        let name = JournalSegmentName(first: first).text
+        try fixture.directory.write(
+            Self.forged(from: first, after: JournalChain.beginning.previous, count: 4), to: name)
+        chmod(fixture.directory(name), 0o600)
+        let error = #expect(throws: JournalUnavailable.self) { try fixture.open() }
+        #expect(error?.detail.contains("does not continue") == true)
+        try FileManager.default.removeItem(atPath: fixture.directory(name))
+        // Within a segment too.
+        let last = try #require(try JournalReading.segments(in: fixture.directory).last)
+        let genuine = try fixture.directory.bytes(last)
+        let previous = ForgedLine.hash(of: Array(genuine.split(separator: 0x0A).last ?? []))
+        try fixture.directory.write(genuine + Self.forged(from: first, after: previous, count: 2), to: last)
+        let other = #expect(throws: JournalUnavailable.self) { try fixture.open() }
+        #expect(other?.detail.contains("ends with line") == true)
+        try fixture.directory.write(genuine, to: last)
+        await (try fixture.open()).close()
+        #expect(try fixture.verified().isGood)
+    }
+
+    @Test("A file of any length takes no memory: it is a finding, is not indexed, and does not let the journal start")
+    func sparseFiles() async throws {
+        let fixture = Fixture(segmentBytes: 2000, isSigned: true)
+        try await Self.filled(fixture)
+        let names = try JournalReading.segments(in: fixture.directory)
+        for name in [names[1], try #require(names.last)] {
+            let copy = try fixture.afterCrash()
+            try Self.sparse(copy, name, 21 << 30)
+            #expect(try copy.verified().finding?.what.contains("more than any that is written") == true)
+            let trail = AuditTrail(directory: copy.directory.path)
+            #expect((trail.update() == nil) == (name == names.last))
+            var count = 0
+            try trail.lines(AuditQuery()) { _ in count += 1 }
+            #expect(count == (try fixture.lines().count))
+            trail.close()
+            var tail = JournalTail(directory: copy.directory.path)
+            #expect(try tail.last(3).count <= 3)
+            if name == names.last { #expect(throws: JournalUnavailable.self) { try copy.open() } }
+        }
+    }
+
+    @Test("Files that the gateway did not write, or that have grown, remove no segment, and the log names them")
+    func retention() async throws {
+        for (isRunning, plant) in [true, false].flatMap({ running in (0..<5).map { (running, $0) } }) {
+            var fixture = Fixture(segmentBytes: 2000, isSigned: true)
+            fixture.configuration.keepBytes = 1 << 30
+            try await Self.filled(fixture)
+            let names = try JournalReading.segments(in: fixture.directory)
+            func change() throws {
+                switch plant {
+                case 0: try Self.sparse(fixture, "journal-00000000000000000000.jsonl", 21 << 30)
+                case 1: try Self.sparse(fixture, names[2], 21 << 30)
+                case 2: try Self.sparse(fixture, JournalSegmentName(first: 2).text, 21 << 30)
+                case 3: try Self.sparse(fixture, JournalSegmentName(first: 1 << 60).text, 21 << 30)
+                default:
+                    // It begins as if it continued the genuine line before it.
+                    let second = try #require(JournalSegmentName(names[1])?.first)
+                    let lines = try fixture.lines()
+                    let previous = try #require(lines[Int(second)].members["prev"] as? String)
+                    let name = JournalSegmentName(first: second + 1).text
+                    try fixture.directory.write(
+                        Self.forged(from: second + 1, after: Array(previous.utf8), count: 1), to: name)
+                    try Self.sparse(fixture, name, 21 << 30)
+                }
+            }
+            if !isRunning { try change() }
+            // A foreign last segment does not let the journal start.
+            guard let journal = try? fixture.open() else {
+                #expect(plant == 3 && !isRunning)
+                continue
+            }
+            if isRunning { try change() }
+            for number in 100..<104 {
+                fixture.hands.pass(seconds: 3700)
+                try await journal.record([Fixture.intent(number), Fixture.outcome(number)])
+                #expect(await journal.check() == nil)
+            }
+            await journal.close()
+            let left = Set(try fixture.directory.names())
+            #expect(left.isSuperset(of: names), "\(plant), running: \(isRunning)")
+            #expect(
+                fixture.log.lines(.error).contains { $0.contains("did not write") }, "\(plant), running: \(isRunning)")
+            #expect(try !fixture.verified().isGood)
+        }
+    }
+
+    @Test("What others appended to a segment does not count towards the size of the journal")
+    func appended() async throws {
+        var fixture = Fixture(segmentBytes: 2000, isSigned: true)
+        try await Self.filled(fixture)
+        let names = try JournalReading.segments(in: fixture.directory)
+        let total = try names.reduce(0) { $0 + (try fixture.directory.bytes($1).count) }
+        fixture.configuration.keepBytes = total + 20_000
+        try fixture.directory.write(
+            fixture.directory.bytes(names[1]) + [UInt8](repeating: 0x0A, count: 100_000), to: names[1])
+        await (try fixture.open()).close()
+        #expect(Set(try fixture.directory.names()).isSuperset(of: names))
+    }
+}
