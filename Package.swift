@@ -36,7 +36,8 @@ let grdb = product("GRDB", "GRDB.swift")
 let arguments = product("ArgumentParser", "swift-argument-parser")
 
 // The layers, lowest first. A target may name only what stands above it in this list (plug-ins:
-// GatewayCore and GatewaySupport, and WorkerProcesses for those with worker processes).
+// GatewayCore and GatewaySupport, WorkerProcesses for those with worker processes, and OutboundHTTP and OutboundTLS for
+// those that query a service over HTTP).
 let package = Package(
     name: "notify-gateway",
     products: [
@@ -101,33 +102,32 @@ let package = Package(
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
-            name: "OutboundHTTP",
-            dependencies: ["GatewaySupport", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient], exclude: ["README.md"],
+            name: "OutboundTLS", dependencies: ["GatewaySupport", nioCore, nioTLS, nioSSL], exclude: ["README.md"],
             swiftSettings: strict),
         .target(
+            name: "OutboundHTTP",
+            dependencies: ["GatewaySupport", "OutboundTLS", nioCore, nioPosix, nioHTTP1, nioSSL, httpClient],
+            exclude: ["README.md"], swiftSettings: strict),
+        .target(
             name: "TraceExport",
-            dependencies: [
-                "GatewayCore", "GatewaySupport", "OutboundHTTP", logging, nioCore, nioPosix, nioHTTP1, httpClient,
-            ],
+            dependencies: ["GatewayCore", "GatewaySupport", "OutboundHTTP", logging, nioCore, nioHTTP1, httpClient],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "AuditSinks",
             dependencies: [
-                "GatewaySupport", "GatewayStore", "OutboundHTTP", logging, nioCore, nioPosix, nioHTTP1, nioSSL,
-                httpClient,
+                "GatewaySupport", "GatewayStore", "OutboundHTTP", "OutboundTLS", logging, nioCore, nioPosix, nioHTTP1,
+                nioSSL, httpClient,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "SegmentArchive",
-            dependencies: [
-                "GatewaySupport", "GatewayStore", "OutboundHTTP", logging, nioCore, nioPosix, nioHTTP1, httpClient,
-            ],
+            dependencies: ["GatewaySupport", "GatewayStore", "OutboundHTTP", logging, nioCore, nioHTTP1, httpClient],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "GatewayHTTP",
             dependencies: [
-                "CLibcrypto", "CMalloc", "Gateway", "GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, nioTLS,
-                nioSSL, nioHTTP2, nioHPACK,
+                "CLibcrypto", "CMalloc", "Gateway", "GatewayCore", "GatewaySupport", "OutboundTLS", logging, nioCore,
+                nioPosix, nioTLS, nioSSL, nioHTTP2, nioHPACK,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -145,10 +145,8 @@ let package = Package(
             name: "GatewayOperations",
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayStore",
-                "GatewaySupport", "NotifyBackend", "SegmentArchive", logging, nioCore, nioPosix, nioHTTP1, nioHTTPTypes,
-                nioHTTPTypesHTTP1,
-                httpTypes,
-                httpClient, hummingbird, hummingbirdCore, lifecycle,
+                "GatewaySupport", "NotifyBackend", "OutboundTLS", "SegmentArchive", logging, nioCore, nioPosix,
+                nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, httpTypes, httpClient, hummingbird, hummingbirdCore, lifecycle,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
@@ -244,13 +242,16 @@ let package = Package(
             path: "plugins/ExternalProcess/Tests", swiftSettings: strict),
         .target(
             name: "ForwardAuth",
-            dependencies: ["GatewayCore", "GatewaySupport", logging, nioCore, nioPosix, nioHTTP1, nioSSL, httpClient],
+            dependencies: [
+                "GatewayCore", "GatewaySupport", "OutboundHTTP", "OutboundTLS", logging, nioCore, nioPosix, nioHTTP1,
+                nioSSL, httpClient,
+            ],
             path: "plugins/ForwardAuth/Sources", swiftSettings: strict),
         .testTarget(
             name: "ForwardAuthTests",
             dependencies: [
-                "ForwardAuth", "GatewayCore", "GatewaySupport", "GatewayTesting", nioCore, nioPosix, nioHTTP1, nioSSL,
-                httpClient,
+                "ForwardAuth", "GatewayCore", "GatewaySupport", "GatewayTesting", "OutboundTLS", nioCore, nioPosix,
+                nioHTTP1, nioSSL, httpClient,
             ],
             path: "plugins/ForwardAuth/Tests", swiftSettings: strict),
 
@@ -265,7 +266,8 @@ let package = Package(
         .target(
             name: "OIDC",
             dependencies: [
-                "GatewayCore", "GatewaySupport", "CLibcrypto", logging, nioCore, nioPosix, nioHTTP1, nioSSL, httpClient,
+                "GatewayCore", "GatewaySupport", "OutboundHTTP", "OutboundTLS", "CLibcrypto", logging, nioCore,
+                nioPosix, nioHTTP1, nioSSL, httpClient,
             ],
             path: "plugins/OIDC/Sources", swiftSettings: strict),
         .testTarget(
@@ -310,7 +312,7 @@ let package = Package(
             name: "SegmentArchiveTests",
             dependencies: [
                 "SegmentArchive", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "OutboundHTTP",
-                logging, nioCore, nioPosix,
+                logging, nioCore, nioPosix, nioSSL,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -345,7 +347,7 @@ let package = Package(
             dependencies: [
                 "GatewayOperations", "GatewayConfiguration", "Gateway", "GatewayCore", "GatewayHTTP", "GatewayStore",
                 "GatewaySupport", "GatewayTesting", "StaticUsers", logging, nioCore, nioPosix, nioEmbedded, nioHTTP1,
-                nioHTTPTypes, httpTypes,
+                nioHTTPTypes, nioSSL, httpTypes,
             ],
             swiftSettings: strict),
         .testTarget(

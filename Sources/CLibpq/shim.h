@@ -1,6 +1,9 @@
-// What the gateway uses of the system's libpq (PostgreSQL 13 or later), and eventfd(2), which Swift's Glibc module lacks.
+// What the gateway uses of the system's libpq (PostgreSQL 13 or later), the certificate that its TLS has received, and eventfd(2),
+// which Swift's Glibc module lacks.
 #pragma once
 #include <libpq-fe.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
 #include <string.h>
 #include <sys/eventfd.h>
 
@@ -10,6 +13,19 @@ static const int notify_gateway_diag_sqlstate = PG_DIAG_SQLSTATE;
 static const int notify_gateway_diag_primary = PG_DIAG_MESSAGE_PRIMARY;
 static const int notify_gateway_diag_detail = PG_DIAG_MESSAGE_DETAIL;
 static const int notify_gateway_diag_constraint = PG_DIAG_CONSTRAINT_NAME;
+
+// Stores the DER encoding of the server's certificate, which the caller frees with notify_gateway_free, and returns its length;
+// returns 0 if there is none, or if libpq does not use OpenSSL.
+static inline int notify_gateway_server_certificate(PGconn *connection, unsigned char **encoded) {
+    *encoded = NULL;
+    SSL *ssl = (SSL *)PQsslStruct(connection, "OpenSSL");
+    X509 *certificate = ssl == NULL ? NULL : SSL_get1_peer_certificate(ssl);
+    if (certificate == NULL) return 0;
+    int length = i2d_X509(certificate, encoded);
+    X509_free(certificate);
+    return length < 0 ? 0 : length;
+}
+static inline void notify_gateway_free(unsigned char *encoded) { OPENSSL_free(encoded); }
 
 static inline int notify_gateway_eventfd(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
 

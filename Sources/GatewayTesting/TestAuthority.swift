@@ -2,15 +2,20 @@ internal import CLibcrypto
 public import GatewaySupport
 internal import Synchronization
 
-/// An authority that issues client certificates and revocation lists for tests, with keys on the curve P-256.
+/// An authority that issues certificates and revocation lists for tests, with keys on the curve P-256.
 ///
-/// Valid from one day before ``WallTime/test`` for two years, like the certificates that it issues by default.
+/// Valid from one day before ``WallTime/test`` for two years, like the certificates that it issues by default; those for
+/// libraries that read the machine's clock have ``lasting``.
 /// `@unchecked Sendable`: the objects of libcrypto are not changed after the initializer.
 public final class TestAuthority: @unchecked Sendable {
     /// The certificate in PEM.
     public var certificate: String { issued.certificate }
     /// The DER encoding of the certificate.
     public var der: [UInt8] { issued.der }
+
+    /// A validity of a hundred years.
+    public static let lasting =
+        WallTime(seconds: WallTime.test.seconds - 86_400)...WallTime(seconds: WallTime.test.seconds + 36_525 * 86_400)
 
     private let name: String
     private let key: OpaquePointer
@@ -42,14 +47,21 @@ public final class TestAuthority: @unchecked Sendable {
     }
 
     /// Creates a root.
-    public convenience init(_ name: String = "Test Client CA") { self.init(name, issuedBy: nil) }
+    public convenience init(
+        _ name: String = "Test Client CA", validity: ClosedRange<WallTime> = Request().validity
+    ) {
+        self.init(name, validity, issuedBy: nil)
+    }
 
-    private init(_ name: String, issuedBy issuer: (name: String, key: OpaquePointer)?) {
+    private init(
+        _ name: String, _ validity: ClosedRange<WallTime>, issuedBy issuer: (name: String, key: OpaquePointer)?
+    ) {
         self.name = name
         key = Self.makeKey()
         var request = Request()
         request.commonNames = [name]
         request.usage = nil
+        request.validity = validity
         request.isAuthority = true
         issued = Self.sign(request, key: key, issuer: issuer ?? (name, key))
     }
@@ -57,7 +69,9 @@ public final class TestAuthority: @unchecked Sendable {
     deinit { EVP_PKEY_free(key) }
 
     /// Creates an authority that this one has certified.
-    public func subordinate(_ name: String) -> TestAuthority { TestAuthority(name, issuedBy: (self.name, key)) }
+    public func subordinate(_ name: String) -> TestAuthority {
+        TestAuthority(name, Request().validity, issuedBy: (self.name, key))
+    }
 
     /// Issues a certificate with a new key.
     public func issue(_ change: (inout Request) -> Void = { _ in }) -> TestClientCertificate {

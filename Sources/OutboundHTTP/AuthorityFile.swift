@@ -1,6 +1,7 @@
 internal import GatewaySupport
 internal import Glibc
 package import NIOSSL
+internal import OutboundTLS
 internal import Synchronization
 
 /// The file of the certificate authorities that a receiver's certificate must descend from, in PEM.
@@ -17,22 +18,16 @@ public final class AuthorityFile: Sendable {
     /// - Parameter path: The path of the file; nil for the authorities of the system.
     package init(_ path: String?) { self.path = path }
 
-    /// Returns the client configuration of TLS 1.2 and 1.3 that verifies the receiver's certificate and name. Equal
-    /// files result in equal configurations. Blocks.
+    /// Returns the configuration of connections to the receiver. Equal files result in equal configurations. Blocks.
     package func clientConfiguration() throws(DeliveryFailure) -> TLSConfiguration {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.certificateVerification = .fullVerification
-        configuration.renegotiationSupport = .none
-        guard let path else { return configuration }
+        guard let path else { return .outbound(trusting: nil) }
         let bytes = try Self.read(path)
         let certificates = last.withLock { last in
             if bytes != last.bytes { last = (bytes, Self.certificates(bytes)) }
             return last.certificates
         }
         guard !certificates.isEmpty else { throw DeliveryFailure("\(path) contains no certificate in PEM") }
-        configuration.trustRoots = .certificates(certificates)
-        return configuration
+        return .outbound(trusting: certificates)
     }
 
     /// Returns what is wrong with a file, to follow its path; nil if it is usable. Blocks.

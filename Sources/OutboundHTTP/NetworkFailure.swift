@@ -1,5 +1,6 @@
 internal import AsyncHTTPClient
 internal import Foundation
+internal import GatewaySupport
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -15,10 +16,11 @@ package enum NetworkFailure {
         case let error as IOError: reason(ofSystemCall: error.errnoCode)
         case let error as NIOConnectionError: reason(of: error)
         case let error as ChannelError: reason(of: error)
+        case let error as ServerName.Mismatch: error.description
         case NIOSSLError.uncleanShutdown: "the receiver ended the encrypted connection without notice"
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            "the TLS handshake failed: the certificate is of another authority or for another name, or the receiver "
-                + "does not use TLS"
+            "the TLS handshake failed: the certificate has expired or is of another authority, or the receiver does not "
+                + "use TLS"
         default: "the connection failed"
         }
     }

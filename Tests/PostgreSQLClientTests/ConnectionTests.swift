@@ -1,8 +1,9 @@
 import Foundation
 import GatewaySupport
 import GatewayTesting
-import PostgreSQLClient
 import Testing
+
+@testable import PostgreSQLClient
 
 @Suite(.enabled(if: hasServer)) struct ConnectionTests {
     private static let password = "right horse, battery\\'"
@@ -137,6 +138,39 @@ import Testing
         let settings = try server.settings(authority: TestCertificate.authority)
         let error = try failure { try PostgreSQLConnection.connect(settings, within: .seconds(10)) }
         #expect(error?.kind == .rejected && error?.message.contains("localhost") == true)
+    }
+
+    /// libpq's `verify-full` also accepts a common name, which a certificate with other names has.
+    @Test(arguments: ServerNameCase.all.filter { $0.description.contains("CN=localhost") || $0.isForName })
+    func `TLS accepts only a certificate with the configured name`(_ example: ServerNameCase) throws {
+        var options = PostgreSQLServer.Options()
+        options.certificate = example.certificate
+        let server = try PostgreSQLServer(options)
+        try Self.createRole("secured", on: server)
+        for (host, isValid) in [("localhost", example.isForName), ("127.0.0.1", example.isForAddress)] {
+            let settings = try server.settings(
+                host: host, user: "secured", password: Self.password, authority: ServerNameCase.authority)
+            let error = try failure { try PostgreSQLConnection.connect(settings, within: .seconds(10)) }
+            #expect((error == nil) == isValid, "\(host): \(error?.message ?? "accepted")")
+            #expect(isValid || error?.kind == .rejected)
+        }
+    }
+
+    @Test func `An address that drops packets leaves time for the next one`() throws {
+        let deadline = Deadline(after: .seconds(60))
+        #expect(deadline.share(of: 1).instant == deadline.instant)
+        let half = deadline.share(of: 2).remainingMilliseconds
+        #expect((29_000...30_000).contains(half))
+        #expect(Deadline(after: .zero).share(of: 3).hasPassed)
+        // Whether a share is for each address: one name with several of them.
+        let addresses = HostAddress.resolve("localhost", port: 1).compactMap(\.text)
+        let host = PostgreSQLSettings.Host("localhost", port: 1)
+        var settings = try freshDatabase()
+        settings.address = .hosts([host], authorities: .system, clientCertificate: nil)
+        let servers = try ConnectionParameters.servers(settings)
+        let all = try ConnectionParameters.all(settings, servers[0])
+        #expect(all.map { $0.values.first { $0.keyword == "hostaddr" }?.value } == addresses)
+        #expect(all.allSatisfy { $0.values.first { $0.keyword == "host" }?.value == "localhost" })
     }
 
     @Test func `The environment and files of the user change nothing`() async {

@@ -91,11 +91,12 @@ struct TraceExportTests {
         }
     }
 
-    @Test("TLS: a collector with the right name is accepted, one with another name is not")
-    func tls() async throws {
+    @Test("TLS: only a collector with a certificate for its name receives something", arguments: ServerNameCase.all)
+    func tls(_ example: ServerNameCase) async throws {
         let directory = try TestFiles()
-        let authority = try directory.write(TestCertificate.authority, to: "ca.pem")
-        for (certificate, isAccepted) in [(TestCertificate.one, true), (.elsewhere, false)] {
+        let authority = try directory.write(ServerNameCase.authority, to: "ca.pem")
+        let certificate = example.certificate
+        for (host, isAccepted) in [("localhost", example.isForName), ("127.0.0.1", example.isForAddress)] {
             let context = try NIOSSLContext(
                 configuration: .makeServerConfiguration(
                     certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8))
@@ -108,7 +109,7 @@ struct TraceExportTests {
             }
             let fixture = TraceExportFixture()
             await fixture.export.apply(
-                try TraceExportFixture.settings(server.port, scheme: "https", host: "localhost", authority: authority))
+                try TraceExportFixture.settings(server.port, scheme: "https", host: host, authority: authority))
             fixture.record(1)
             if isAccepted {
                 await server.wait { $0.seen.count == 1 }

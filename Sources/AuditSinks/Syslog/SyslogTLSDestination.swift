@@ -4,6 +4,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
 internal import OutboundHTTP
+internal import OutboundTLS
 internal import Synchronization
 
 /// Sends syslog messages over TLS (RFC 5425).
@@ -31,8 +32,8 @@ final class SyslogTLSDestination: SinkDestination {
     let maximumRecords = 500
     /// The time for a TCP connection.
     private static let connectTimeout = TimeAmount.seconds(10)
-    /// The time in which a receiver has to take a piece, or its kernel to acknowledge some bytes. The first one includes
-    /// the TLS handshake.
+    /// The time for the TLS handshake, and the time in which a receiver has to take a piece, or its kernel to acknowledge
+    /// some bytes.
     private static let deadline = TimeAmount.seconds(30)
     /// The size of the pieces in bytes.
     private static let pieceBytes = 1 << 16
@@ -122,7 +123,7 @@ final class SyslogTLSDestination: SinkDestination {
         guard channel.isActive else { throw DeliveryFailure("the receiver closed the connection") }
     }
 
-    /// Returns the open connection; connects if necessary.
+    /// Returns the open connection to the verified receiver; connects if necessary.
     private func connection() async throws -> any Channel {
         if let open = state.withLock(\.channel) {
             if open.isActive { return open }
@@ -130,19 +131,22 @@ final class SyslogTLSDestination: SinkDestination {
         }
         let tls = try await thread.run { [authority] () throws(DeliveryFailure) in try authority.clientConfiguration() }
         let context = try NIOSSLContext(configuration: tls)
-        let name = settings.serverName ?? host
-        // SNI does not allow addresses (RFC 6066, section 3). Without a host name, NIOSSL verifies the remote address.
-        let isAddress = name.contains(":") || name.allSatisfy { $0.isNumber || $0 == "." }
-        let made = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let name = ServerName(settings.serverName ?? host)
+        let (made, secured) = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(Self.connectTimeout)
-            .channelInitializer { channel in
+            .connect(host: host, port: port) { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    let tls = try NIOSSLClientHandler(context: context, serverHostname: isAddress ? nil : name)
+                    let tls = try TLSHandshakeHandler.add(to: channel, context, name, timeout: Self.deadline)
                     let end = SyslogConnectionHandler { [weak self] in self?.connectionEnded($0) }
-                    try channel.pipeline.syncOperations.addHandlers([tls, end])
+                    try channel.pipeline.syncOperations.addHandler(end)
+                    return (channel, tls.finished)
                 }
             }
-            .connect(host: host, port: port).get()
+        try await withTaskCancellationHandler {
+            try await secured.get()
+        } onCancel: {
+            made.close(promise: nil)
+        }
         state.withLock { $0.channel = made }
         return made
     }

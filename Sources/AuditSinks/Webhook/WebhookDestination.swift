@@ -2,7 +2,6 @@ internal import AsyncHTTPClient
 internal import GatewaySupport
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
 internal import OutboundHTTP
 
 /// Posts batches as NDJSON to an HTTP endpoint, one request at a time.
@@ -26,15 +25,9 @@ final class WebhookDestination: SinkDestination {
         self.clocks = clocks
         signature = WebhookSignature(settings.secret)
         let timeout = TimeAmount(settings.timeout)
-        var configuration = HTTPClient.Configuration(
-            // A redirect would send the records to an address of the receiver's choice.
-            redirectConfiguration: .disallow,
-            timeout: .init(connect: min(timeout, .seconds(10)), read: timeout),
-            connectionPool: .init(idleTimeout: .seconds(1), concurrentHTTP1ConnectionsPerHostSoftLimit: 1))
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+        client = .outbound(
+            to: settings.url.text, timeout: .init(connect: min(timeout, .seconds(10)), read: timeout),
+            idleTime: .seconds(1), connections: 1)
     }
 
     func deliver(_ batch: SinkBatch) async throws(DeliveryFailure) {

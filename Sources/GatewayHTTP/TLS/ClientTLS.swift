@@ -1,4 +1,7 @@
-package import NIOSSL
+internal import GatewaySupport
+package import NIOCore
+internal import NIOSSL
+package import OutboundTLS
 internal import Synchronization
 
 /// The TLS configuration of connections to the backend. It verifies the backend's certificate against its name. Its
@@ -49,23 +52,17 @@ public final class ClientTLS: Sendable {
         context.withLock { $0 = new }
     }
 
-    /// Returns the TLS handler of one connection to the host. If the name to verify is an IP address, the certificate
-    /// must contain the remote address of the connection.
-    package func handler(host: String) throws -> NIOSSLClientHandler {
-        let name = name ?? host
-        // SNI does not allow addresses (RFC 6066, section 3). Without a host name, NIOSSL verifies the remote address
-        // of the connection.
-        let isAddress = name.contains(":") || name.allSatisfy { $0.isNumber || $0 == "." }
-        return try NIOSSLClientHandler(
-            context: context.withLock { $0 }, serverHostname: isAddress ? nil : name)
+    /// Adds TLS to a new connection to the host. Nothing may be written before the returned handler reports success.
+    ///
+    /// - Parameter timeout: The maximum duration of the handshake.
+    @discardableResult
+    package func add(to channel: any Channel, host: String, timeout: TimeAmount) throws -> TLSHandshakeHandler {
+        try TLSHandshakeHandler.add(
+            to: channel, context.withLock { $0 }, ServerName(name ?? host), timeout: timeout)
     }
 
     private static func context(_ settings: Settings) throws(TLSConfigurationError) -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.certificateVerification = .fullVerification
-        configuration.renegotiationSupport = .none
-        if let authorities = settings.authorities { configuration.trustRoots = .certificates(authorities) }
+        var configuration = TLSConfiguration.outbound(trusting: settings.authorities)
         if let identity = settings.identity {
             configuration.certificateChain = identity.chain.map { .certificate($0) }
             configuration.privateKey = .privateKey(identity.key)

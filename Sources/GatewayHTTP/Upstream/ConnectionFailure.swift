@@ -1,3 +1,4 @@
+internal import GatewaySupport
 internal import NIOCore
 internal import NIOPosix
 internal import NIOSSL
@@ -17,10 +18,11 @@ public enum ConnectionFailure {
         case let error as IOError: reason(ofSystemCall: error.errnoCode)
         case let error as NIOConnectionError: reason(ofAttempts: error)
         case let error as ChannelError: reason(ofChannel: error)
+        case let error as ServerName.Mismatch: error.description
         case NIOSSLError.uncleanShutdown: "the other side ended the encrypted connection without notice"
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            "the TLS handshake failed: the certificate is of another authority or for another name, or the other side "
-                + "does not use TLS"
+            "the TLS handshake failed: the certificate has expired or is of another authority, or the other side does not "
+                + "use TLS"
         default: nil
         }
     }

@@ -3,6 +3,7 @@ internal import GatewayCore
 internal import GatewaySupport
 internal import NIOCore
 internal import NIOPosix
+internal import OutboundTLS
 
 extension UpstreamConnectionPool {
     /// Opens a connection and sends the exchange on it.
@@ -120,10 +121,7 @@ extension UpstreamConnectionPool {
                     if let host {
                         // The pool never falls back to an unencrypted connection.
                         guard let tls = pool.configuration.tls else { throw TLSConfigurationError.noAuthority }
-                        try channel.pipeline.syncOperations.addHandlers([
-                            try tls.handler(host: host),
-                            TLSHandshakeHandler(on: pool.eventLoop, timeout: pool.configuration.connectTimeout),
-                        ])
+                        try tls.add(to: channel, host: host, timeout: pool.configuration.connectTimeout)
                     }
                     try channel.pipeline.syncOperations.addHandler(
                         UpstreamConnection(pool: pool, destination: place.value))

@@ -3,6 +3,7 @@ internal import GatewayConfiguration
 internal import GatewayHTTP
 internal import NIOCore
 internal import NIOPosix
+internal import OutboundTLS
 
 /// Sends single requests to a backend or a hub, each on its own connection.
 struct BackendConnector: Sendable {
@@ -11,6 +12,7 @@ struct BackendConnector: Sendable {
     /// The verification of its certificate; nil without TLS.
     let tls: ClientTLS?
 
+    private static let connectTimeout = TimeAmount.seconds(2)
     private static let responseTimeout = TimeAmount.seconds(65)
 
     /// Sends the bytes of a request and returns the response.
@@ -45,24 +47,36 @@ struct BackendConnector: Sendable {
         }
     }
 
+    /// A connection, and the future that succeeds when a request may be written.
+    private typealias Connection = (channel: NIOAsyncChannel<ByteBuffer, ByteBuffer>, secured: EventLoopFuture<Void>)
+
     private func connect() async throws -> NIOAsyncChannel<ByteBuffer, ByteBuffer> {
-        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton).connectTimeout(.seconds(2))
-        let initializer: @Sendable (any Channel) -> EventLoopFuture<NIOAsyncChannel<ByteBuffer, ByteBuffer>> = {
-            [self] channel in
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(Self.connectTimeout)
+        let initializer: @Sendable (any Channel) -> EventLoopFuture<Connection> = { [self] channel in
             channel.eventLoop.makeCompletedFuture {
+                var secured = channel.eventLoop.makeSucceededVoidFuture()
                 if case .tls(let host, _) = address {
                     guard let tls else { throw ProbeError("no TLS settings for the backend") }
-                    try channel.pipeline.syncOperations.addHandler(tls.handler(host: host))
+                    secured = try tls.add(to: channel, host: host, timeout: Self.connectTimeout).finished
                 }
-                return try NIOAsyncChannel(wrappingChannelSynchronously: channel)
+                return (try NIOAsyncChannel(wrappingChannelSynchronously: channel), secured)
             }
         }
-        switch address {
-        case .tcp(let host, let port), .tls(let host, let port):
-            return try await bootstrap.connect(host: host, port: port, channelInitializer: initializer)
-        case .unix(let path):
-            return try await bootstrap.connect(unixDomainSocketPath: path, channelInitializer: initializer)
+        let connection =
+            switch address {
+            case .tcp(let host, let port), .tls(let host, let port):
+                try await bootstrap.connect(host: host, port: port, channelInitializer: initializer)
+            case .unix(let path):
+                try await bootstrap.connect(unixDomainSocketPath: path, channelInitializer: initializer)
+            }
+        do {
+            try await connection.secured.get()
+        } catch {
+            try? await connection.channel.executeThenClose { _, _ in }
+            throw error
         }
+        return connection.channel
     }
 }
 

@@ -26,29 +26,41 @@ package final class PostgreSQLConnection {
     /// Connects to the first server that accepts the session, within the duration for all of them together and
     /// `connectTimeout` for each.
     ///
-    /// The resolution of a host name blocks beyond that, as long as resolv.conf(5) lets it: with its defaults at most 10 s
-    /// for each name server. Like libpq, it asks no further server after one has rejected the user or the password.
+    /// The addresses of a name are tried in order. Each gets an equal share of the server's remaining time, so that one that
+    /// drops packets leaves time for the next. The resolution of a host name blocks beyond that, as long as resolv.conf(5)
+    /// lets it: with its defaults at most 10 s for each name server. Like libpq, it asks no further server after one has
+    /// rejected the user or the password.
     package static func connect(
         _ settings: PostgreSQLSettings, within duration: Duration
     ) throws(PostgreSQLError) -> PostgreSQLConnection {
         let deadline = Deadline(after: duration)
         let wakeUp = try PostgreSQLWakeUp()
         var errors: [PostgreSQLError] = []
-        for parameters in try ConnectionParameters.all(settings) {
+        servers: for server in try ConnectionParameters.servers(settings) {
             if !errors.isEmpty, deadline.hasPassed { break }
-            do throws(PostgreSQLError) {
-                let libpq = try LibpqConnection.open(
-                    parameters, until: deadline.earlier(of: Deadline(after: settings.connectTimeout)))
-                return PostgreSQLConnection(libpq, wakeUp: wakeUp, statementDeadline: settings.statementTimeout)
-            } catch {
+            let addresses: [ConnectionParameters]
+            do throws(PostgreSQLError) { addresses = try ConnectionParameters.all(settings, server) } catch {
                 errors.append(error)
-                if error.kind == .rejected, error.sqlState != nil { break }
+                continue
+            }
+            let end = deadline.earlier(of: Deadline(after: settings.connectTimeout))
+            for (index, parameters) in addresses.enumerated() {
+                do throws(PostgreSQLError) {
+                    let libpq = try LibpqConnection.open(parameters, until: end.share(of: addresses.count - index))
+                    let connection = PostgreSQLConnection(
+                        libpq, wakeUp: wakeUp, statementDeadline: settings.statementTimeout)
+                    return connection
+                } catch {
+                    errors.append(error)
+                    if error.kind == .rejected, error.sqlState != nil { break servers }
+                }
             }
         }
-        guard errors.count != 1, let last = errors.last else {
+        // A rejection says more than an address where nobody listens.
+        guard errors.count != 1, let decisive = errors.last(where: { $0.kind == .rejected }) ?? errors.last else {
             throw errors.first ?? PostgreSQLError(.rejected, "the settings of PostgreSQL name no server")
         }
-        throw PostgreSQLError(last, message: errors.map(\.message).joined(separator: "; "))
+        throw PostgreSQLError(decisive, message: errors.map(\.message).joined(separator: "; "))
     }
 
     /// Whether calls may succeed. False after ``close()`` and after the server, the network or a deadline failed.
@@ -113,7 +125,6 @@ package final class PostgreSQLConnection {
             // Rows that nobody wants are dropped, but not without a bound on time.
             if deadline.hasPassed { throw LibpqConnection.timedOut }
         }
-        if let failure { throw failure }
         return changedRows
     }
 

@@ -2,15 +2,15 @@ internal import CLibpq
 internal import GatewaySupport
 internal import Glibc
 
-/// The keywords and values by which libpq connects to one server.
+/// The keywords and values by which libpq connects to one address of a server.
 ///
 /// Everything that libpq would otherwise take from the environment, `~/.pgpass`, `~/.postgresql` or a service file is
 /// given here or removed:
-/// - given: host, port, dbname, user, options (PGOPTIONS), application_name, client_encoding, connect_timeout, sslmode,
+/// - given: host, hostaddr (with TCP), port, dbname, user, options (PGOPTIONS), application_name, client_encoding, connect_timeout, sslmode,
 ///   sslrootcert, sslcert, sslkey, sslcrl, sslcompression, sslsni, ssl_min_protocol_version, ssl_max_protocol_version,
 ///   gssencmode, krbsrvname, channel_binding, target_session_attrs, keepalives and their times, tcp_user_timeout, passfile;
 ///   with libpq 16 and later also sslcertmode and load_balance_hosts, with 17 sslnegotiation;
-/// - removed from the environment, because no value means "none": service, hostaddr, requirepeer, sslcrldir, gsslib,
+/// - removed from the environment, because no value means "none": service, hostaddr (with a socket), requirepeer, sslcrldir, gsslib,
 ///   password if the settings have none, and what later versions of libpq add (``ClientEnvironment``).
 struct ConnectionParameters {
     /// The keywords with their values, but not the password.
@@ -18,50 +18,78 @@ struct ConnectionParameters {
     private let password: Secret?
     /// The name of the server for messages.
     let server: String
+    /// The name that the server's certificate must be valid for; nil for a Unix socket.
+    let name: ServerName?
     /// A file that does not exist, also not for root: libpq reads files at fixed places unless it gets others.
     private static let noFile = "/dev/null/none"
     /// Debian's list of authorities. The word `system` of libpq 16 would mean the same.
     private static let systemAuthorities = "/etc/ssl/certs/ca-certificates.crt"
 
-    /// The parameters of each server, in order.
-    static func all(_ settings: PostgreSQLSettings) throws(PostgreSQLError) -> [ConnectionParameters] {
-        var all: [ConnectionParameters] = []
+    /// A server of the settings, whose name may resolve to several addresses.
+    enum Server {
+        case unixSocket(directory: String, port: Int)
+        case host(PostgreSQLSettings.Host, PostgreSQLSettings.Authorities, PostgreSQLSettings.ClientCertificate?)
+    }
+
+    /// The servers of the settings, in order.
+    static func servers(_ settings: PostgreSQLSettings) throws(PostgreSQLError) -> [Server] {
         switch settings.address {
         case .unixSocket(let directory, let port):
             guard directory.hasPrefix("/"), !directory.contains(",") else {
                 throw PostgreSQLError(.rejected, "the directory of the PostgreSQL socket is not an absolute path")
             }
-            all.append(
+            return [.unixSocket(directory: directory, port: port)]
+        case .hosts(let hosts, let authorities, let clientCertificate):
+            guard !hosts.isEmpty else { throw PostgreSQLError(.rejected, "the settings of PostgreSQL name no server") }
+            // libpq would take these for a list of hosts, or for a socket without TLS.
+            for host in hosts
+            where host.name.isEmpty || host.name.contains(where: { "/@,".contains($0) || $0.isWhitespace }) {
+                throw PostgreSQLError(.rejected, "\(host.name) is not the name of a PostgreSQL server")
+            }
+            return hosts.map { .host($0, authorities, clientCertificate) }
+        }
+    }
+
+    /// Returns the parameters of each address of a server, in the order of getaddrinfo(3). The resolution blocks.
+    static func all(
+        _ settings: PostgreSQLSettings, _ server: Server
+    ) throws(PostgreSQLError) -> [ConnectionParameters] {
+        switch server {
+        case .unixSocket(let directory, let port):
+            return [
                 try ConnectionParameters(
-                    settings, server: "\(directory)/.s.PGSQL.\(port)",
+                    settings, server: "\(directory)/.s.PGSQL.\(port)", name: nil,
                     transport: [
                         ("host", directory), ("port", String(port)), ("sslmode", "disable"), ("sslrootcert", noFile),
                         ("sslcert", noFile), ("sslkey", noFile),
-                    ]))
-        case .hosts(let hosts, let authorities, let clientCertificate):
-            guard !hosts.isEmpty else { throw PostgreSQLError(.rejected, "the settings of PostgreSQL name no server") }
-            for host in hosts {
-                // libpq would take these for a list of hosts, or for a socket without TLS.
-                guard !host.name.isEmpty, !host.name.contains(where: { "/@,".contains($0) || $0.isWhitespace }) else {
-                    throw PostgreSQLError(.rejected, "\(host.name) is not the name of a PostgreSQL server")
-                }
-                let authorities = if case .file(let path) = authorities { path } else { systemAuthorities }
+                    ])
+            ]
+        case .host(let host, let authorities, let clientCertificate):
+            let name = "\(host.name):\(host.port)"
+            let addresses = HostAddress.resolve(host.name, port: UInt16(clamping: host.port)).compactMap(\.text)
+            guard !addresses.isEmpty else { throw PostgreSQLError(.unavailable, "\(name): the host name is unknown") }
+            let authorities = if case .file(let path) = authorities { path } else { systemAuthorities }
+            var all: [ConnectionParameters] = []
+            for address in addresses {
                 all.append(
                     try ConnectionParameters(
-                        settings, server: "\(host.name):\(host.port)",
+                        settings, server: addresses.count == 1 ? name : "\(name) (\(address))",
+                        name: ServerName(host.name),
                         transport: [
-                            ("host", host.name), ("port", String(host.port)), ("sslmode", "verify-full"),
-                            ("sslrootcert", authorities), ("sslcert", clientCertificate?.certificatePath ?? noFile),
+                            ("host", host.name), ("hostaddr", address), ("port", String(host.port)),
+                            ("sslmode", "verify-full"), ("sslrootcert", authorities),
+                            ("sslcert", clientCertificate?.certificatePath ?? noFile),
                             ("sslkey", clientCertificate?.keyPath ?? noFile),
                         ]))
             }
+            return all
         }
-        return all
     }
 
     private init(
-        _ settings: PostgreSQLSettings, server: String, transport: [(String, String)]
+        _ settings: PostgreSQLSettings, server: String, name: ServerName?, transport: [(String, String)]
     ) throws(PostgreSQLError) {
+        self.name = name
         let deadline = settings.statementTimeout.positiveMilliseconds
         // A lost server is noticed within the deadline: idle time, then probes.
         let idle = max(1, deadline / 3000)

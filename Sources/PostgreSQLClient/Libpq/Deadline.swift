@@ -28,6 +28,11 @@ struct Deadline {
     }
 
     func earlier(of other: Deadline) -> Deadline { instant < other.instant ? self : other }
+
+    /// The end of the first of several waits that share the remaining time equally.
+    func share(of waits: Int) -> Deadline {
+        waits > 1 ? Deadline(after: .milliseconds(Int(remainingMilliseconds) / waits)).earlier(of: self) : self
+    }
 }
 
 extension Duration {

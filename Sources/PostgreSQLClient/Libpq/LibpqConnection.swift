@@ -32,10 +32,7 @@ final class LibpqConnection {
     /// The number of warnings that the server has sent.
     var warnings: CInt { warningCount.pointee }
 
-    /// Connects to one server.
-    ///
-    /// libpq resolves the name with getaddrinfo(3), which blocks beyond the deadline: with resolv.conf's defaults for at
-    /// most 5 s × 2 attempts for each name server. IP addresses need no resolution.
+    /// Connects to one address of a server.
     static func open(
         _ parameters: ConnectionParameters, until deadline: Deadline
     ) throws(PostgreSQLError) -> LibpqConnection {
@@ -45,6 +42,7 @@ final class LibpqConnection {
         let connection = LibpqConnection(pointer)
         // Makes libpq name the SQLSTATE in the text, which is all that it keeps of the server's error.
         PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
+        var isVerified = false
         var status = PQstatus(pointer) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
         while status != PGRES_POLLING_OK {
             guard status != PGRES_POLLING_FAILED else {
@@ -56,6 +54,15 @@ final class LibpqConnection {
                 throw PostgreSQLError(.unavailable, "\(parameters.server): the server did not respond in time")
             }
             status = PQconnectPoll(pointer)
+            // The call in which the handshake ends sends nothing; the next one would send the first message.
+            if let name = parameters.name {
+                do throws(ServerName.Mismatch) { isVerified = try connection.verify(name) } catch {
+                    throw PostgreSQLError(.rejected, "\(parameters.server): \(error)")
+                }
+            }
+        }
+        guard isVerified || parameters.name == nil else {
+            throw PostgreSQLError(.rejected, "\(parameters.server): libpq did not let its certificate be verified")
         }
         PQsetErrorVerbosity(pointer, PQERRORS_DEFAULT)
         guard PQserverVersion(pointer) >= 130_000 else {
@@ -63,6 +70,17 @@ final class LibpqConnection {
         }
         guard PQsetnonblocking(pointer, 1) == 0 else { throw connection.lost() }
         return connection
+    }
+
+    /// Verifies the server's name in its certificate, if that has arrived, and returns whether it has. libpq also accepts a
+    /// common name.
+    private func verify(_ name: ServerName) throws(ServerName.Mismatch) -> Bool {
+        var encoded: UnsafeMutablePointer<UInt8>?
+        let length = notify_gateway_server_certificate(pointer, &encoded)
+        defer { notify_gateway_free(encoded) }
+        guard length > 0 else { return false }
+        try name.verify(UnsafeBufferPointer(start: encoded, count: Int(length)))
+        return true
     }
 
     /// Waits until the socket is ready, the deadline passes or the descriptor `wakeUp` is readable.

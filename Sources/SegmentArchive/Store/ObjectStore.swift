@@ -3,7 +3,6 @@ internal import GatewaySupport
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
 internal import OutboundHTTP
 
 /// The requests to the bucket. Each has a deadline, and its response a bounded body.
@@ -41,14 +40,9 @@ final class ObjectStore: Sendable {
             sessionToken: settings.sessionToken, region: settings.region)
         address = BucketAddress(settings)
         authority = AuthorityFile(settings.authority)
-        var configuration = HTTPClient.Configuration(
-            redirectConfiguration: .disallow, timeout: .init(connect: .seconds(10), read: Self.timeout),
-            connectionPool: .init(idleTimeout: .seconds(5), concurrentHTTP1ConnectionsPerHostSoftLimit: 1))
-        configuration.timeout.write = Self.timeout
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+        client = .outbound(
+            to: address.origin, timeout: .init(connect: .seconds(10), read: Self.timeout, write: Self.timeout),
+            idleTime: .seconds(5), connections: 1)
     }
 
     /// Closes the connections.

@@ -2,7 +2,6 @@ internal import AsyncHTTPClient
 internal import GatewaySupport
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
 internal import OutboundHTTP
 internal import Synchronization
 
@@ -34,15 +33,9 @@ final class TraceCollector: Sendable {
             headers.add(name: header.name, value: header.value.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
         }
         self.headers = headers
-        var configuration = HTTPClient.Configuration(
-            // A redirect would send spans and the secret to an address of the collector's choice.
-            redirectConfiguration: .disallow,
-            timeout: .init(connect: Self.connectTimeout, read: Self.timeout),
-            connectionPool: .init(idleTimeout: Self.idleTime, concurrentHTTP1ConnectionsPerHostSoftLimit: 1))
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+        client = .outbound(
+            to: settings.endpoint.text, timeout: .init(connect: Self.connectTimeout, read: Self.timeout),
+            idleTime: Self.idleTime, connections: 1)
     }
 
     /// Posts a body with a number of spans. If the task is cancelled, the request is aborted.

@@ -51,6 +51,27 @@ struct SyslogSinkTests {
         await receiver.stop()
     }
 
+    @Test("Only a certificate with the configured name is accepted", arguments: ServerNameCase.all)
+    func names(_ example: ServerNameCase) async throws {
+        let files = try TestFiles()
+        let authority = try files.write(ServerNameCase.authority, to: "ca.pem")
+        for (name, isValid) in [
+            (nil, example.isForAddress), ("localhost", example.isForName), ("192.0.2.1", false),
+        ] as [(String?, Bool)] {
+            let fixture = try SinkFixture()
+            let receiver = try await SyslogReceiver.start(tls: example.certificate)
+            await fixture.sinks.apply([Self.sink(receiver.port, authority, name: name)])
+            if isValid {
+                await fixture.untilConfirmed()
+            } else {
+                await fixture.waits.wait { $0.count >= 2 }
+                #expect(receiver.received.current.allSatisfy { $0.isEmpty }, "\(name ?? "-")")
+            }
+            await fixture.close()
+            await receiver.stop()
+        }
+    }
+
     @Test("A receiver that closes the connection in the middle of a batch gets the whole batch again")
     func closedInBatch() async throws {
         let fixture = try SinkFixture()

@@ -166,14 +166,14 @@ struct WebhookSinkTests {
         }
     }
 
-    @Test("TLS: a receiver with the right name is accepted, one with another name or authority is not")
-    func tls() async throws {
+    @Test("TLS: only a receiver with a certificate for its name receives something", arguments: ServerNameCase.all)
+    func tls(_ example: ServerNameCase) async throws {
         let directory = try TestFiles()
-        let authority = try directory.write(TestCertificate.authority, to: "ca.pem")
-        for (certificate, isAccepted) in [(TestCertificate.one, true), (.elsewhere, false)] {
-            let server = try await TLSReceiver.start(certificate)
+        let authority = try directory.write(ServerNameCase.authority, to: "ca.pem")
+        for (host, isAccepted) in [("localhost", example.isForName), ("127.0.0.1", example.isForAddress)] {
+            let server = try await TLSReceiver.start(example.certificate)
             let fixture = try SinkFixture()
-            let url = "https://localhost:\(server.port)/in"
+            let url = "https://\(host):\(server.port)/in"
             await fixture.sinks.apply([try SinkFixture.webhook(url, authority: authority)])
             if isAccepted {
                 await fixture.untilConfirmed()

@@ -68,6 +68,31 @@ struct UpstreamTLSTests {
         #expect(isUnreachable(try await answer(of: .elsewhere, name: "gateway.test")))
     }
 
+    @Test("A backend is used only if its certificate has the configured name", arguments: ServerNameCase.all)
+    func aBackendIsUsedOnlyIfItsCertificateHasTheConfiguredName(_ example: ServerNameCase) async throws {
+        for (host, name, isValid) in [
+            ("localhost", nil, example.isForName), ("127.0.0.1", nil, example.isForAddress),
+            ("localhost", "127.0.0.1", example.isForAddress), ("127.0.0.1", "localhost", example.isForName),
+            // The configured address is another one than that of the connection.
+            ("localhost", "192.0.2.1", false), ("127.0.0.1", "192.0.2.1", false),
+        ] as [(String, String?, Bool)] {
+            let result = try await answer(
+                of: example.certificate, trusting: ServerNameCase.authority, host: host, name: name)
+            #expect(isValid ? isAnswered(result) : isUnreachable(result), "\(host), \(name ?? "-")")
+        }
+    }
+
+    @Test("The reason names the server and what its certificate lacks") func theReasonNamesTheServer() async throws {
+        let result = try await answer(of: .elsewhere, host: "localhost").answer
+        guard case .unreachable(let reason) = result else {
+            Issue.record("\(result)")
+            return
+        }
+        #expect(
+            reason == "cannot connect to the backend: the server's certificate is for another name: localhost is not "
+                + "among the DNS names of its subject alternative names")
+    }
+
     @Test("A backend with an expired certificate is rejected")
     func aBackendWithAnExpiredCertificateIsRejected() async throws {
         #expect(isUnreachable(try await answer(of: .expired)))

@@ -24,7 +24,7 @@ public final class ForwardAuthAccountAuthenticator: AccountAuthenticator {
         self.status = status
         self.context = context
         logins = ForwardAuthAuthenticator(settings, context: context)
-        client = ServiceClient(settings.delegation)
+        client = ServiceClient(settings.delegation, url: status.url)
     }
 
     /// Verifies a credential. Resumes on the caller's executor after the service's response or the deadline.

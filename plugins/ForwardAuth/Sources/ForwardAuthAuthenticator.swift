@@ -11,7 +11,7 @@ public final class ForwardAuthAuthenticator: Authenticator {
     init(_ settings: ForwardAuthPlugin.Settings, context: PluginContext) {
         self.settings = settings
         self.context = context
-        client = ServiceClient(settings.delegation)
+        client = ServiceClient(settings.delegation, url: settings.url)
     }
 
     /// Verifies a credential. Resumes on the caller's executor after the service's response or the deadline.

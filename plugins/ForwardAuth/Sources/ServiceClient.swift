@@ -2,7 +2,9 @@ internal import AsyncHTTPClient
 internal import GatewayCore
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
+internal import NIOSSL
+internal import OutboundHTTP
+internal import OutboundTLS
 internal import Synchronization
 
 /// The HTTP client of one purpose, with limits of its own, so that queries of another purpose never delay its queries.
@@ -23,19 +25,13 @@ final class ServiceClient: Sendable {
     private let client: HTTPClient
     private let inProgress = Atomic(0)
 
-    init(_ delegation: DelegationSettings) {
+    /// Creates the client of the service at the URL. Opens no connection.
+    init(_ delegation: DelegationSettings, url: String, tls: TLSConfiguration = .outbound(trusting: nil)) {
         self.delegation = delegation
         let timeout = TimeAmount(delegation.timeout)
-        var configuration = HTTPClient.Configuration(
-            // A redirect would send the credential to an address of the service's choice.
-            redirectConfiguration: .disallow,
-            timeout: .init(connect: min(timeout, .seconds(2)), read: timeout),
-            connectionPool: .init(
-                idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: delegation.connections))
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+        client = .outbound(
+            to: url, timeout: .init(connect: min(timeout, .seconds(2)), read: timeout), idleTime: .seconds(30),
+            connections: delegation.connections, tls: tls)
     }
 
     deinit {
@@ -43,7 +39,7 @@ final class ServiceClient: Sendable {
         client.shutdown { _ in }
     }
 
-    /// Sends a GET request and returns the meaning of the response's head. Resumes after the response or the deadline.
+    /// Sends a GET request to the service and returns the meaning of the response's head. Resumes after the response or the deadline.
     func get<Meaning: Sendable>(
         _ url: String, _ fields: HTTPHeaders, meaning: @escaping @Sendable (HTTPResponseHead) -> Meaning
     ) async -> Result<Meaning, Failure> {

@@ -1,5 +1,6 @@
 internal import AsyncHTTPClient
 internal import Foundation
+internal import GatewaySupport
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -17,10 +18,11 @@ enum ServiceFailure {
         case let error as IOError: reason(ofSystemCall: error.errnoCode)
         case let error as NIOConnectionError: reason(of: error)
         case let error as ChannelError: reason(of: error)
+        case let error as ServerName.Mismatch: error.description
         case NIOSSLError.uncleanShutdown: "the service ended the encrypted connection without notice"
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            "the TLS handshake failed: the certificate is of another authority or for another name, or the service "
-                + "does not use TLS"
+            "the TLS handshake failed: the certificate has expired or is of another authority, or the service does not "
+                + "use TLS"
         default: "the connection failed"
         }
     }

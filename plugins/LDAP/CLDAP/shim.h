@@ -5,10 +5,12 @@
 #pragma once
 #include <lber.h>
 #include <ldap.h>
+#include <openldap.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 // Limits the memory of this process, so that a server that sends without end costs one worker and not the machine.
 static inline void notify_gateway_limit_memory(unsigned long long bytes) {
@@ -35,15 +37,20 @@ static inline int notify_gateway_ldap_refuse_old_tls(LDAP *ldap) {
     return failed;
 }
 
-// Creates a handle without a connection. `authorities` is a PEM file, or NULL for a URL without TLS. `milliseconds` limits
-// the connection and each operation. Returns an LDAP result code.
+// Creates a handle for a connected descriptor, which it owns also after a failure. `url` names the host whose certificate is
+// verified. `authorities` is a PEM file, or NULL for a connection without TLS. `milliseconds` limits each operation. Returns an
+// LDAP result code.
 static inline int notify_gateway_ldap_create(
-    const char *url, const char *authorities, int milliseconds, LDAP **handle) {
+    int descriptor, const char *url, const char *authorities, int milliseconds, LDAP **handle) {
     *handle = NULL;
     LDAP *ldap = NULL;
-    int status = ldap_initialize(&ldap, url);
-    if (status != LDAP_SUCCESS) return status;
-    int version = LDAP_VERSION3, dereference = LDAP_DEREF_NEVER, idle = 60, probes = 3, interval = 10;
+    int transport = strncmp(url, "ldapi:", 6) == 0 ? LDAP_PROTO_IPC : LDAP_PROTO_TCP;
+    int status = ldap_init_fd(descriptor, transport, url, &ldap);
+    if (status != LDAP_SUCCESS) {
+        close(descriptor);
+        return status;
+    }
+    int version = LDAP_VERSION3, dereference = LDAP_DEREF_NEVER;
     int demand = LDAP_OPT_X_TLS_DEMAND, is_server = 0;
     struct timeval timeout = {milliseconds / 1000, (milliseconds % 1000) * 1000};
     int failed = ldap_set_option(ldap, LDAP_OPT_PROTOCOL_VERSION, &version)
@@ -52,10 +59,6 @@ static inline int notify_gateway_ldap_create(
         | ldap_set_option(ldap, LDAP_OPT_RESTART, LDAP_OPT_ON)
         | ldap_set_option(ldap, LDAP_OPT_NETWORK_TIMEOUT, &timeout)
         | ldap_set_option(ldap, LDAP_OPT_TIMEOUT, &timeout);
-    // An idle connection through a firewall that forgets it is noticed.
-    ldap_set_option(ldap, LDAP_OPT_X_KEEPALIVE_IDLE, &idle);
-    ldap_set_option(ldap, LDAP_OPT_X_KEEPALIVE_PROBES, &probes);
-    ldap_set_option(ldap, LDAP_OPT_X_KEEPALIVE_INTERVAL, &interval);
     if (authorities != NULL) {
         failed |= ldap_set_option(ldap, LDAP_OPT_X_TLS_REQUIRE_CERT, &demand)
             | notify_gateway_ldap_refuse_old_tls(ldap)

@@ -241,6 +241,41 @@ struct ProviderKeysTests {
         await provider.server.stop()
     }
 
+    @Test("The names of each of the provider's servers are verified", arguments: ServerNameCase.all)
+    func names(_ example: ServerNameCase) async throws {
+        let files = try TestFiles()
+        let authority = try files.write(ServerNameCase.authority, to: "ca.pem")
+        let context = try NIOSSLContext(
+            configuration: .makeServerConfiguration(
+                certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(example.certificate.certificate.utf8)).map {
+                    .certificate($0)
+                },
+                privateKey: .privateKey(
+                    try NIOSSLPrivateKey(bytes: Array(example.certificate.key.utf8), format: .pem))))
+        let provider = try await TestProvider.start(scheme: "https") {
+            try $0.addHandler(NIOSSLServerHandler(context: context))
+        }
+        // The keys are at the same server under both of its names.
+        for (issuer, keys, isValid) in [
+            ("localhost", "localhost", example.isForName), ("127.0.0.1", "127.0.0.1", example.isForAddress),
+            ("localhost", "127.0.0.1", example.isForName && example.isForAddress),
+        ] {
+            let port = provider.server.port
+            provider.state.withLock {
+                $0.discovery = { _ in
+                    #"{"issuer":"https://\#(issuer):\#(port)","jwks_uri":"https://\#(keys):\#(port)/keys"}"#
+                }
+            }
+            let authenticator = try await provider.authenticator {
+                $0.issuer = "https://\(issuer):\(port)"
+                $0.authorities = authority
+            }
+            #expect(authenticator.providerKeys.count == (isValid ? 1 : 0), "\(issuer), \(keys)")
+        }
+        if !example.isForName, !example.isForAddress { #expect(provider.server.seen.isEmpty) }
+        await provider.server.stop()
+    }
+
     @Test("The provider's certificate is verified")
     func certificates() async throws {
         let files = try TestFiles()

@@ -123,9 +123,9 @@ struct DirectoryFault: Sendable, Hashable, Error {
     enum Step: UInt8, Sendable, CaseIterable {
         /// The handle could not be made: an invalid option or CA file.
         case settings = 1
-        /// StartTLS failed: no connection, or a certificate that is not accepted.
-        case startTLS = 2
-        /// The bind of the gateway's own account failed, or no connection was made.
+        /// TLS or StartTLS failed: the server has none, or its certificate is not of a trusted authority.
+        case encryption = 2
+        /// The bind of the gateway's own account failed.
         case serviceBind = 3
         /// The search for the user's entry failed.
         case search = 4
@@ -135,6 +135,10 @@ struct DirectoryFault: Sendable, Hashable, Error {
         case groups = 6
         /// The user has more groups than are read.
         case tooManyGroups = 7
+        /// No address of the server accepted a connection.
+        case connection = 8
+        /// The server's certificate is for another name.
+        case serverName = 9
     }
 
     let step: Step

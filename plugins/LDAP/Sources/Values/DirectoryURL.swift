@@ -4,12 +4,28 @@ internal import GatewaySupport
 /// The URL of a directory server: `ldaps://HOST[:PORT]`, `ldap://HOST[:PORT]` or `ldapi://PATH` with a
 /// percent-encoded path.
 struct DirectoryURL: Sendable, Hashable {
+    /// Where the server listens.
+    enum Endpoint: Sendable, Hashable {
+        /// A host, without the brackets of an IPv6 address, and a port.
+        case tcp(host: String, port: UInt16)
+        /// The path of a Unix socket.
+        case unix(String)
+    }
+
     /// The URL without a trailing slash.
     let text: String
     /// Whether TLS begins with the connection.
     let isTLS: Bool
+    /// Where the server listens.
+    let endpoint: Endpoint
+
     /// Whether connections stay on this machine.
-    let isLocal: Bool
+    var isLocal: Bool {
+        switch endpoint {
+        case .tcp(let host, _): LoopbackHost.matches(host)
+        case .unix: true
+        }
+    }
 
     /// Parses a URL; returns nil for other text, or for a URL with more than scheme, host and port.
     init?(_ text: String) {
@@ -25,31 +41,28 @@ struct DirectoryURL: Sendable, Hashable {
             guard let path = String(rest).removingPercentEncoding, path.hasPrefix("/"), !path.contains("\0") else {
                 return nil
             }
-            isLocal = true
+            endpoint = .unix(path)
         } else {
-            guard let host = Self.host(rest) else { return nil }
-            isLocal = LoopbackHost.matches(host)
+            guard let (host, port) = Self.authority(rest) else { return nil }
+            endpoint = .tcp(host: host, port: port ?? (scheme == "ldaps://" ? 636 : 389))
         }
         isTLS = scheme == "ldaps://"
         self.text = scheme + rest
     }
 
-    private static func host(_ authority: Substring) -> String? {
-        var host = authority
-        if authority.hasPrefix("[") {
-            guard let end = authority.firstIndex(of: "]") else { return nil }
-            host = authority[authority.index(after: authority.startIndex)..<end]
-            let port = authority[authority.index(after: end)...]
-            guard port.isEmpty || isPort(port) else { return nil }
-        } else if let colon = authority.firstIndex(of: ":") {
-            host = authority[..<colon]
-            guard isPort(authority[colon...]) else { return nil }
+    private static func authority(_ text: Substring) -> (host: String, port: UInt16?)? {
+        var (host, rest) = (text, text[text.endIndex...])
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else { return nil }
+            host = text[text.index(after: text.startIndex)..<end]
+            rest = text[text.index(after: end)...]
+        } else if let colon = text.firstIndex(of: ":") {
+            host = text[..<colon]
+            rest = text[colon...]
         }
-        return host.isEmpty || host.contains("%") ? nil : String(host)
-    }
-
-    private static func isPort(_ text: Substring) -> Bool {
-        guard text.first == ":", let number = UInt16(text.dropFirst()) else { return false }
-        return number > 0
+        guard !host.isEmpty, !host.contains("%") else { return nil }
+        if rest.isEmpty { return (String(host), nil) }
+        guard rest.first == ":", let port = UInt16(rest.dropFirst()), port > 0 else { return nil }
+        return (String(host), port)
     }
 }

@@ -5,22 +5,46 @@ internal import GatewaySupport
 struct DirectoryConnection: ~Copyable {
     private let handle: OpaquePointer
 
-    /// Creates a connection with the options of the server, and TLS if StartTLS is configured. Otherwise the first
-    /// operation connects.
+    /// Connects to the server, and verifies its certificate and name if TLS is configured. Nothing secret is sent.
     init(to server: DirectoryServer) throws(DirectoryFault) {
+        guard let url = DirectoryURL(server.url) else { throw DirectoryFault(step: .settings, code: LDAP_PARAM_ERROR) }
+        let descriptor: Int32
+        do throws(DirectorySocket.Failure) {
+            descriptor = try DirectorySocket.connect(to: url.endpoint, timeout: Int64(server.timeout))
+        } catch {
+            throw DirectoryFault(
+                step: .connection, code: error == .timedOut ? LDAP_TIMEOUT : LDAP_SERVER_DOWN)
+        }
+        let authorities = server.authorities.isEmpty ? nil : server.authorities
         var handle: OpaquePointer?
-        let timeout = CInt(clamping: server.timeout)
-        let status =
-            server.authorities.isEmpty
-            ? notify_gateway_ldap_create(server.url, nil, timeout, &handle)
-            : notify_gateway_ldap_create(server.url, server.authorities, timeout, &handle)
+        let status = notify_gateway_ldap_create(
+            descriptor, url.text, authorities, CInt(clamping: server.timeout), &handle)
         guard status == LDAP_SUCCESS, let handle else { throw DirectoryFault(step: .settings, code: status) }
-        let secured = server.usesStartTLS ? ldap_start_tls_s(handle, nil, nil) : LDAP_SUCCESS
-        guard secured == LDAP_SUCCESS else {
+        do throws(DirectoryFault) {
+            if url.isTLS || server.usesStartTLS { try Self.encrypt(handle, url) }
+        } catch {
             ldap_unbind_ext_s(handle, nil, nil)
-            throw DirectoryFault(step: .startTLS, code: secured)
+            throw error
         }
         self.handle = handle
+    }
+
+    /// Begins TLS, and verifies the server's name: libldap also accepts a common name.
+    private static func encrypt(_ handle: OpaquePointer, _ url: DirectoryURL) throws(DirectoryFault) {
+        let status = url.isTLS ? ldap_install_tls(handle) : ldap_start_tls_s(handle, nil, nil)
+        guard status == LDAP_SUCCESS else { throw DirectoryFault(step: .encryption, code: status) }
+        var certificate = berval()
+        let isKnown = ldap_get_option(handle, LDAP_OPT_X_TLS_PEERCERT, &certificate) == LDAP_OPT_SUCCESS
+        defer { if let bytes = certificate.bv_val { ldap_memfree(bytes) } }
+        guard isKnown, case .tcp(let host, _) = url.endpoint else {
+            throw DirectoryFault(step: .serverName, code: LDAP_CONNECT_ERROR)
+        }
+        do throws(ServerName.Mismatch) {
+            try ServerName(host).verify(
+                UnsafeRawBufferPointer(start: certificate.bv_val, count: Int(certificate.bv_len)))
+        } catch {
+            throw DirectoryFault(step: .serverName, code: LDAP_CONNECT_ERROR)
+        }
     }
 
     deinit { ldap_unbind_ext_s(handle, nil, nil) }

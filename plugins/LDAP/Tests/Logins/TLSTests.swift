@@ -48,6 +48,21 @@ extension DirectoryTests {
             }
         }
 
+        @Test(
+            "A certificate without the address of the URL among its alternative names is refused without a bind",
+            arguments: ServerNameCase.all)
+        func names(_ example: ServerNameCase) async throws {
+            let files = try TestFiles()
+            let authorities = try files.write(ServerNameCase.authority, to: "ca.pem")
+            let slapd = try Slapd(Slapd.user("alice"), certificate: example.certificate)
+            for mode in Mode.allCases {
+                let authenticator = Self.authenticator(slapd, mode, authorities: authorities)
+                #expect(await authenticator.login("alice", "right").isGrant == example.isForAddress, "\(mode)")
+                await authenticator.stop()
+            }
+            if !example.isForAddress { #expect(try slapd.operations("Bind") == 0) }
+        }
+
         @Test("A server without StartTLS gets no password")
         func noStartTLS() async throws {
             let files = try TestFiles()

@@ -21,6 +21,19 @@ struct DirectoryValuesTests {
         #expect(url.isLocal == isLocal)
     }
 
+    @Test("A URL says where the server listens")
+    func endpoints() {
+        for (text, endpoint) in [
+            ("ldaps://ldap.example.com", DirectoryURL.Endpoint.tcp(host: "ldap.example.com", port: 636)),
+            ("ldap://ldap.example.com/", .tcp(host: "ldap.example.com", port: 389)),
+            ("ldap://[::1]:1389", .tcp(host: "::1", port: 1389)),
+            ("ldaps://[2001:db8::1]", .tcp(host: "2001:db8::1", port: 636)),
+            ("ldapi://%2Frun%2Fslapd%2Fldapi", .unix("/run/slapd/ldapi")),
+        ] {
+            #expect(DirectoryURL(text)?.endpoint == endpoint)
+        }
+    }
+
     @Test(
         "Other text is no URL",
         arguments: [

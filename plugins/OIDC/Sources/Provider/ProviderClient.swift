@@ -1,10 +1,13 @@
 internal import AsyncHTTPClient
+internal import Foundation
 internal import GatewayCore
 internal import GatewaySupport
 internal import NIOCore
 internal import NIOHTTP1
-internal import NIOPosix
 internal import NIOSSL
+internal import OutboundHTTP
+internal import OutboundTLS
+internal import Synchronization
 
 /// The certificates that the provider's certificate must descend from.
 struct TrustedAuthorities: Sendable {
@@ -26,39 +29,55 @@ struct TrustedAuthorities: Sendable {
 }
 
 /// Requests to the provider over HTTP, within bounds of time and size. Follows no redirect and retries nothing.
+///
+/// A provider may have its documents and endpoints on several servers. Each has a client of its own, which verifies
+/// certificates for that server's name.
 final class ProviderClient: Sendable {
     /// The bounds of an exchange.
     struct Bounds: Sendable, Hashable {
         let time: TimeAmount
         /// The maximum length of a response's body in bytes.
         let size: Int
-        /// The number of connections beyond which exchanges wait for each other.
+        /// The number of connections to a server beyond which exchanges wait for each other.
         let connections: Int
     }
 
+    /// The client of one server. Keep it until its exchanges are complete.
+    private final class ServerClient: Sendable {
+        let http: HTTPClient
+
+        init(_ http: HTTPClient) { self.http = http }
+
+        deinit {
+            // The client keeps itself alive until it has closed its connections.
+            http.shutdown { _ in }
+        }
+    }
+
     let bounds: Bounds
-    private let client: HTTPClient
+    private let authorities: TrustedAuthorities?
+    /// The clients by host. More hosts than a provider has come only from documents that change.
+    private let servers = Mutex<[String: ServerClient]>([:])
+    private static let maximumServers = 8
 
     init(_ authorities: TrustedAuthorities?, _ bounds: Bounds) {
         self.bounds = bounds
-        var tls = TLSConfiguration.makeClientConfiguration()
-        if let authorities { tls.trustRoots = .certificates(authorities.certificates) }
-        var configuration = HTTPClient.Configuration(
-            tlsConfiguration: tls,
-            // A redirect would let another host decide who may log in.
-            redirectConfiguration: .disallow,
-            timeout: .init(connect: bounds.time, read: bounds.time),
-            connectionPool: .init(
-                idleTimeout: .seconds(1), concurrentHTTP1ConnectionsPerHostSoftLimit: bounds.connections))
-        configuration.httpVersion = .http1Only
-        configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton), configuration: configuration)
+        self.authorities = authorities
     }
 
-    deinit {
-        // The client keeps itself alive until it has closed its connections.
-        client.shutdown { _ in }
+    /// Returns the client of the request's server.
+    private func server(of request: HTTPClient.Request) -> ServerClient {
+        servers.withLock { servers in
+            if let server = servers[request.host] { return server }
+            if servers.count >= Self.maximumServers { servers.removeAll() }
+            let server = ServerClient(
+                .outbound(
+                    to: request.url.absoluteString, timeout: .init(connect: bounds.time, read: bounds.time),
+                    idleTime: .seconds(1), connections: bounds.connections,
+                    tls: .outbound(trusting: authorities?.certificates)))
+            servers[request.host] = server
+            return server
+        }
     }
 
     /// Returns the body of a document.
@@ -95,8 +114,10 @@ final class ProviderClient: Sendable {
     ) async throws(ProviderFailure) -> (status: UInt, body: [UInt8]) {
         do {
             let request = try makeRequest()
+            let server = server(of: request)
+            defer { withExtendedLifetime(server) {} }
             // The deadline covers the whole exchange, including the body.
-            let response = try await client.execute(
+            let response = try await server.http.execute(
                 request: request, delegate: ResponseAccumulator(request: request, maxBodySize: bounds.size),
                 deadline: deadline
             ).futureResult.get()

@@ -1,5 +1,6 @@
 internal import AsyncHTTPClient
 internal import Foundation
+internal import GatewaySupport
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -23,9 +24,10 @@ struct ProviderFailure: Error, Sendable, Hashable, CustomStringConvertible {
                 : "the connection ended before the response was complete"
         case let error as IOError: reason(ofSystemCall: error.errnoCode)
         case let error as NIOConnectionError: reason(of: error, bounds)
+        case let error as ServerName.Mismatch: error.description
         case is NIOSSLError, is BoringSSLError, is NIOSSLExtraError:
-            "the TLS handshake failed: the certificate is of another authority or for another name, or the provider "
-                + "does not use TLS"
+            "the TLS handshake failed: the certificate has expired or is of another authority, or the provider does not "
+                + "use TLS"
         default: "the connection failed"
         }
     }

@@ -1,0 +1,31 @@
+package import GatewaySupport
+package import NIOCore
+package import NIOSSL
+
+extension ServerName {
+    /// Verifies the certificate of a TLS handler's peer. Call it after the handshake, on the event loop.
+    package func verify(_ handler: NIOSSLHandler) throws {
+        try verify(handler.peerCertificate?.toDERBytes() ?? [])
+    }
+
+    /// Verifies the certificate of a connection whose handshake is complete, and closes the connection if it is not valid for
+    /// the name. Succeeds for a connection without TLS.
+    ///
+    /// For clients that make their connections themselves. They must not write before the future has succeeded.
+    @Sendable package func verifyPeer(of channel: any Channel) -> EventLoopFuture<Void> {
+        channel.eventLoop.submit {
+            let handler: NIOSSLHandler
+            do {
+                handler = try channel.pipeline.syncOperations.handler(type: NIOSSLHandler.self)
+            } catch ChannelPipelineError.notFound {
+                return
+            }
+            do {
+                try verify(handler)
+            } catch {
+                channel.close(promise: nil)
+                throw error
+            }
+        }
+    }
+}
