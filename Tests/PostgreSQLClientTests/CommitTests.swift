@@ -11,7 +11,8 @@ struct CommitTests {
         // Its commits wait for a standby that does not exist.
         options.settings = ["wal_level = replica", "max_wal_senders = 1", "synchronous_standby_names = 'missing'"]
         server = try PostgreSQLServer(options)
-        try server.run("SET synchronous_commit = local; CREATE TABLE t (i int8)")
+        try server.run(
+            "SET synchronous_commit = local; CREATE TABLE t (i int8); ALTER TABLE t OWNER TO \(PostgreSQLServer.user)")
     }
 
     private func connect() throws -> PostgreSQLConnection {

@@ -23,8 +23,8 @@ extension ServerConfiguration {
         if let password, !(1...1024).contains(password.utf8.count) {
             section.report("password", "must have 1 to 1024 bytes")
         }
-        // The schema of the tables; default: public.
-        let schema = section.has("schema") ? readName(section, "schema") : "public"
+        // The schema of the tables, which belongs to the database user; default: notify_gateway.
+        let schema = section.has("schema") ? readName(section, "schema") : "notify_gateway"
         // The maximum number of connections for reads; default: 4.
         let readers = section.integer("connections", in: 1...64)
         // The time limit of one statement, and of an attempt to connect; default: 5s.

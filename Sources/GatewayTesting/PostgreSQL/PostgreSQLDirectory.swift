@@ -20,10 +20,11 @@ final class PostgreSQLDirectory: Sendable {
         try run(
             "initdb",
             [
-                "--no-sync", "--no-instructions", "--auth=trust", "--username=\(PostgreSQLServer.user)",
+                "--no-sync", "--no-instructions", "--auth=peer", "--username=\(PostgreSQLServer.administrator)",
                 "--encoding=UTF8", "--locale=C", "--pgdata=\(data)",
             ])
         try write(Self.access, to: "data/pg_hba.conf")
+        try write(Self.localUsers(), to: "data/pg_ident.conf")
         var settings = [
             "listen_addresses = '\(port == nil ? "" : "127.0.0.1")'", "port = \(port ?? 5432)",
             "unix_socket_directories = '\(path)'", "max_connections = 400", "shared_buffers = 32MB", "jit = off",
@@ -58,15 +59,22 @@ final class PostgreSQLDirectory: Sendable {
         return process
     }
 
-    /// The rules of access (`pg_hba.conf`): the role of the tests from the socket, others with a password, over TCP
-    /// only with TLS.
+    /// The rules of access (`pg_hba.conf`): the roles of the tests from the socket, for the user who runs them; others with a
+    /// password, over TCP only with TLS.
     private static let access = """
-        local all \(PostgreSQLServer.user) trust
+        local all \(PostgreSQLServer.user),\(PostgreSQLServer.administrator) peer map=tests
         local all all scram-sha-256
         hostssl all client 127.0.0.1/32 cert
         hostssl all all 127.0.0.1/32 scram-sha-256
 
         """
+
+    /// The roles of the user who runs the tests (`pg_ident.conf`).
+    private static func localUsers() throws -> String {
+        guard let entry = getpwuid(geteuid()) else { throw SystemTools.Failure(description: "the user has no name") }
+        let name = String(cString: entry.pointee.pw_name)
+        return "tests \(name) \(PostgreSQLServer.user)\ntests \(name) \(PostgreSQLServer.administrator)\n"
+    }
 
     private func write(_ text: String, to name: String) throws {
         let file = try files.write(text, to: name)

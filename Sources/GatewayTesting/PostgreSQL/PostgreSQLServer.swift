@@ -8,8 +8,11 @@ internal import Synchronization
 ///
 /// It ends with the last reference to it, and with the test process, however that ends: a keeper process waits for that.
 public final class PostgreSQLServer: Sendable {
-    /// The role of the tests, which may do everything and needs no password on the Unix socket.
+    /// The role of the tests, which owns the database and needs no password on the Unix socket. It is no superuser, like that of
+    /// a gateway.
     public static let user = "gateway"
+    /// The superuser, with whom tests change the server.
+    static let administrator = "postgres"
     /// The name of the database.
     public static let database = "postgres"
 
@@ -70,6 +73,13 @@ public final class PostgreSQLServer: Sendable {
         port = options.certificate == nil ? nil : try ReservedPort()
         directory = try PostgreSQLDirectory(programs: programs, options, port: port?.number)
         try start()
+        // Not waiting for a standby, which the options may demand.
+        try run(
+            """
+            SET synchronous_commit = local;
+            CREATE ROLE \(Self.user) LOGIN;
+            ALTER DATABASE \(Self.database) OWNER TO \(Self.user)
+            """)
     }
 
     deinit { stop() }
@@ -111,9 +121,16 @@ public final class PostgreSQLServer: Sendable {
         return settings
     }
 
-    /// Runs statements as the role of the tests.
+    /// The settings of the superuser.
+    private var administration: PostgreSQLSettings {
+        var settings = settings
+        settings.user = Self.administrator
+        return settings
+    }
+
+    /// Runs statements as the superuser.
     public func run(_ script: String) throws {
-        let connection = try PostgreSQLConnection.connect(settings, within: .seconds(30))
+        let connection = try PostgreSQLConnection.connect(administration, within: .seconds(30))
         defer { connection.close() }
         try connection.simple(script)
     }
@@ -125,7 +142,7 @@ public final class PostgreSQLServer: Sendable {
         let end = ContinuousClock.now + .seconds(60)
         while true {
             do throws(PostgreSQLError) {
-                try PostgreSQLConnection.connect(settings, within: .seconds(5)).close()
+                try PostgreSQLConnection.connect(administration, within: .seconds(5)).close()
                 return
             } catch {
                 guard process.isRunning, ContinuousClock.now < end else {

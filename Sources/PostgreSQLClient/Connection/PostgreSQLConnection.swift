@@ -49,6 +49,7 @@ package final class PostgreSQLConnection {
                     let libpq = try LibpqConnection.open(parameters, until: end.share(of: addresses.count - index))
                     let connection = PostgreSQLConnection(
                         libpq, wakeUp: wakeUp, statementDeadline: settings.statementTimeout)
+                    try connection.verifySchema(settings)
                     return connection
                 } catch {
                     errors.append(error)

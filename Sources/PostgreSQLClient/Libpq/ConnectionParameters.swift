@@ -132,7 +132,10 @@ struct ConnectionParameters {
             // and must not read the whole table (`enable_seqscan`), however small the table is.
             ("jit", "off"),
         ]
-        if let schema = settings.schema { options.append(("search_path", QuotedIdentifier(schema).text)) }
+        if let schema = settings.schema {
+            // `pg_catalog` comes before them, as always where it is not named. Temporary objects come last.
+            options.append(("search_path", "\(QuotedIdentifier(schema).text),pg_temp"))
+        }
         return options.map { name, value in
             let escaped = value.flatMap { $0 == "\\" || $0.isWhitespace ? ["\\", $0] : [$0] }
             return "-c \(name)=\(String(escaped))"

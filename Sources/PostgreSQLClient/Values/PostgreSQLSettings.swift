@@ -56,7 +56,8 @@ package struct PostgreSQLSettings: Sendable {
     package var password: Secret?
     /// The name by which the server's views and logs list the session.
     package var applicationName = "notify-gateway"
-    /// The schema in which names without a schema are found and created; nil for the role's default.
+    /// The schema in which names without a schema are found, after those of `pg_catalog`, and created; nil for the role's
+    /// default. It must belong to the role, without objects of others.
     package var schema: String?
     /// How long an attempt to connect to one server may last.
     package var connectTimeout: Duration = .seconds(5)

@@ -31,7 +31,7 @@ struct StoreProblemTests {
         #expect(problems.isEmpty, "\(problems)")
         var expected = PostgreSQLSettings(
             address: .unixSocket(directory: "/run/postgresql", port: 5432), database: "notify", user: "gateway")
-        expected.schema = "public"
+        expected.schema = "notify_gateway"
         #expect(settings == PostgreSQLStore.Settings(connection: expected, readers: 4))
     }
 
