@@ -146,7 +146,8 @@ let package = Package(
             dependencies: [
                 "AuditSinks", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayStore",
                 "GatewaySupport", "NotifyBackend", "OutboundTLS", "SegmentArchive", logging, nioCore, nioPosix,
-                nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, httpTypes, httpClient, hummingbird, hummingbirdCore, lifecycle,
+                nioHTTP1, nioHTTPTypes, nioHTTPTypesHTTP1, httpTypes, httpClient, hummingbird, hummingbirdCore,
+                lifecycle,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .target(
