@@ -78,8 +78,7 @@ public final class LDAPAuthenticator: AccountAuthenticator, MeasuredAuthenticato
             context.logger.log(
                 level: level, "LDAP server gave no result",
                 metadata: [
-                    "step": "\(fault.step)", "code": "\(fault.code)",
-                    "reason": "\(String(cString: ldap_err2string(fault.code)))",
+                    "step": "\(fault.step)", "code": "\(fault.code)", "reason": "\(fault.reason)",
                 ])
             return .unavailable(OutageReason(ldapCode: fault.code))
         case .findings(let findings):
@@ -99,6 +98,22 @@ public final class LDAPAuthenticator: AccountAuthenticator, MeasuredAuthenticato
                     ])
                 return .unavailable(findings.bind.map { OutageReason(ldapCode: $0.code) } ?? .failed)
             }
+        }
+    }
+}
+
+extension DirectoryFault {
+    /// The reason for the log.
+    fileprivate var reason: String {
+        switch step {
+        case .connection where code == LDAP_TIMEOUT: "no address of the host in url responds in time"
+        case .connection: "the host in url is unknown, or none of its addresses accepts a connection"
+        case .encryption:
+            "the server does not use TLS, or its certificate has expired, is of another authority or for another name"
+        case .serverName:
+            "the server's certificate is for another name: the host in url is not among its subject alternative names"
+        case .settings, .serviceBind, .search, .accountFilter, .groups, .tooManyGroups:
+            String(cString: ldap_err2string(code))
         }
     }
 }
