@@ -86,8 +86,9 @@ extension Authorization {
     ) {
         self.init(
             policy: rules.policy, sendRules: SendRules(rules.policy.send, fences: rules.policy.fences), ledger: ledger,
-            limiter: rules.limiter, sessions: sessions, chain: rules.authenticators, history: history,
-            historyLimiter: historyLimiter, upstreams: upstreams, secure: secure, clocks: clocks, digester: digester)
+            limiter: rules.limiter, sessions: sessions, chain: rules.authenticators, names: rules.names,
+            history: history, historyLimiter: historyLimiter, upstreams: upstreams, secure: secure, clocks: clocks,
+            digester: digester)
     }
 
     /// Returns a copy that counts the sends that each rule matches.

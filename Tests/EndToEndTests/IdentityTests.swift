@@ -95,7 +95,7 @@ struct IdentityTests {
                     "alice\u{301}",
                 ]
                 .randomElement(using: &random)! : random.text(upTo: 8)
-            guard let user = rules.canonical(base) else { continue }
+            guard let user = rules.canonical(LoginName(base)) else { continue }
             if devices[user] == nil {
                 let handle = "device-\(number)-of-its-own"
                 devices[user] = handle

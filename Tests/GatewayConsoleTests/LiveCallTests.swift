@@ -37,6 +37,10 @@ struct LiveCallTests {
         func matching(_ query: [String: String]) -> Int { calls.count(where: LiveFilter(query, NameRules()).matches) }
         #expect(matching([:]) == 1 && matching(["kind": "refusals"]) == 1)
         #expect(matching(["from": "Alice", "to": "bob"]) == 1 && matching(["from": "bob"]) == 0)
+        let zoe = LiveCalls.calls(lines([outcome.replacing("bob", with: "zo_xc3_xab")]))
+        for name in ["zo\u{EB}", "zo_xc3_xab"] {
+            #expect(zoe.allSatisfy(LiveFilter(["to": name], NameRules(escaping: .hex)).matches), "\(name)")
+        }
         #expect(matching(["result": "accepted"]) == 1 && matching(["result": "pending"]) == 0)
     }
 

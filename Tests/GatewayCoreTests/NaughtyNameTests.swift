@@ -8,7 +8,7 @@ struct NaughtyNameTests {
     func aNaughtyStringHasAValidCanonicalUserNameOrNone() {
         for text in TestData.naughtyStrings {
             for rules in [NameRules(), NameRules(escaping: .hex)] {
-                if let user = rules.canonical(text) { #expect(UserName(canonical: user.text) == user) }
+                if let user = rules.canonical(LoginName(text)) { #expect(UserName(canonical: user.text) == user) }
             }
         }
     }

@@ -63,7 +63,7 @@ import Testing
 
     private static func user(_ random: inout SplitMix) -> UserName {
         while true {
-            if let user = names.canonical(random.text(upTo: 10)) { return user }
+            if let user = names.canonical(LoginName(random.text(upTo: 10))) { return user }
         }
     }
 
@@ -142,8 +142,10 @@ import Testing
                 let pns = words.randomElement(using: &random)!
                 let typed = random.text(upTo: 40)
                 let gateway = gateway(profile, deciding: .notOwned)
-                // The recipient as a client could spell it that knows the unescaped name.
-                let spelled = Self.names.spellings(of: recipient)[0].utf8.map { String(format: "%%%02X", $0) }.joined()
+                // The recipient as a client could spell it that knows the account's name, or that answers a sender.
+                let name =
+                    number.isMultiple(of: 2) ? Self.names.spellings(of: recipient)[0].text : recipient.text.uppercased()
+                let spelled = name.utf8.map { String(format: "%%%02X", $0) }.joined()
                 let response = await gateway.serve(
                     ReceivedRequest(
                         "POST \(profile.client.notificationsPath)?pns=\(Self.anyCase(pns.rawValue, &random))"

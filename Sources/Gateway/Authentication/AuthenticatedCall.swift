@@ -26,6 +26,8 @@ struct Authentication: Sendable {
     let credentialVerifier: CredentialVerifier
     let sessions: any SessionStore
 
+    private var names: NameRules { credentialVerifier.names }
+
     @inline(never)
     /// Verifies the presented credential. Throws if it is missing or invalid, or cannot be verified now.
     func authenticate(_ parsed: consuming ParsedCall) async throws(Rejection) -> AuthenticatedCall {
@@ -53,7 +55,7 @@ struct Authentication: Sendable {
             try requireCurrentSessions()
             let presented: PresentedCredential
             do throws(Rejection) {
-                presented = try PresentedCredential(user: user, password: password, credentialVerifier.names)
+                presented = try PresentedCredential(user: user, password: password, names)
             } catch {
                 // A malformed credential is charged like a wrong one.
                 _ = try credentialVerifier.limiter.admitLogin(from: facts.peer)
@@ -64,8 +66,8 @@ struct Authentication: Sendable {
             if verification.outcome.isRejection { facts.authenticator = verification.authenticator }
             let identity = try checked(verification.outcome, of: presented.name)
             return VerifiedLogin(
-                identity: identity, login: presented.login(of: identity.user) ?? LoginName(identity.user.text),
-                epoch: epoch)
+                identity: identity,
+                login: presented.login(of: identity.user, by: names) ?? names.login(of: identity.user), epoch: epoch)
         } catch {
             throw error.with(facts)
         }
@@ -86,7 +88,7 @@ struct Authentication: Sendable {
             if verification.outcome.isRejection { facts.authenticator = verification.authenticator }
             let identity = withCurrentGroups(try checked(verification.outcome, of: nil))
             return VerifiedLogin(
-                identity: identity, login: LoginName(identity.token?.provider?.subject ?? identity.user.text),
+                identity: identity, login: identity.token?.provider?.login ?? names.login(of: identity.user),
                 epoch: epoch)
         } catch {
             throw error.with(facts)
@@ -156,8 +158,7 @@ struct Authentication: Sendable {
         }
         return AuthenticatedCall(
             facts: parsed.facts, call: parsed.call, caller: caller,
-            login: presented.login(of: caller.user) ?? caller.token?.provider.map { LoginName($0.subject) },
-            epoch: epoch)
+            login: presented.login(of: caller.user, by: names) ?? caller.token?.provider?.login, epoch: epoch)
     }
 
     /// Removes groups that a token lists and that its account has lost since. Reads from memory; most tokens list no
@@ -181,7 +182,7 @@ struct Authentication: Sendable {
 
     private func parseCredential(_ field: ByteBuffer, from peer: Peer) throws(Rejection) -> PresentedCredential {
         do throws(Rejection) {
-            return try PresentedCredential(field, names: credentialVerifier.names)
+            return try PresentedCredential(field, names: names)
         } catch {
             // A malformed credential is charged like a wrong one.
             _ = try credentialVerifier.limiter.admitLogin(from: peer)
@@ -198,7 +199,7 @@ struct Authentication: Sendable {
         case .rejected(.unmapped):
             // For tokens, and if the authenticator has another name for the user, only the authenticator knows the
             // name.
-            let reason = name.flatMap { credentialVerifier.names.reasonUnmapped($0.text) }
+            let reason = name.flatMap { names.reasonUnmapped(names.login($0)) }
             throw Rejection(.identityUnmapped, reason?.description ?? "the user's name has no canonical form")
         case .rejected(let reason):
             throw Rejection(.credentialsRejected, reason.rawValue)

@@ -40,7 +40,7 @@ extension AuthenticatorChain.Link {
     /// An account list rejects two accounts whose names fold to the same user. Any other authenticator may have both,
     /// so it is not asked about a login name that folding changes in more than letter case.
     func mayVerify(_ login: LoginName) -> Bool {
-        authenticator is any AccountList || NameRules.isUnambiguous(login.text)
+        authenticator is any AccountList || NameRules.isUnambiguous(login)
     }
 
     /// Checks an accepted identity. Rejects it if it is outside the scope of the authenticator or, for a password, if

@@ -69,7 +69,7 @@ public struct AuthenticatorChain: Sendable {
         }
         guard !accountAuthenticators.isEmpty else { return nil }
         for (scope, authenticator) in accountAuthenticators {
-            guard authenticator is any AccountList || NameRules.isUnambiguous(account.login.text) else { continue }
+            guard authenticator is any AccountList || NameRules.isUnambiguous(account.login) else { continue }
             let status = await authenticator.status(of: account.login)
             switch status {
             case .valid(let groups):

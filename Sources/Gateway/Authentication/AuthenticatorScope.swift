@@ -34,32 +34,50 @@ public struct AuthenticatorScope: Sendable, Hashable {
     }
 }
 
-/// A pattern of user names: the characters of canonical names, and `*` for any number of characters.
+/// A pattern of user names: a name in any spelling, or parts of names with `*` between them for any number of characters.
+///
+/// Patterns are compared with names without escapes: `svc_*` matches the account `svc_mail` and not `svc|mail`, whose
+/// canonical name begins with the same characters.
 public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
     /// The pattern as written.
     public let text: String
-    private let bytes: [UInt8]
+    private let names: NameRules
+    /// The unescaped bytes, and the stars.
+    private let elements: [Element]
 
-    private static let star = UInt8(ascii: "*")
+    private enum Element: Hashable {
+        case byte(UInt8)
+        case star
+    }
 
-    /// Creates a pattern; returns nil if it contains a character that no canonical name has.
-    public init?(_ text: String) {
-        let letters = String(text.filter { $0 != "*" })
-        guard !text.isEmpty, text.utf8.count <= 2 * UserName.maximumLength,
-            letters.isEmpty || UserName(canonical: letters) != nil
-        else { return nil }
+    /// Creates a pattern; returns nil if it contains a character that no name of these rules has.
+    public init?(_ text: String, names: NameRules) {
+        guard !text.isEmpty, text.utf8.count <= 2 * UserName.maximumLength else { return nil }
         self.text = text
-        bytes = Array(text.utf8)
+        self.names = names
+        let parts = text.split(separator: "*", omittingEmptySubsequences: false)
+        if parts.count == 1 {
+            guard let user = names.user(PresentedName(text)) else { return nil }
+            elements = names.unescaped(user).map(Element.byte)
+        } else {
+            var elements: [Element] = []
+            for (index, part) in parts.enumerated() {
+                guard let bytes = names.unescaped(part: String(part)) else { return nil }
+                if index > 0 { elements.append(.star) }
+                elements += bytes.map(Element.byte)
+            }
+            self.elements = elements
+        }
     }
 
     /// Returns whether the name matches. The time is at most proportional to the product of the two lengths.
-    public func matches(_ user: UserName) -> Bool { Self.overlap(bytes, Array(user.text.utf8)) }
+    public func matches(_ user: UserName) -> Bool { Self.overlap(elements, names.unescaped(user).map(Element.byte)) }
 
     /// Returns whether some name matches both patterns.
-    public func overlaps(_ other: NamePattern) -> Bool { Self.overlap(bytes, other.bytes) }
+    public func overlaps(_ other: NamePattern) -> Bool { Self.overlap(elements, other.elements) }
 
     // Dynamic programming by rows: `row[j]` says whether the rest of `left` and `right[j...]` match a common text.
-    private static func overlap(_ left: [UInt8], _ right: [UInt8]) -> Bool {
+    private static func overlap(_ left: [Element], _ right: [Element]) -> Bool {
         var below = [Bool](repeating: false, count: right.count + 1)
         for i in stride(from: left.count, through: 0, by: -1) {
             var row = [Bool](repeating: false, count: right.count + 1)
@@ -69,8 +87,8 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
                     switch (a, b) {
                     case (nil, nil): true
                     // A star matches nothing, or consumes the next element of the other side.
-                    case (star?, _): below[j] || (b != nil && row[j + 1])
-                    case (_, star?): row[j + 1] || (a != nil && below[j])
+                    case (.star?, _): below[j] || (b != nil && row[j + 1])
+                    case (_, .star?): row[j + 1] || (a != nil && below[j])
                     case (let a?, let b?): a == b && below[j + 1]
                     case (nil, _?), (_?, nil): false
                     }

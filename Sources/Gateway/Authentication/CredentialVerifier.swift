@@ -90,7 +90,7 @@ struct CredentialVerifier: Sendable {
         _ login: LoginName, _ password: Secret, _ credential: Credential, from peer: Peer,
         _ clientDisconnect: ClientDisconnect?
     ) async throws(Rejection) -> VerificationResult {
-        let user = names.canonical(login.text)
+        let user = names.canonical(login)
         let candidates = chain.passwordCandidates(of: user)
         while true {
             try clientDisconnect.check()

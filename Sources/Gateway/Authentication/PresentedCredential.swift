@@ -11,10 +11,10 @@ struct PresentedCredential {
 
     /// Returns the login name of a new session of the user; nil if the credential cannot begin one. A certificate has no
     /// login name, so the user's own name takes its place.
-    func login(of user: UserName) -> LoginName? {
+    func login(of user: UserName, by names: NameRules) -> LoginName? {
         switch credential {
         case .password(let login, _): login
-        case .certificate: LoginName(user.text)
+        case .certificate: names.login(of: user)
         case .bearer: nil
         }
     }

@@ -46,7 +46,7 @@ extension Authorization {
             chain.authenticatorsWithoutStatus.contains(caller.authenticator)
                 || (caller.token == nil && chain.requiresRecheck(caller.authenticator))
         else { return nil }
-        return Account(user: caller.user, login: LoginName(caller.user.text), authenticator: caller.authenticator)
+        return Account(user: caller.user, login: names.login(of: caller.user), authenticator: caller.authenticator)
     }
 }
 

@@ -74,6 +74,7 @@ struct Authorization: Sendable {
     let limiter: Limiter
     let sessions: any SessionStore
     let chain: AuthenticatorChain
+    let names: NameRules
     let history: any NotificationHistory
     let historyLimiter: Limiter
     /// The upstreams at which registrations are made.

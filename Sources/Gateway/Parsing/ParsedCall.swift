@@ -241,7 +241,7 @@ struct Parsing: Sendable {
     }
 
     private func recipient(_ text: String) throws(Rejection) -> UserName {
-        guard let user = names.canonical(text) else {
+        guard let user = names.user(PresentedName(text)) else {
             throw Rejection(.malformedRequest, "to_tag is not a user name", hint: "to_tag must be one user's name.")
         }
         return user

@@ -137,7 +137,7 @@ final class FailedLoginRecorder: Sendable {
     }
 
     private func recordBan(_ facts: CallFacts, by name: String, _ seconds: Int) -> [JournalRecord] {
-        let user = facts.attempted.flatMap { names.canonical(names.login($0).text) }
+        let user = facts.attempted.flatMap { names.canonical(names.login($0)) }
         guard let subject = LoginThrottle.Subject(name, user: user, address: facts.peer.limitKey) else { return [] }
         var record = record(.banned, facts, reason: "\(seconds) s")
         record.facts?.rule = name

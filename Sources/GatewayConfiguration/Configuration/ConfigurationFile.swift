@@ -70,7 +70,8 @@ extension ConfigurationFile {
     /// Returns the authenticators of a file with valid settings, whatever problems the rest of it has.
     static func authenticators(in path: String, catalog: PluginCatalog) -> [ConfiguredPlugin] {
         guard let root = try? document(path) else { return [] }
-        return ServerConfiguration.readAuthenticators(expanded(root, of: path, nil, ConfigurationProblems()), catalog)
+        return ServerConfiguration.readAuthenticators(
+            expanded(root, of: path, nil, ConfigurationProblems()), names(in: path), catalog)
     }
 
     /// Returns the rules of user names of a file; the defaults if it contains none or cannot be read.

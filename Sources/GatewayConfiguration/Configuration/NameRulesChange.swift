@@ -44,9 +44,11 @@ package struct NameRulesChange {
         var lines: [String] = []
         var meeting: [UserName: Set<UserName>] = [:]
         for owner in owners {
-            let spellings = old?.spellings(of: owner) ?? [owner.text]
-            for spelling in spellings.isEmpty ? [owner.text] : spellings {
-                let name = spelling == owner.text ? "\(owner)" : "\(spelling.debugDescription), now \(owner),"
+            let spellings = old?.spellings(of: owner) ?? []
+            // Under rules that are not known, the canonical name is the only spelling that is.
+            for spelling in spellings.isEmpty ? [LoginName(owner.text)] : spellings {
+                let name =
+                    spelling.text == owner.text ? "\(owner)" : "\(spelling.text.debugDescription), now \(owner),"
                 guard let user = new.canonical(spelling) else {
                     lines.append("\(name) would have no canonical form")
                     continue

@@ -35,12 +35,15 @@ extension ServerConfiguration {
         var known: Set<UserName> = []
         for value in values {
             guard let text = reader.string(of: value.node, under: value.path) else { continue }
-            // The escaping of user names would accept any text as a user.
-            guard !text.contains(":"), !text.contains("*"), let user = names.canonical(text) else {
+            guard let user = names.configuredUser(text) else {
                 reader.report(
                     at: value.node.location, under: value.path,
-                    "\"\(text)\" is not a user name; members are users, not groups or audiences")
+                    "\"\(text)\" is not a user name; members are users, not groups or audiences"
+                        + names.advice(on: text))
                 continue
+            }
+            if let meaning = names.meaning(of: text, user) {
+                reader.report(at: value.node.location, under: value.path, meaning, severity: .note)
             }
             guard known.insert(user).inserted else {
                 reader.report(at: value.node.location, under: value.path, "\"\(user)\" is a duplicate member")

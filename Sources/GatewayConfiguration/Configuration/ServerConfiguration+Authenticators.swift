@@ -4,7 +4,9 @@ internal import GatewaySupport
 
 extension ServerConfiguration {
     /// Reads `authenticators`: a list of mappings of one plug-in's name to its settings.
-    static func readAuthenticators(_ root: ConfigurationReader, _ catalog: PluginCatalog) -> [ConfiguredPlugin] {
+    static func readAuthenticators(
+        _ root: ConfigurationReader, _ names: NameRules, _ catalog: PluginCatalog
+    ) -> [ConfiguredPlugin] {
         let allowed = catalog.names.joined(separator: ", ")
         guard let values = root.sequence("authenticators"), !values.isEmpty else {
             root.report("authenticators", "must name at least one of: \(allowed)")
@@ -25,7 +27,9 @@ extension ServerConfiguration {
             }
             let reader = wrapper.reader(of: entry.value, under: entry.name)
             defer { reader.finish() }
-            guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader)) else { continue }
+            guard let plugin = catalog.configured(entry.name, reader, within: readBounds(reader, names)) else {
+                continue
+            }
             // Accounts are stored with the name of their authenticator, so its authenticators must agree on their status.
             if let other = plugins.first(where: {
                 $0.name == plugin.name && $0.accountStatusSupport != plugin.accountStatusSupport
@@ -52,13 +56,16 @@ extension ServerConfiguration {
 
     /// Reads `users` and `groups`: the users that the authenticator may accept and the groups that it may assign. Every
     /// plug-in has these two settings beside its own.
-    private static func readBounds(_ reader: ConfigurationReader) -> AuthenticatorScope {
+    private static func readBounds(_ reader: ConfigurationReader, _ names: NameRules) -> AuthenticatorScope {
         // The user names, as patterns with `*`; default: all.
         let texts = reader.strings("users")
-        let users = texts?.compactMap { text in
-            let pattern = NamePattern(text)
-            if pattern == nil {
+        let users = texts?.compactMap { text -> NamePattern? in
+            guard let pattern = NamePattern(text, names: names) else {
                 reader.report("users", "\"\(text)\" is not a name pattern; use a-z 0-9 _ @ . - and *")
+                return nil
+            }
+            if !text.contains("*"), let user = names.user(PresentedName(text)) {
+                if let meaning = names.meaning(of: text, user) { reader.report("users", meaning, severity: .note) }
             }
             return pattern
         }

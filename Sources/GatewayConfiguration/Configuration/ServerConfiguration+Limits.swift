@@ -66,19 +66,16 @@ extension ServerConfiguration {
         var exempt: [Policy.Subject] = []
         for value in reader.sequence("exempt") ?? [] {
             guard let text = reader.string(of: value.node, under: value.path) else { continue }
-            let subject: Policy.Subject? =
-                if text.hasPrefix("group:") {
-                    GroupName(String(text.dropFirst(6))).map(Policy.Subject.group)
-                } else if text.contains("*") || text.contains(":") {
-                    nil
-                } else {
-                    // The escaping of user names would accept any other text as a user.
-                    names.canonical(text).map(Policy.Subject.user)
-                }
-            guard let subject else {
+            let user = names.configuredUser(text)
+            let group = text.droppingPrefix("group:").flatMap { GroupName($0) }
+            guard let subject = group.map(Policy.Subject.group) ?? user.map(Policy.Subject.user) else {
                 reader.report(
-                    at: value.node.location, under: value.path, "\"\(text)\" is not a user name or group:NAME")
+                    at: value.node.location, under: value.path,
+                    "\"\(text)\" is not a user name or group:NAME\(names.advice(on: text))")
                 continue
+            }
+            if let meaning = user.flatMap({ names.meaning(of: text, $0) }) {
+                reader.report(at: value.node.location, under: value.path, meaning, severity: .note)
             }
             exempt.append(subject)
         }

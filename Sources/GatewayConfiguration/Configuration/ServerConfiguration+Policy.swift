@@ -122,10 +122,10 @@ extension ServerConfiguration {
         if text == "*" { return .anyUser }
         if let group = text.droppingPrefix("group:") {
             if let group = GroupName(group) { return .group(group) }
-        } else if let user = user(text, names) {
+        } else if let user = user(text, name, reader, names) {
             return .user(user)
         }
-        reader.report(name, "\"\(text)\" is not a user name, group:NAME or *")
+        reader.report(name, "\"\(text)\" is not a user name, group:NAME or *\(names.advice(on: text))")
         return nil
     }
 
@@ -144,17 +144,21 @@ extension ServerConfiguration {
             reader.report("to", "\"\(text)\" is not defined in \"audiences\"")
             return nil
         }
-        guard let user = user(text, names) else {
-            reader.report("to", "\"\(text)\" is not a user name, self, audience:NAME or *")
+        guard let user = user(text, "to", reader, names) else {
+            reader.report(
+                "to", "\"\(text)\" is not a user name, self, audience:NAME or *\(names.advice(on: text))")
             return nil
         }
         return .user(user)
     }
 
-    /// Returns the user of the name. Returns nil for texts that have or seem to have another meaning here, which
-    /// escaping would turn into a name.
-    private static func user(_ text: String, _ names: NameRules) -> UserName? {
-        text == "self" || text.contains("*") || text.contains(":") ? nil : names.canonical(text)
+    /// Returns the user of the name; nil for a text with another meaning.
+    private static func user(
+        _ text: String, _ name: String, _ reader: ConfigurationReader, _ names: NameRules
+    ) -> UserName? {
+        guard text != "self", let user = names.configuredUser(text) else { return nil }
+        if let meaning = names.meaning(of: text, user) { reader.report(name, meaning, severity: .note) }
+        return user
     }
 }
 

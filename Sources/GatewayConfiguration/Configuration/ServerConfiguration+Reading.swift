@@ -22,7 +22,7 @@ extension ServerConfiguration {
         // The socket for operator commands.
         let control = ControlSocketPath.read(root, toListen: true)
         let backends = readBackends(root)
-        let authenticators = readAuthenticators(root, catalog)
+        let authenticators = readAuthenticators(root, names, catalog)
         warnOfUnusedCertificates(root, listeners, authenticators)
         checkBrowserLogins(root, console, authenticators)
         let authentication = readAuthentication(root.mapping("authentication"))

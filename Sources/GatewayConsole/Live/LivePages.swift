@@ -75,7 +75,7 @@ struct LiveFilter: Sendable {
 
     init(_ query: [String: String], _ names: NameRules) {
         // As the list does.
-        func canonical(_ name: String) -> String? { query[name].map { names.canonical($0)?.text ?? $0 } }
+        func canonical(_ name: String) -> String? { query[name].map { names.user(PresentedName($0))?.text ?? $0 } }
         isOfRefusals = query["kind"] == "refusals"
         members = [
             ("user", canonical("from")), ("recipient", canonical("to")), ("user", canonical("user")),

@@ -25,31 +25,4 @@ extension NameRules {
             prefixes: prefixes.compactMap(\.string), suffixes: suffixes.compactMap(\.string), escaping: escaping)
         guard storedForm == text else { return nil }
     }
-
-    /// Returns the unescaped spellings that map to this user: the name itself, and with each prefix and suffix that is
-    /// stripped.
-    public func spellings(of user: UserName) -> [String] {
-        let plain = escaping == .hex ? Self.unescaped(user.text) : user.text
-        let spellings = ([""] + prefixes).flatMap { prefix in
-            ([""] + suffixes).map { suffix in prefix + plain + suffix }
-        }
-        return spellings.filter { canonical($0) == user }
-    }
-
-    /// Reverses `hex` escaping.
-    private static func unescaped(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "_"), rest.first == UInt8(ascii: "x"),
-                let high = rest.dropFirst().first?.hexDigitValue, let low = rest.dropFirst(2).first?.hexDigitValue
-            {
-                bytes.append(high << 4 | low)
-                rest = rest.dropFirst(3)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
 }

@@ -4,8 +4,12 @@ import GatewaySupport
 /// The rules that make a name canonical: NFC, Unicode case folding, removal of at most one prefix and one suffix, then
 /// escaping.
 ///
-/// Logins, `to_tag`, policy and the users file use the same function, so that two spellings are the same user
-/// everywhere or nowhere. Names whose folded forms differ never get the same canonical name.
+/// Every name takes one of three ways to a user, and its type says which:
+///
+/// - `canonical(_:)` of a `LoginName`, the name of an account. It is taken literally: names whose folded forms differ
+///   never get the same canonical name, and no account becomes the user whose canonical name it happens to have.
+/// - `user(_:)` of a `PresentedName`, by which a person means a user. It accepts the canonical name too.
+/// - `user(canonical:)` of text that must be canonical already.
 public struct NameRules: Sendable, Hashable {
     /// The treatment of a byte outside the alphabet of canonical names.
     public enum Escaping: String, Sendable, CaseIterable {
@@ -39,20 +43,24 @@ public struct NameRules: Sendable, Hashable {
         LoginName(keepsLoginCase ? name.text : name.text.lowercased())
     }
 
-    /// Returns the canonical form of a name in any spelling, or nil if it has none.
-    public func canonical(_ name: String) -> UserName? {
+    /// Returns the user of the account with this name in any spelling, or nil if it has no canonical form.
+    ///
+    /// A name that looks like a canonical name is not taken for one: with `hex`, the account `zo_xc3_xab` is the user
+    /// `zo_x5fxc3_x5fxab`, never `zo_xc3_xab`, who is `zoë`.
+    public func canonical(_ name: LoginName) -> UserName? {
         // Fast path: most names are canonical already.
-        if prefixes.isEmpty, suffixes.isEmpty, escaping == .refuse, let already = UserName(canonical: name) {
+        if prefixes.isEmpty, suffixes.isEmpty, escaping == .refuse, let already = UserName(canonical: name.text) {
             return already
         }
         // Bounds the work of folding; a name of this length can have no canonical form.
-        guard name.utf8.count <= Self.maximumPresentedLength else { return nil }
-        return escaped(stripped(name))
+        guard name.text.utf8.count <= Self.maximumPresentedLength else { return nil }
+        let rest = stripped(name.text)
+        return isStripped(rest) ? escaped(rest) : nil
     }
 
-    /// Returns the canonical form of a name of an authenticator that cannot list its accounts, or nil if the name is
-    /// not `isUnambiguous(_:)`.
-    public func unambiguousCanonical(_ name: String) -> UserName? {
+    /// Returns the user of an account of an authenticator that cannot list its accounts, or nil if the name is not
+    /// `isUnambiguous(_:)`.
+    public func unambiguousCanonical(_ name: LoginName) -> UserName? {
         Self.isUnambiguous(name) ? canonical(name) : nil
     }
 
@@ -61,7 +69,8 @@ public struct NameRules: Sendable, Hashable {
     /// Folding also merges letters that account databases distinguish: `ß` becomes `ss`, `ſ` becomes `s`, a ligature
     /// becomes its letters, and NFC turns the Kelvin sign into `K`. Two accounts of an authenticator whose accounts are
     /// not known could then be one user, so such names are rejected for these authenticators.
-    public static func isUnambiguous(_ name: String) -> Bool {
+    public static func isUnambiguous(_ name: LoginName) -> Bool {
+        let name = name.text
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return true }
         guard name.utf8.count <= maximumPresentedLength else { return false }
         let becomesASCII = name.unicodeScalars.contains { scalar in
@@ -81,29 +90,39 @@ public struct NameRules: Sendable, Hashable {
         return rest
     }
 
+    /// Returns whether no prefix and no suffix is left. If one were, the canonical name would be a spelling of another
+    /// user.
+    private func isStripped(_ rest: Substring) -> Bool {
+        !prefixes.contains(where: rest.hasPrefix) && !suffixes.contains(where: rest.hasSuffix)
+    }
+
     private func escaped(_ name: Substring) -> UserName? {
         switch escaping {
         case .refuse:
             return UserName(canonical: String(name))
         case .hex:
-            var bytes: [UInt8] = []
-            let source = Array(name.utf8)
-            for (index, byte) in source.enumerated() {
-                let startsAnEscape =
-                    byte == UInt8(ascii: "_") && index + 1 < source.count && source[index + 1] == UInt8(ascii: "x")
-                if UserName.isNameByte(byte), !startsAnEscape {
-                    bytes.append(byte)
-                } else {
-                    let (high, low) = byte.hexDigits
-                    bytes += [UInt8(ascii: "_"), UInt8(ascii: "x"), high, low]
-                }
-            }
-            return UserName(canonical: String(decoding: bytes, as: UTF8.self))
+            return UserName(canonical: String(decoding: Self.escaped(Array(name.utf8)), as: UTF8.self))
         }
     }
 
+    /// Returns the bytes with `hex` escaping.
+    static func escaped(_ source: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for (index, byte) in source.enumerated() {
+            let startsAnEscape =
+                byte == UInt8(ascii: "_") && index + 1 < source.count && source[index + 1] == UInt8(ascii: "x")
+            if UserName.isNameByte(byte), !startsAnEscape {
+                bytes.append(byte)
+            } else {
+                let (high, low) = byte.hexDigits
+                bytes += [UInt8(ascii: "_"), UInt8(ascii: "x"), high, low]
+            }
+        }
+        return bytes
+    }
+
     /// Applies NFC, full case folding (Unicode, section 3.13.3), and NFC again.
-    private static func folded(_ name: String) -> String {
+    static func folded(_ name: String) -> String {
         if name.utf8.allSatisfy({ $0 < 0x80 }) { return name.asciiLowercased }
         var folded = ""
         for scalar in name.precomposedStringWithCanonicalMapping.unicodeScalars {
@@ -129,6 +148,8 @@ extension NameRules {
     public enum Unmapped: Error, Sendable, Hashable, CustomStringConvertible {
         /// The name is empty after prefix and suffix are stripped.
         case empty
+        /// The name has a prefix or a suffix twice.
+        case repeated
         /// The name is longer than 111 bytes, escapes included.
         case tooLong
         /// The name has a character that no tag can hold, and escaping is off.
@@ -138,6 +159,7 @@ extension NameRules {
         public var description: String {
             switch self {
             case .empty: "the name is empty after prefix and suffix are removed"
+            case .repeated: "the name still has a prefix or suffix of identity.strip after one of each is removed"
             case .tooLong: "the name is longer than \(UserName.maximumLength) bytes"
             case .foreign(let scalar):
                 "U+\(String(scalar.value, radix: 16, uppercase: true)) in the name is not one of a-z 0-9 _ @ . -"
@@ -146,11 +168,12 @@ extension NameRules {
     }
 
     /// Returns the reason why the name has no canonical form; nil if it has one.
-    public func reasonUnmapped(_ name: String) -> Unmapped? {
+    public func reasonUnmapped(_ name: LoginName) -> Unmapped? {
         guard canonical(name) == nil else { return nil }
-        guard name.utf8.count <= Self.maximumPresentedLength else { return .tooLong }
-        let rest = stripped(name)
+        guard name.text.utf8.count <= Self.maximumPresentedLength else { return .tooLong }
+        let rest = stripped(name.text)
         if rest.isEmpty { return .empty }
+        if !isStripped(rest) { return .repeated }
         let foreign = rest.unicodeScalars.first { !$0.isASCII || !UserName.isNameByte(UInt8($0.value)) }
         if escaping == .refuse, let foreign { return .foreign(foreign) }
         return .tooLong

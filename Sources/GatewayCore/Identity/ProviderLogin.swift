@@ -12,6 +12,9 @@ public struct ProviderLogin: Sendable, Hashable {
     /// The session at the provider (`sid`); nil if its tokens name none.
     public let session: String?
 
+    /// The name of the account at the provider.
+    public var login: LoginName { LoginName(subject) }
+
     /// Creates a login.
     public init(issuer: String, subject: String, session: String? = nil) {
         self.issuer = issuer

@@ -1,8 +1,9 @@
 /// A canonical user name: 1–111 bytes of `a–z 0–9 _ @ . -`. Limits, policy and ledger accept no other form of a user's
 /// name. The journal also records the name that a client presented and that is not verified, as `PresentedName`.
 ///
-/// Created by `NameRules` from input, or read from a store of canonical names. `username:` and the name together fit
-/// into one tag.
+/// Created by `NameRules` from input, or read from a store of canonical names. Its text never becomes a `LoginName`: an
+/// escaped name would be escaped again. `NameRules.login(of:)` is the way back. `username:` and the name together fit into
+/// one tag.
 public struct UserName: Sendable, Hashable, Comparable, CustomStringConvertible {
     /// The name in lower-case ASCII.
     public let text: String
@@ -10,7 +11,8 @@ public struct UserName: Sendable, Hashable, Comparable, CustomStringConvertible 
     /// The maximum length in bytes: the 120 of a tag less `username:`.
     public static let maximumLength = 111
 
-    /// Creates a name, or returns nil if the text is not canonical already.
+    /// Creates a name from a store of canonical names; nil if the text is not in their alphabet. Input goes through
+    /// `NameRules`.
     public init?(canonical text: String) {
         let bytes = text.utf8
         guard (1...Self.maximumLength).contains(bytes.count), bytes.allSatisfy(Self.isNameByte) else { return nil }
@@ -32,7 +34,8 @@ public struct UserName: Sendable, Hashable, Comparable, CustomStringConvertible 
     }
 }
 
-/// A user name as the client sent it. For the log only.
+/// A user name as a person typed it: at a login, or to mean a user. `NameRules.login(_:)` makes the name of a login of
+/// it, `NameRules.user(_:)` the user who is meant.
 public struct PresentedName: Sendable, Hashable {
     /// Any valid UTF-8.
     public let text: String
@@ -41,12 +44,14 @@ public struct PresentedName: Sendable, Hashable {
     public init(_ text: String) { self.text = text }
 }
 
-/// A user name in the form that authenticators receive: in lower case, or as typed if the configuration says so.
+/// The name of an account, as its authenticator receives it (in lower case, or as typed if the configuration says so) or
+/// reports it. `NameRules.canonical(_:)` makes the user of it.
 public struct LoginName: Sendable, Hashable {
     /// Any valid UTF-8.
     public let text: String
 
-    /// Wraps a name. `NameRules.login(_:)` makes it from a presented name.
+    /// Wraps a name that an authenticator reports or its accounts list. `NameRules.login(_:)` makes it from a presented
+    /// name, `NameRules.login(of:)` from a user.
     public init(_ text: String) { self.text = text }
 }
 

@@ -52,7 +52,7 @@ struct ExportValidator: Sendable {
         guard let tag = users.first else { throw .noUser }
         guard users.count == 1 else { throw .severalUsers }
         let name = String(tag.dropFirst("username:".count))
-        guard tag.hasPrefix("username:"), let user = names.canonical(name), user.text == name else { throw .spelling }
+        guard tag.hasPrefix("username:"), let user = names.user(canonical: name) else { throw .spelling }
         return user
     }
 

@@ -42,7 +42,12 @@ actor GatewayReload {
     func reload() async -> Outcome {
         let (outcome, problems) = await exchange()
         for problem in problems {
-            let level: Logger.Level = problem.severity == .error ? .error : .warning
+            let level: Logger.Level =
+                switch problem.severity {
+                case .error: .error
+                case .warning: .warning
+                case .note: .info
+                }
             logger.log(level: level, "Configuration problem", metadata: ["problem": "\(problem)"])
         }
         switch outcome {

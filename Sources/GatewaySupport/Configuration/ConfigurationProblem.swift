@@ -6,6 +6,8 @@ public struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConve
         case error
         /// The gateway starts and reports the problem.
         case warning
+        /// Not a problem: what the gateway makes of the value. The gateway starts.
+        case note
     }
 
     /// The location of the value.
@@ -25,9 +27,10 @@ public struct ConfigurationProblem: Error, Sendable, Hashable, CustomStringConve
         self.severity = severity
     }
 
-    /// `gateway.yaml:12:7: limits[1].rate: "30/mim" is not a rate; …`. A warning has `warning: ` before the path.
+    /// `gateway.yaml:12:7: limits[1].rate: "30/mim" is not a rate; …`. A warning has `warning: ` before the path, a note
+    /// `note: `.
     public var description: String {
-        let kind = severity == .warning ? "warning: " : ""
+        let kind = severity == .error ? "" : "\(severity.rawValue): "
         return "\(location): \(kind)\(path.isEmpty ? "" : path + ": ")\(message)"
     }
 }

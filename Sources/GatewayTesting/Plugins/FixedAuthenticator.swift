@@ -51,7 +51,7 @@ public final class FixedAuthenticator: Authenticator {
     }
 
     private func accepted(_ login: String) -> AuthenticationOutcome {
-        guard let user = names.canonical(login) else { return .rejected(.unmapped) }
+        guard let user = names.canonical(LoginName(login)) else { return .rejected(.unmapped) }
         return .accepted(Identity(user: user, groups: groups[user.text] ?? [], authenticator: Self.name))
     }
 }

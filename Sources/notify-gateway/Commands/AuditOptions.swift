@@ -67,9 +67,9 @@ struct AuditFilterOption: ParsableArguments {
 }
 
 extension NameRules {
-    /// Returns the user of a name in any spelling.
+    /// Returns the user that a name in any spelling means.
     func user(_ text: String) throws -> UserName {
-        guard let user = canonical(text) else {
+        guard let user = user(PresentedName(text)) else {
             throw CommandFailure.refused("\(text.printable) is not a user's name.")
         }
         return user

@@ -64,13 +64,14 @@ struct BansCommand: AsyncParsableCommand {
             if let user { arguments.append(.init("user", .string(user))) }
             if let address { arguments.append(.init("address", .string(address))) }
             if all { arguments.append(.init("all", .bool(true))) }
-            var lifted: Int64 = 0
+            var (lifted, of): (Int64, String) = (0, "")
             let fault = try await gateway.send(ControlRequest("bans lift", arguments)) { item in
                 if gateway.results.json { try gateway.results.print(item) }
                 lifted = item["lifted"]?.integer ?? 0
+                of = item["user"]?.string.map { " of \($0.printable)" } ?? ""
             }
             if let fault { throw fault }
-            Console.printMessage(lifted == 0 ? "There was nothing to lift." : "Lifted: \(lifted).")
+            Console.printMessage(lifted == 0 ? "There was nothing\(of) to lift." : "Lifted: \(lifted)\(of).")
         }
     }
 }

@@ -10,7 +10,8 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check", abstract: "Report every problem of a configuration.",
         discussion: """
             Reads the configuration, and the files of users and keys that it names. Prints one problem per line with \
-            file, line and column. Exits 1 if one of them prevents a start. If "identity" differs from the rules that \
+            file, line and column, and as notes which users are meant by names with escapes. Exits 1 if a problem \
+            prevents a start. If "identity" differs from the rules that \
             produced the names in the ledger, it also prints which users would be renamed or merged.
 
             Example: notify-gateway check --config gateway.yaml

@@ -1,4 +1,5 @@
 public import ArgumentParser
+import GatewayConfiguration
 import GatewayCore
 import GatewayServer
 import GatewaySupport
@@ -34,7 +35,9 @@ struct KeysCommand: AsyncParsableCommand {
             let settings = try file.settings(of: HMACTokenPlugin.self)
             let edited: (fresh: TokenKey, weak: [String])
             do {
-                edited = try TokenKeysFile.edit(settings.keys, dropsWeakKeys: true) { keys throws(ConfigurationError) in
+                let names = ConfigurationFile.names(in: file.config)
+                edited = try TokenKeysFile.edit(settings.keys, names: names, dropsWeakKeys: true) {
+                    keys throws(ConfigurationError) in
                     let fresh = try keys.rotate(
                         now: Clocks.system.wall(),
                         overlap: overlap ?? TokenKeysFile.overlap(lifetime: settings.lifetime),
@@ -76,7 +79,7 @@ extension KeysCommand {
             let settings = try file.settings(of: HMACTokenPlugin.self)
             let keys: TokenKeysFile
             do {
-                keys = try TokenKeysFile.load(settings.keys)
+                keys = try TokenKeysFile.load(settings.keys, names: ConfigurationFile.names(in: file.config))
             } catch {
                 throw CommandFailure.refused(error.description)
             }

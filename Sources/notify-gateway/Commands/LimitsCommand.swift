@@ -80,13 +80,15 @@ struct LimitsCommand: AsyncParsableCommand {
 
         func run() async throws {
             let arguments = all ? [JSONValue.Member("all", .bool(true))] : selector.arguments
-            var reset: Int64 = 0
+            var (reset, of): (Int64, String) = (0, "")
             let fault = try await gateway.send(ControlRequest("limits reset", arguments)) { item in
                 if gateway.results.json { try gateway.results.print(item) }
                 reset = item["reset"]?.integer ?? 0
+                let users = [item["user"]?.string, item["recipient"]?.string].compactMap(\.self)
+                of = users.isEmpty ? "" : " of \(users.joined(separator: " to ").printable)"
             }
             if let fault { throw fault }
-            Console.printMessage(reset == 0 ? "There was nothing to reset." : "Reset: \(reset).")
+            Console.printMessage(reset == 0 ? "There was nothing\(of) to reset." : "Reset: \(reset)\(of).")
         }
     }
 }

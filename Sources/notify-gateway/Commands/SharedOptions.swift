@@ -124,10 +124,10 @@ struct ConfigurationOption: ParsableArguments {
     @Option(name: .long, help: ArgumentHelp("The configuration file.", valueName: "file"))
     var config: String = ConfigurationFile.standardPath
 
-    /// Returns the configuration. Prints its problems to standard error. An error among them ends the command.
+    /// Returns the configuration. Prints its problems to standard error, but no notes. An error among them ends the command.
     func load() throws -> ServerConfiguration {
         let (configuration, problems) = ConfigurationFile.load(config, catalog: .all)
-        for problem in problems { Console.printMessage(problem.description) }
+        for problem in problems where problem.severity != .note { Console.printMessage(problem.description) }
         guard let configuration else {
             throw CommandFailure.refused("The configuration has errors; nothing was started.")
         }

@@ -57,11 +57,13 @@ extension TokensCommand {
         }
 
         func run() async throws {
-            let (arguments, what) = try target()
+            let (arguments, named) = try target()
             let note = user == nil && session == nil ? " The token's signature was not verified." : ""
             var ended: JSONValue?
             let fault = try await gateway.perform(ControlRequest("tokens revoke", arguments)) { ended = $0 }
             if let fault { throw fault }
+            // The gateway says which user the name means.
+            let what = user == nil ? named : ended?["user"]?.string.map { "all of \($0)" } ?? named
             guard let sessions = ended?["sessions"]?.integer, let devices = ended?["registrations"]?.integer else {
                 return Console.printMessage("Revoked: \(what.printable).\(note)")
             }

@@ -30,12 +30,11 @@ struct TokensCommand: AsyncParsableCommand {
 
         func run() async throws {
             let settings = try file.settings(of: HMACTokenPlugin.self)
-            guard let subject = ConfigurationFile.names(in: file.config).canonical(user) else {
-                throw CommandFailure.refused("\"\(user)\" is not a valid user name.")
-            }
+            let names = ConfigurationFile.names(in: file.config)
+            let subject = try names.user(user)
             let issued: IssuedToken
             do {
-                issued = try TokenSigner(settings).issue(
+                issued = try TokenSigner(settings, names: names).issue(
                     subject: subject, groups: Set(group), lifetime: lifetime, now: Clocks.system.wall())
             } catch {
                 throw CommandFailure.refused("No token was issued: \(error)")

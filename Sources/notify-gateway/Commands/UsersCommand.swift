@@ -54,11 +54,9 @@ struct UsersCommand: AsyncParsableCommand {
 
         func run() async throws {
             let users = try file.load()
-            guard let user = file.names.canonical(name) else {
-                throw CommandFailure.refused("\"\(name)\" is not a valid user name.")
-            }
+            let user = try file.names.user(name)
             // Checked before the prompt, so that nobody types a password in vain.
-            guard !users.users.contains(where: { file.names.canonical($0.name) == user }) else {
+            guard !users.users.contains(where: { $0.canonicalName == user }) else {
                 throw CommandFailure.refused("\(users.path) already contains the user \(user).")
             }
             let hash = try hash(of: PasswordPrompt.read(for: user))
@@ -86,6 +84,7 @@ struct UsersCommand: AsyncParsableCommand {
             }
             for user in users {
                 var line = user.name.onOneLine
+                if user.canonicalName.text != user.name.lowercased() { line += "\tuser \(user.canonicalName)" }
                 if !user.groups.isEmpty { line += "\t" + user.groups.map(\.text).joined(separator: ",") }
                 if user.isDisabled { line += "\tdisabled" }
                 if let expires = user.expires { line += "\texpires \(expires)" }
@@ -115,12 +114,13 @@ struct UsersCommand: AsyncParsableCommand {
 
         func run() async throws {
             let path = try file.path()
+            let user = try file.names.user(name)
             var isEmpty = false
             try file.edit(path) { users throws(ConfigurationError) in
                 try users.remove(name)
                 isEmpty = users.users.isEmpty
             }
-            Console.printMessage("\(name) was removed from \(path).")
+            Console.printMessage("\(user) was removed from \(path).")
             if isEmpty {
                 Console.printMessage(
                     """
@@ -141,9 +141,10 @@ struct UsersCommand: AsyncParsableCommand {
 
         func run() async throws {
             let users = try file.load()
-            guard let user = file.names.canonical(name),
-                users.users.contains(where: { file.names.canonical($0.name) == user })
-            else { throw CommandFailure.refused("\(users.path) contains no user \"\(name)\".") }
+            let user = try file.names.user(name)
+            guard users.users.contains(where: { $0.canonicalName == user }) else {
+                throw CommandFailure.refused("\(users.path) contains no user \"\(name.printable)\".")
+            }
             let hash = try hash(of: PasswordPrompt.read(for: user))
             try file.edit(users.path) { users throws(ConfigurationError) in try users.setHash(hash, for: name) }
             Console.printMessage("The password of \(user) was changed.")

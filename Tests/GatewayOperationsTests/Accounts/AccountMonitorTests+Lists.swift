@@ -110,7 +110,8 @@ extension AccountMonitorTests {
         let (sales, dispatch) = (GroupName("sales")!, GroupName("dispatch")!)  // Valid names.
         let list = ScriptedAccountList()
         func scoped(_ users: String) throws -> ScopedAccountList {
-            let scope = AuthenticatorScope(users: [try #require(NamePattern(users))], groups: [sales])
+            let scope = AuthenticatorScope(
+                users: [try #require(NamePattern(users, names: NameRules()))], groups: [sales])
             return ScopedAccountList(name: "list", scope: scope, list: list)
         }
         let bench = try AccountFixture(TestFiles(), lists: [try scoped("*")])

@@ -69,7 +69,7 @@ struct BanOperationsTests {
         try ban("alice", from: .v4(0xC000_0201))
         try ban("bob", from: .v6(0x2001_0DB8_0000_0001, 99))
         let byUser = await ask("bans lift", [.init("user", .string("Alice@Example.COM"))])
-        #expect(byUser.items == [.object([.init("lifted", .number("2"))])])
+        #expect(byUser.items == [.object([.init("user", .string("alice")), .init("lifted", .number("2"))])])
         #expect(byUser.end == nil)
         let byAddress = await ask("bans lift", [.init("address", .string("2001:db8:0:1::77"))])
         #expect(byAddress.items == [.object([.init("lifted", .number("2"))])])

@@ -37,6 +37,23 @@ import Testing
         #expect(line.entry?.id.text == "1-2-3")
     }
 
+    /// The tag of a registration that the gateway itself has made.
+    @Test("With escaping, the tag of a canonical name belongs to its user and no other spelling to anybody")
+    func escapedNames() throws {
+        let validator = ExportValidator(names: NameRules(escaping: .hex), handles: HandleRules())
+        for (name, isCanonical) in [
+            ("zo_xc3_xab", true), ("max_x5fxavier", true), ("max_xavier", false), ("zo_xC3_xAB", false),
+            ("a_x41", false),
+        ] {
+            let line = try #require(
+                RegistrationImport(
+                    Data(ExportLine.apple("1-2-3", Self.token(1), tags: "username:\(name)").utf8), validator: validator
+                ).lines.first)
+            #expect(line.reason == (isCanonical ? nil : "user-spelling"), "\(name)")
+            if isCanonical { #expect(line.assessment == .valid(try #require(UserName(canonical: name)))) }
+        }
+    }
+
     @Test("Several registrations of a device handle are all invalid, and a repeated line is ignored")
     func severalOfAHandle() {
         let token = String(repeating: "ab", count: 32)

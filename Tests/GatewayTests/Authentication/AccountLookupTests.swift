@@ -63,7 +63,7 @@ struct AccountLookupTests {
     @Test("An authenticator is queried only within its scope, and an identity with other groups has no groups")
     func scope() async throws {
         let good = Keeper(status: .valid(groups: [Self.staff]))
-        let bob = try #require(NamePattern("bob"))
+        let bob = try #require(NamePattern("bob", names: NameRules()))
         let others = await Self.look(("one", good), scope: AuthenticatorScope(users: [bob]))
         #expect(others == AccountLookup())
         let beyond = await Self.look(("one", good), scope: AuthenticatorScope(groups: []))

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("The scope of an authenticator")
 struct AuthenticatorScopeTests {
-    private func pattern(_ text: String) -> NamePattern { NamePattern(text)! }
+    private func pattern(_ text: String, _ names: NameRules = NameRules()) -> NamePattern {
+        NamePattern(text, names: names)!
+    }
 
     private func says(_ user: String, groups: Set<GroupName> = []) -> ScriptedAuthenticator {
         ScriptedAuthenticator(
@@ -22,14 +24,38 @@ struct AuthenticatorScopeTests {
             ("*@example.com", ["a@example.com", "@example.com"], ["a@example.com.evil", "a@example.org"]),
             ("a*b*c", ["abc", "aXbXc".lowercased(), "abbcc", "abcbc"], ["ab", "acb", "abcd"]),
             ("alice", ["alice"], ["alic", "alices"]),
-            ("**a**", ["a", "bab"], ["b"]),
+            ("**a**", ["a", "bab"], ["b"]), ("Alice", ["alice"], ["alic"]), ("SVC-*", ["svc-mail"], ["svc"]),
         ] {
             for name in fits { #expect(pattern(text).matches(.test(name)), "\(text) \(name)") }
             for name in others { #expect(!pattern(text).matches(.test(name)), "\(text) \(name)") }
         }
-        for text in ["", "Alice", "a b", "a?", "[a]", "é", String(repeating: "*", count: 223)] {
-            #expect(NamePattern(text) == nil, "\(text)")
+        for text in ["", "a b", "a?", "[a]", "é", String(repeating: "*", count: 223)] {
+            #expect(NamePattern(text, names: NameRules()) == nil, "\(text)")
         }
+    }
+
+    /// Escapes are no characters of a name, so a pattern does not match a part of one.
+    @Test("A pattern matches the names that people write, in both spellings")
+    func escapedNames() throws {
+        let hex = NameRules(suffixes: ["@example.com"], escaping: .hex)
+        for (text, fits, others) in [
+            ("auth0|*", ["auth0|1"], ["auth0", "auth0_x7c1"]), ("auth0_x7c*", ["auth0|1"], ["auth0", "auth0_x7c1"]),
+            ("svc_*", ["svc_mail", "svc_x7cmail"], ["svc|mail"]), ("*_x", ["svc_x"], ["svc|", "svc_"]),
+            ("max_x*", ["max_xavier"], ["max|", "max\u{E9}"]), ("*7c*", ["a7cb"], ["a|b"]), ("*", ["|", "a"], []),
+            ("zo\u{EB}", ["zo\u{EB}", "ZO\u{CB}"], ["zo_xc3_xab", "zoe"]),
+            ("zo_xc3_xab", ["zo\u{EB}"], ["zo_xc3_xab", "zoe"]), ("ZO\u{CB}@Example.com", ["zo\u{EB}"], ["zoe"]),
+            ("*_xab", ["zo_xab"], ["zo\u{EB}"]), ("*_xc3_xab", ["zo\u{EB}"], ["zo_xc3_xab"]),
+            ("a_x2a*", ["a*", "a*b"], ["ab", "a_x2ab"]),
+        ] {
+            for name in fits {
+                #expect(pattern(text, hex).matches(try #require(hex.canonical(LoginName(name)))), "\(text) \(name)")
+            }
+            for name in others {
+                #expect(!pattern(text, hex).matches(try #require(hex.canonical(LoginName(name)))), "\(text) \(name)")
+            }
+        }
+        #expect(!pattern("svc_*", hex).overlaps(pattern("svc|*", hex)))
+        #expect(pattern("svc_x7c*", hex).overlaps(pattern("svc|mail", hex)))
     }
 
     @Test("Two patterns overlap if some name matches both")

@@ -44,7 +44,7 @@ struct BrowserLoginTests {
         #expect(gateway.journal.records.isEmpty)
         let scoped = TestGateway(
             asking: FixedProvider(outcome: Self.accepted), credentialKinds: [.bearer],
-            scope: AuthenticatorScope(users: [NamePattern("bob")!]))
+            scope: AuthenticatorScope(users: [NamePattern("bob", names: NameRules())!]))
         #expect(code(await complete(scoped)) == .credentialsRejected)
     }
 

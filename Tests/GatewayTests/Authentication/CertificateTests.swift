@@ -108,7 +108,7 @@ struct CertificateTests {
 
     @Test("The scope of the authenticator applies")
     func scope() async {
-        let scope = AuthenticatorScope(users: [NamePattern("svc-*")!])
+        let scope = AuthenticatorScope(users: [NamePattern("svc-*", names: NameRules())!])
         #expect(await gateway(scope: scope).serve(request(Self.alice)).code == .credentialsRejected)
         let noGroups = AuthenticatorScope(groups: [])
         #expect(await gateway(scope: noGroups).serve(request(Self.alice)).code == .credentialsRejected)

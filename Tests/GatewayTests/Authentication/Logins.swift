@@ -27,7 +27,7 @@ final class CountingAuthenticator: Authenticator {
         let text = password.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
         asked.withLock { $0["\(user.text):\(text)", default: 0] += 1 }
         guard good.withLock({ $0[user.text] }) == text else { return .rejected(.wrong) }
-        guard let name = NameRules().canonical(user.text) else { return .rejected(.unmapped) }
+        guard let name = NameRules().canonical(user) else { return .rejected(.unmapped) }
         return .accepted(Identity(user: name, authenticator: "counting"))
     }
 }

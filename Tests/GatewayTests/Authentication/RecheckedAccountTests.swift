@@ -106,19 +106,27 @@ struct RecheckedAccountTests {
     private struct TokenKeeper: AccountAuthenticator {
         static let name: PluginName = "service"
 
+        let user: UserName
+
         func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
             guard case .bearer(let token) = credential, token.isEqual(to: Secret("good".utf8)) else { return .notMine }
-            return .accepted(Identity(user: alice, authenticator: Self.name))
+            return .accepted(Identity(user: user, authenticator: Self.name))
         }
 
         func status(of login: LoginName) async -> AccountStatus { .valid(groups: []) }
     }
 
-    @Test("A device that registers with a token of a service has its account recorded, so that it is rechecked")
-    func tokenOfAService() async throws {
+    /// The service knows the account `zoë`. It would say of `zo_xc3_xab` that there is no such account, or it has one of
+    /// somebody else.
+    @Test(
+        "A device that registers with a token of a service has its account recorded, so that it is rechecked",
+        arguments: [("alice", "alice"), ("zo_xc3_xab", "zo\u{EB}")])
+    func tokenOfAService(_ user: String, _ login: String) async throws {
+        let user = UserName.test(user)
         let gateway = TestGateway(adjust: { rules in
+            rules.names = NameRules(escaping: .hex)
             rules.authenticators = AuthenticatorChain([
-                .init(name: TokenKeeper.name, credentialKinds: [.bearer], authenticator: TokenKeeper())
+                .init(name: TokenKeeper.name, credentialKinds: [.bearer], authenticator: TokenKeeper(user: user))
             ])
         })
         let request = ReceivedRequest(
@@ -129,6 +137,6 @@ struct RecheckedAccountTests {
             if case .update(_, _, _, let account) = request { account } else { nil }
         }
         #expect(
-            accounts == [Account(user: Self.alice, login: LoginName("alice"), authenticator: TokenKeeper.name)])
+            accounts == [Account(user: user, login: LoginName(login), authenticator: TokenKeeper.name)])
     }
 }

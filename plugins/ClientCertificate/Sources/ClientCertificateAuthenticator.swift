@@ -14,7 +14,7 @@ struct ClientCertificateAuthenticator: Authenticator {
         let values = values(of: certificate)
         // With several names, the certificate would not say which of the users it stands for.
         guard values.count == 1, let name = values.first.flatMap(stripped), Self.isPlain(name),
-            let user = names.unambiguousCanonical(name)
+            let user = names.unambiguousCanonical(LoginName(name))
         else { return .rejected(.unmapped) }
         return .accepted(
             Identity(user: user, groups: groups(of: certificate), authenticator: ClientCertificatePlugin.name))

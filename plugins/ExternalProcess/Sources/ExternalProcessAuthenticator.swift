@@ -21,7 +21,7 @@ public final class ExternalProcessAuthenticator: Authenticator {
         guard let request = Request(credential, peer: peer) else { return unsendable(.malformed) }
         var expected: UserName?
         if case .password(let login, _) = credential {
-            expected = context.names.unambiguousCanonical(login.text)
+            expected = context.names.unambiguousCanonical(login)
             // A name without canonical form cannot become an identity, whatever the process responds.
             if expected == nil { return unsendable(.unmapped) }
         }
@@ -38,7 +38,7 @@ public final class ExternalProcessAuthenticator: Authenticator {
     private func accepted(
         _ name: String, _ groups: Set<GroupName>, expected: UserName?
     ) -> AuthenticationOutcome {
-        let user = context.names.unambiguousCanonical(name)
+        let user = context.names.unambiguousCanonical(LoginName(name))
         if let expected, user != expected {
             context.logger.error(
                 "Process accepted another user than the one logging in; login failed",

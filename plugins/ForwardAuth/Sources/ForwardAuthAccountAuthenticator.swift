@@ -36,7 +36,7 @@ public final class ForwardAuthAccountAuthenticator: AccountAuthenticator {
     /// response or the deadline.
     public func status(of login: LoginName) async -> AccountStatus {
         // No login of such a name has ever been sent to the service.
-        guard let user = context.names.unambiguousCanonical(login.text),
+        guard let user = context.names.unambiguousCanonical(login),
             let url = StatusQuery.url(status.url, for: login)
         else { return .ended(.wrong) }
         var fields: HTTPHeaders = ["User-Agent": "notify-gateway"]
@@ -47,7 +47,7 @@ public final class ForwardAuthAccountAuthenticator: AccountAuthenticator {
         let (names, userHeader, groupsHeader) = (context.names, settings.userHeader, settings.groupsHeader)
         let response = await client.get(url, fields) { head in
             StatusResponse(head, userHeader: userHeader, groupsHeader: groupsHeader) {
-                names.unambiguousCanonical($0) == user
+                names.unambiguousCanonical(LoginName($0)) == user
             }
         }
         switch response {

@@ -20,7 +20,7 @@ public final class ForwardAuthAuthenticator: Authenticator {
         guard let authorization = AuthorizationField(credential) else { return unsendable(.malformed) }
         var expected: UserName?
         if case .password(let login, _) = credential {
-            expected = context.names.unambiguousCanonical(login.text)
+            expected = context.names.unambiguousCanonical(login)
             // A name without canonical form cannot become an identity, whatever the service responds.
             if expected == nil { return unsendable(.unmapped) }
         }
@@ -48,7 +48,7 @@ public final class ForwardAuthAuthenticator: Authenticator {
     }
 
     private func accepted(_ name: String, _ groups: Set<GroupName>, expected: UserName?) -> AuthenticationOutcome {
-        let user = context.names.unambiguousCanonical(name)
+        let user = context.names.unambiguousCanonical(LoginName(name))
         if let expected, user != expected {
             context.logger.error(
                 "Service accepted another user than the one logging in; login failed",

@@ -108,7 +108,7 @@ struct HMACTokenAuthenticatorTests {
         let rules = NameRules(escaping: .hex)
         let hex = try await testAuthenticator(PluginContext.test(names: rules))
         for name in ["jürgen", "a_xb", "a b", "plain_name"] {
-            let canonical = try #require(rules.canonical(name))
+            let canonical = try #require(rules.canonical(LoginName(name)))
             let token = Forge.token(claims: Forge.claims(["sub": "\"\(canonical)\""]))
             #expect(await hex.present(token) == identity(canonical.text), "\(name)")
         }

@@ -45,13 +45,13 @@ struct TokenKeysDocumentTests {
               - { id: i, algorithm: HS256, secret: "\(Forge.secret())", not-before: soon, not-after: 2026-02-30T00:00:00Z }
               - { id: j, algorithm: HS256, secret: "\(Forge.secret())", not-before: 2027-01-01T00:00:00Z, not-after: 2027-01-01T00:00:00Z }
               - { id: k, algorithm: HS256, secret: "\(Forge.secret())", subjects: [], groups: ["a b"], issue: maybe }
-              - { id: l, algorithm: HS256, secret: "\(Forge.secret())", subjects: ["*a", "a*b*", "Alice", "**", ""] }
+              - { id: l, algorithm: HS256, secret: "\(Forge.secret())", subjects: ["*a", "a*b*", "al ce", "**", ""] }
               - k
             key: x
             """
         let found = try await problems(text)
         let remedy = "make one with `openssl rand -base64 48`, or run `notify-gateway keys rotate`"
-        let pattern = "is neither a canonical user name nor a prefix of one followed by *"
+        let pattern = "is neither a user name nor the beginning of one followed by *"
         #expect(
             found == [
                 "token-keys.yaml:2:11: keys[0].id: is not a key id: use 1 to 64 of A-Z a-z 0-9 . _ -",

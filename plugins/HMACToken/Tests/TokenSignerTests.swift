@@ -68,6 +68,24 @@ struct TokenSignerTests {
         #expect(issued.expires == WallTime(seconds: WallTime.test.seconds + 1800))
     }
 
+    /// Escapes are no characters of a name, so the beginning of a name does not match a part of one.
+    @Test("The subjects of a key name users in both spellings")
+    func escapedSubjects() throws {
+        let hex = NameRules(escaping: .hex)
+        for (pattern, fits, others) in [
+            ("auth0|*", ["auth0|1"], ["auth0"]), ("auth0_x7c*", ["auth0|1"], ["auth0", "auth0_x7c1"]),
+            ("svc_*", ["svc_mail"], ["svc|mail"]), ("max_xavier", ["max_xavier", "MAX_Xavier"], ["max"]),
+            ("zo_xc3_xab", ["zo\u{EB}"], ["zo_xc3_xab"]), ("ZO\u{CB}", ["zo\u{EB}"], ["zoe"]), ("*", ["a|b"], []),
+        ] {
+            let subjects = try #require(SubjectPattern(pattern, names: hex))
+            for name in fits { #expect(subjects.matches(try #require(hex.canonical(LoginName(name)))), "\(pattern)") }
+            for name in others {
+                #expect(!subjects.matches(try #require(hex.canonical(LoginName(name)))), "\(pattern)")
+            }
+        }
+        #expect(SubjectPattern("zo\u{EB}", names: NameRules()) == nil)
+    }
+
     @Test("A token that cannot be issued throws its reason")
     func rejections() throws {
         let none = try signer("keys:\n" + key("a", ", issue: false") + key("b", ", not-after: 2026-11-21T07:00:00Z"))

@@ -17,7 +17,7 @@ struct VerifiedTokenCacheTests {
     private static func verifier(_ keys: String = keys) throws -> TokenVerifier {
         let files = try TestFiles()
         let file = try files.write(keys)
-        return TokenVerifier(try KeyRing(file), settings: .init(keys: file), names: NameRules())
+        return TokenVerifier(try KeyRing(file, names: NameRules()), settings: .init(keys: file), names: NameRules())
     }
 
     private static func at(_ seconds: Int64) -> WallTime { WallTime(seconds: WallTime.test.seconds + seconds) }

@@ -38,7 +38,7 @@ public final class LDAPAuthenticator: AccountAuthenticator, MeasuredAuthenticato
     /// filter may find `alice` by `alice@example.com`, and directories ignore spaces that the gateway does not.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         guard case .password(let login, let password) = credential else { return .notMine }
-        guard let user = context.names.unambiguousCanonical(login.text), LoginGrammar.isName(login) else {
+        guard let user = context.names.unambiguousCanonical(login), LoginGrammar.isName(login) else {
             return context.isLastOfItsKind ? .rejected(.wrong) : .notMine
         }
         guard LoginGrammar.isPassword(password) else { return .rejected(.malformed) }
@@ -51,7 +51,7 @@ public final class LDAPAuthenticator: AccountAuthenticator, MeasuredAuthenticato
 
     /// Searches for an account, without a password. Resumes on the caller's executor, within the timeout.
     public func status(of login: LoginName) async -> AccountStatus {
-        guard let user = context.names.unambiguousCanonical(login.text), LoginGrammar.isName(login) else {
+        guard let user = context.names.unambiguousCanonical(login), LoginGrammar.isName(login) else {
             return .ended(.wrong)
         }
         let request = settings.request(.accountStatus, user: login.text, password: Secret([]))
@@ -83,7 +83,7 @@ public final class LDAPAuthenticator: AccountAuthenticator, MeasuredAuthenticato
             return .unavailable(OutageReason(ldapCode: fault.code))
         case .findings(let findings):
             let result = LDAPResult(findings, of: request.operation, now: context.clocks.wall()) { name in
-                context.names.unambiguousCanonical(name) == user
+                context.names.unambiguousCanonical(LoginName(name)) == user
             }
             switch result {
             case .granted(let groups):

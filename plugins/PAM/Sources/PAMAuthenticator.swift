@@ -36,7 +36,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     /// stack may return `alice` for `alice@example.com`.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         guard case .password(let login, let password) = credential else { return .notMine }
-        guard let user = context.names.unambiguousCanonical(login.text), LoginGrammar.isName(login) else {
+        guard let user = context.names.unambiguousCanonical(login), LoginGrammar.isName(login) else {
             return context.isLastOfItsKind ? .rejected(.wrong) : .notMine
         }
         guard LoginGrammar.isPassword(password) else { return .rejected(.malformed) }
@@ -53,13 +53,13 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     /// executor, within one deadline for each name that it tries.
     ///
     /// The modules of `auth` may accept a longer name than the account database has, and this check does not call
-    /// them. If the database has no account with the login's name, the canonical name is tried.
+    /// them. If the database has no account with the login's name, the name without prefix and suffix is tried.
     public func status(of login: LoginName) async -> AccountStatus {
-        guard let user = context.names.unambiguousCanonical(login.text), LoginGrammar.isName(login) else {
+        guard let user = context.names.unambiguousCanonical(login), LoginGrammar.isName(login) else {
             return .ended(.wrong)
         }
         let status = await status(of: login, as: user)
-        let canonical = LoginName(user.text)
+        let canonical = context.names.login(of: user)
         guard status == .ended(.wrong), canonical != login, LoginGrammar.isName(canonical) else { return status }
         return await self.status(of: canonical, as: user)
     }
@@ -114,7 +114,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         case .refused(let reason, let isKnown):
             return isKnown || context.isLastOfItsKind ? .rejected(reason) : .notMine
         case .granted(let name, let groups):
-            guard context.names.unambiguousCanonical(name) == user else {
+            guard context.names.unambiguousCanonical(LoginName(name)) == user else {
                 context.logger.warning("PAM modules returned another user than the one logging in")
                 return .rejected(.wrong)
             }

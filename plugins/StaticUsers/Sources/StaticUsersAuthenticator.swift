@@ -28,7 +28,7 @@ public final class StaticUsersAuthenticator: AccountList {
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         guard case .password(let login, let password) = credential else { return .notMine }
         let table = table.withLock { $0 }
-        let user = context.names.canonical(login.text).flatMap { table.users[$0] }
+        let user = context.names.canonical(login).flatMap { table.users[$0] }
         if user == nil, !context.isLastOfItsKind { return .notMine }
         guard Self.isPassword(password) else { return .rejected(.malformed) }
         // No name is known, so no difference in time can tell one.
@@ -100,7 +100,7 @@ public final class StaticUsersAuthenticator: AccountList {
     /// Returns whether the users file still lets the account log in, without a password.
     public func status(of login: LoginName) async -> AccountStatus {
         let table = table.withLock { $0 }
-        guard let user = context.names.canonical(login.text).flatMap({ table.users[$0] }) else {
+        guard let user = context.names.canonical(login).flatMap({ table.users[$0] }) else {
             return .ended(.wrong)
         }
         return user.rejection(at: context.clocks.wall()).map(AccountStatus.ended) ?? .valid(groups: user.groups)

@@ -33,6 +33,38 @@ struct UsersFileTests {
         }
     }
 
+    /// The file has the names of accounts, which are taken literally; a command means a user, in either spelling.
+    @Test("A command finds a user by the account's name and by the canonical name")
+    func escapedNames() async throws {
+        let files = try TestFiles()
+        let path = files.path + "/users.yaml"
+        let hex = NameRules(escaping: .hex)
+        var file = try UsersFile.load(path, names: hex)
+        try file.add("zo_xc3_xab", passwordHash: Hashes.sha512)
+        try file.add("zo_x5fxc3_x5fxab", passwordHash: Hashes.sha512)
+        try file.add("max_xavier", passwordHash: Hashes.sha512)
+        #expect(file.users.map(\.name) == ["zo\u{EB}", "zo_xc3_xab", "max_xavier"])
+        #expect(file.users.map(\.canonicalName.text) == ["zo_xc3_xab", "zo_x5fxc3_x5fxab", "max_x5fxavier"])
+        for name in ["zo\u{EB}", "zo_xc3_xab", "max_x5fxavier", "max_xavier"] {
+            #expect(throws: ConfigurationError.self, "\(name)") { try file.add(name, passwordHash: Hashes.sha512) }
+        }
+        try file.setHash(Hashes.bcrypt, for: "zo_xc3_xab")
+        try file.write()
+        let authenticator = try await StaticUsersPlugin.makeAuthenticator(
+            .init(file: path), context: PluginContext.test(names: hex))
+        for (login, user) in [("zo\u{CB}", "zo_xc3_xab"), ("zo_xc3_xab", "zo_x5fxc3_x5fxab")] {
+            guard case .accepted(let identity) = await authenticator.login(login, "correct horse", names: hex) else {
+                Issue.record("\(login) cannot log in")
+                continue
+            }
+            #expect(identity.user.text == user)
+        }
+        file = try UsersFile.load(path, names: hex)
+        #expect(file.users[0].hash.text == Hashes.bcrypt)
+        try file.remove("zo_xc3_xab")
+        #expect(file.users.map(\.canonicalName.text) == ["zo_x5fxc3_x5fxab", "max_x5fxavier"])
+    }
+
     @Test("In a set-group-ID directory the group can read a new file")
     func sharedDirectory() throws {
         let files = try TestFiles()

@@ -56,7 +56,7 @@ struct LiftBansOperation: ControlOperation {
         default:
             throw .malformed("Exactly one of user, address and all must be given.")
         }
-        try await context.send(.object([.init("lifted", .number(String(lifted)))]))
+        try await context.send(.object(user.members("user") + [.init("lifted", .number(String(lifted)))]))
     }
 }
 

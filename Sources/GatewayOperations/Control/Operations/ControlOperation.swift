@@ -86,10 +86,11 @@ package struct ControlArguments: Sendable {
         return flag
     }
 
-    /// Returns the canonical form of a user name in any spelling; nil if it is absent or null.
+    /// Returns the user that a name in any spelling means. The result of the operation says which one it is. Returns nil
+    /// if it is absent or null.
     func user(_ name: String, by rules: NameRules) throws(ControlError) -> UserName? {
         guard let text = try text(name) else { return nil }
-        guard let user = rules.canonical(text) else { throw .refused("\(name) is not a valid user name.") }
+        guard let user = rules.user(PresentedName(text)) else { throw .refused("\(name) is not a valid user name.") }
         return user
     }
 
@@ -97,4 +98,9 @@ package struct ControlArguments: Sendable {
         let value = members.first { $0.name == name }?.value
         return value == .null ? nil : value
     }
+}
+
+extension UserName? {
+    /// The user as a member of a result; none without a user.
+    func members(_ name: String) -> [JSONValue.Member] { map { [.init(name, .string($0.text))] } ?? [] }
 }

@@ -18,7 +18,10 @@ struct ExplainOperation: ControlOperation {
         switch (try arguments.text("user"), try arguments.text("token")) {
         case (let name?, nil):
             guard let user = try arguments.user("user", by: names) else { throw .malformed("user is missing.") }
-            try await explain(request, ofUser: user, login: names.login(PresentedName(name)), groups, in: context)
+            // The name as typed may have a prefix that the authenticator needs, or be the canonical name.
+            let typed = names.login(PresentedName(name))
+            let login = names.canonical(typed) == user ? typed : names.login(of: user)
+            try await explain(request, ofUser: user, login: login, groups, in: context)
         case (nil, let token?):
             guard groups.isEmpty else { throw .malformed("A token has its own groups.") }
             try await explain(request, ofHolderOf: Secret(token.utf8), in: context)
@@ -44,7 +47,7 @@ struct ExplainOperation: ControlOperation {
         let rejection: Rejection
         switch lookup.inspection.result {
         case .valid(let caller):
-            let login = caller.token?.provider.map { LoginName($0.subject) } ?? LoginName(caller.user.text)
+            let login = caller.token?.provider?.login ?? names.login(of: caller.user)
             let explanation = await dryRun.value.explain(request, as: caller, login: login)
             try await context.send(.object(caller.members + [lookup.member] + explanation.members))
             return

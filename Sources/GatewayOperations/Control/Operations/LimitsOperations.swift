@@ -40,7 +40,8 @@ struct ResetLimitsOperation: ControlOperation {
         try await context.record(
             .operatorResetLimits, user: selector.user, target: selector.isEverything ? "all" : selector.target)
         let reset = limiter().reset(selector)
-        try await context.send(.object([.init("reset", .number(String(reset)))]))
+        let users = selector.user.members("user") + selector.recipient.members("recipient")
+        try await context.send(.object(users + [.init("reset", .number(String(reset)))]))
     }
 }
 

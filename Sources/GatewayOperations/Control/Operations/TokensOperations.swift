@@ -59,7 +59,7 @@ struct RevokeTokensOperation: ControlOperation {
             try await change(record) { () throws(LedgerUnavailable) in
                 try await revocation.revokeWithoutRecord(user, because: .byOperator)
             }
-            try await report(sessions: logins, registrations: devices, in: context)
+            try await report(user, sessions: logins, registrations: devices, in: context)
         case (nil, let text?, nil, nil):
             // A session that an earlier call could close in memory only is closed on disk.
             guard let session = SessionID(text),
@@ -69,7 +69,7 @@ struct RevokeTokensOperation: ControlOperation {
             try await change(record) { () throws(LedgerUnavailable) in
                 _ = try await sessions.deleteNow(session, of: owner)
             }
-            try await report(sessions: 1, in: context)
+            try await report(owner, sessions: 1, in: context)
         case (let user?, nil, let token?, let until?):
             // No token id is longer.
             guard (1...128).contains(token.utf8.count) else { throw .malformed("token must be a token's id.") }
@@ -82,13 +82,14 @@ struct RevokeTokensOperation: ControlOperation {
         }
     }
 
-    /// Sends the numbers of ended sessions and deleted registrations.
+    /// Sends the user and the numbers of ended sessions and deleted registrations.
     private func report(
-        sessions: Int, registrations: Int = 0, in context: ControlContext
+        _ user: UserName, sessions: Int, registrations: Int = 0, in context: ControlContext
     ) async throws(ControlError) {
         try await context.send(
             .object([
-                .init("sessions", .number(String(sessions))), .init("registrations", .number(String(registrations))),
+                .init("user", .string(user.text)), .init("sessions", .number(String(sessions))),
+                .init("registrations", .number(String(registrations))),
             ]))
     }
 

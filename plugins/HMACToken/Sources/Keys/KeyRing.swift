@@ -18,10 +18,13 @@ struct KeyRing: Sendable {
 
     /// Reads a key file on the file pool.
     static func load(_ file: String, context: PluginContext) async throws(ConfigurationError) -> KeyRing {
+        let names = context.names
         let result: Result<KeyRing, ConfigurationError>
         do {
             result = try await context.filePool.run {
-                do throws(ConfigurationError) { return .success(try KeyRing(file)) } catch { return .failure(error) }
+                do throws(ConfigurationError) { return .success(try KeyRing(file, names: names)) } catch {
+                    return .failure(error)
+                }
             }
         } catch {
             throw ConfigurationError(file: file, "was not read: the queue of the file threads is full; try again")
@@ -30,13 +33,13 @@ struct KeyRing: Sendable {
     }
 
     /// Reads a key file. Blocks.
-    init(_ file: String) throws(ConfigurationError) {
+    init(_ file: String, names: NameRules) throws(ConfigurationError) {
         let problems = ConfigurationProblems()
         let text: String
         do {
             text = try SecretFile.text(at: file, remedy: "notify-gateway keys rotate")
         } catch { throw ConfigurationError([error]) }
-        let document = TokenKeysDocument(text, file: file, problems: problems)
+        let document = TokenKeysDocument(text, file: file, names: names, problems: problems)
         guard problems.all.isEmpty else { throw ConfigurationError(problems.all) }
         guard !document.keys.isEmpty else { throw ConfigurationError(file: file, "has no keys") }
         keys = document.keys

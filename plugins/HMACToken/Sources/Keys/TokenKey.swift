@@ -102,23 +102,31 @@ extension Sequence<TokenKey> {
     func signing(at now: WallTime) -> TokenKey? { first { $0.mayIssueTokens && $0.isValid(at: now) } }
 }
 
-/// A pattern for the user names that a key may sign for: one canonical name, or a prefix followed by `*`.
+/// A pattern for the users that a key may sign for: one name, or the beginning of names followed by `*`, in any spelling.
 public struct SubjectPattern: Sendable, Hashable, CustomStringConvertible {
-    private let start: String
+    private let text: String
+    private let names: NameRules
+    /// The name or its beginning, without escapes.
+    private let start: [UInt8]
     private let isOpen: Bool
 
     /// Parses the pattern, or returns nil if the text is not one.
-    public init?(_ text: String) {
+    public init?(_ text: String, names: NameRules) {
+        self.text = text
+        self.names = names
         isOpen = text.hasSuffix("*")
-        start = isOpen ? String(text.dropLast()) : text
-        guard UserName(canonical: start) != nil || (isOpen && start.isEmpty) else { return nil }
+        let name = isOpen ? String(text.dropLast()) : text
+        let start = isOpen ? names.unescaped(part: name) : names.user(PresentedName(name)).map(names.unescaped)
+        guard let start, !name.contains("*") else { return nil }
+        self.start = start
     }
 
     /// Whether the pattern matches the name.
     public func matches(_ user: UserName) -> Bool {
-        isOpen ? user.text.utf8.starts(with: start.utf8) : user.text == start
+        let name = names.unescaped(user)
+        return isOpen ? name.starts(with: start) : name == start
     }
 
     /// The pattern as written in the key file.
-    public var description: String { isOpen ? start + "*" : start }
+    public var description: String { text }
 }

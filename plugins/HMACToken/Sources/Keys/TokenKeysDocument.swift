@@ -9,12 +9,18 @@ struct TokenKeysDocument {
     private(set) var weakIDs: [String] = []
     private let problems: ConfigurationProblems
     private let dropsWeakKeys: Bool
+    private let names: NameRules
     private var linesByID: [String: Int] = [:]
 
     /// Parses the text of a file. Every problem goes to `problems`.
     ///
-    /// - Parameter dropsWeakKeys: whether a key with a weak secret is dropped instead of reported.
-    init(_ text: String, file: String, problems: ConfigurationProblems, dropsWeakKeys: Bool = false) {
+    /// - Parameters:
+    ///   - names: The rules by which `subjects` name users.
+    ///   - dropsWeakKeys: whether a key with a weak secret is dropped instead of reported.
+    init(
+        _ text: String, file: String, names: NameRules, problems: ConfigurationProblems, dropsWeakKeys: Bool = false
+    ) {
+        self.names = names
         self.problems = problems
         self.dropsWeakKeys = dropsWeakKeys
         let root: ConfigurationNode
@@ -47,10 +53,11 @@ struct TokenKeysDocument {
         if let notBefore, let notAfter, notAfter <= notBefore {
             reader.report("not-after", "must be later than not-before")
         }
-        // `subjects`: canonical names, or prefixes of names followed by *. Default: any user.
+        // `subjects`: names of users, or beginnings of names followed by *. Default: any user.
         let subjects: [SubjectPattern]? = Self.list(
-            "subjects", reader, "is neither a canonical user name nor a prefix of one followed by *",
-            ifEmpty: "matches nobody; list a name, or remove the setting to match everybody", SubjectPattern.init)
+            "subjects", reader, "is neither a user name nor the beginning of one followed by *",
+            ifEmpty: "matches nobody; list a name, or remove the setting to match everybody"
+        ) { [names] in SubjectPattern($0, names: names) }
         // `groups`: the groups that tokens may claim. Default: any group. An empty list allows none.
         let groups: [GroupName]? = Self.list(
             "groups", reader, "is not a group name: use 1 to 64 of A-Z a-z 0-9 _ . -", GroupName.init)

@@ -1,5 +1,5 @@
 internal import CLibcrypto
-internal import GatewayCore
+public import GatewayCore
 public import GatewaySupport
 
 /// An editable key file, for the commands `keys rotate` and `keys list`.
@@ -20,19 +20,22 @@ public struct TokenKeysFile: Sendable {
 
     /// Reads the file. A file that does not exist is read as a file without keys.
     ///
-    /// - Parameter dropsWeakKeys: whether keys with weak secrets are dropped. `write()` then removes them from the
+    /// - Parameters:
+    ///   - names: The rules by which `subjects` name users.
+    ///   - dropsWeakKeys: whether keys with weak secrets are dropped. `write()` then removes them from the
     ///   file.
     /// - Throws: `ConfigurationError` with every problem of the file. A file that the gateway would reject cannot be
     ///   edited.
     public static func load(
-        _ path: String, dropsWeakKeys: Bool = false
+        _ path: String, names: NameRules = NameRules(), dropsWeakKeys: Bool = false
     ) throws(ConfigurationError) -> TokenKeysFile {
         let stamp = SecretFile.Stamp(path)
         if stamp == nil, SecretFile.isAbsent(path) { return TokenKeysFile(path: path, keys: [], stamp: nil) }
         let text: String
         do { text = try SecretFile.text(at: path) } catch { throw ConfigurationError([error]) }
         let problems = ConfigurationProblems()
-        let document = TokenKeysDocument(text, file: path, problems: problems, dropsWeakKeys: dropsWeakKeys)
+        let document = TokenKeysDocument(
+            text, file: path, names: names, problems: problems, dropsWeakKeys: dropsWeakKeys)
         guard problems.all.isEmpty else { throw ConfigurationError(problems.all) }
         return TokenKeysFile(path: path, keys: document.keys, weakIDs: document.weakIDs, stamp: stamp)
     }
@@ -82,12 +85,12 @@ public struct TokenKeysFile: Sendable {
     /// - Throws: `ConfigurationError` with every problem of the file, the error of `change`, or a problem if another
     ///   command holds the lock too long. The file is then unchanged.
     public static func edit<Result>(
-        _ path: String, dropsWeakKeys: Bool = false,
+        _ path: String, names: NameRules = NameRules(), dropsWeakKeys: Bool = false,
         _ change: (inout TokenKeysFile) throws(ConfigurationError) -> Result
     ) throws(ConfigurationError) -> Result {
         let lock: SecretFile.Lock
         do { lock = try SecretFile.Lock(path) } catch { throw ConfigurationError([error]) }
-        var file = try load(path, dropsWeakKeys: dropsWeakKeys)
+        var file = try load(path, names: names, dropsWeakKeys: dropsWeakKeys)
         let result = try change(&file)
         try SecretFile.replace(path, with: file.text, loadedAs: file.stamp, holding: lock)
         return result

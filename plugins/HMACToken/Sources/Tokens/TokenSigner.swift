@@ -37,9 +37,10 @@ public struct TokenSigner: Sendable {
 
     /// Reads the key file. Blocks.
     ///
+    /// - Parameter names: The rules by which the file names users.
     /// - Throws: `ConfigurationError` with every problem of the file.
-    public init(_ settings: HMACTokenPlugin.Settings) throws(ConfigurationError) {
-        ring = try KeyRing(settings.keys)
+    public init(_ settings: HMACTokenPlugin.Settings, names: NameRules = NameRules()) throws(ConfigurationError) {
+        ring = try KeyRing(settings.keys, names: names)
         self.settings = settings
     }
 

@@ -89,7 +89,7 @@ final class TokenVerifier: Sendable {
         guard claims.expires > claims.issuedAt, claims.expires - claims.issuedAt <= longest else { throw .lifetime }
         guard now < period.upperBound else { throw .expired }
         guard now >= period.lowerBound else { throw .notYetValid }
-        guard let user = SubjectName.user(claims.subject, names: names) else { throw .unmapped }
+        guard let user = names.user(canonical: claims.subject) else { throw .unmapped }
         guard key.covers(user, in: claims.groups) else { throw .keyNotAuthorized(key: key.id) }
         guard let token = Self.reference(claims, under: key) else { throw .invalidSessionID }
         return Identity(user: user, groups: claims.groups, authenticator: HMACTokenPlugin.name, token: token)

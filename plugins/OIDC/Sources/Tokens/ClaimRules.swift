@@ -59,7 +59,7 @@ struct ClaimRules: Sendable {
         if settings.userClaim == "email", claims["email_verified"] != .bool(true) { throw .unverifiedEmail }
         // `sub` is compared with case (OpenID Connect Core 1.0, section 2). Folding could merge two subjects.
         if settings.userClaim == "sub", text.utf8.contains(where: { $0 != $0.asciiLowercased }) { throw .unmapped }
-        guard let user = names.unambiguousCanonical(text) else { throw .unmapped }
+        guard let user = names.unambiguousCanonical(LoginName(text)) else { throw .unmapped }
         return user
     }
 

@@ -107,10 +107,10 @@ struct UsersDocument {
         }
     }
 
-    /// Returns the canonical name and reserves it. Reports a name without a canonical form, and a name whose
+    /// Returns the canonical name of the account and reserves it. The name is taken literally, as at a login. Reports a name without a canonical form, and a name whose
     /// canonical form another user of the file has.
     private mutating func claim(_ name: String, at location: SourceLocation, path: String) -> UserName? {
-        guard let canonical = names.canonical(name) else {
+        guard let canonical = names.canonical(LoginName(name)) else {
             problems.add(
                 ConfigurationProblem(
                     at: location, path: path,

@@ -33,15 +33,17 @@ public struct UsersFile: Sendable {
     /// Adds a user at the end.
     ///
     /// - Parameters:
-    ///   - name: in any spelling. Its canonical form must be new to the file.
+    ///   - name: in any spelling. Its user must be new to the file. The file gets the account's name, also if `name` is the
+    ///     canonical name.
     ///   - passwordHash: the result of `PasswordHash.make(password:)`, or any other accepted hash.
     public mutating func add(
         _ name: String, passwordHash: String, groups: [GroupName] = []
     ) throws(ConfigurationError) {
-        guard let canonical = names.canonical(name) else {
+        guard let canonical = names.user(PresentedName(name)) else {
             throw fault(
                 "\"\(name)\" is not a user name: in lower case, 1 to \(UserName.maximumLength) of a-z 0-9 _ @ . -")
         }
+        let name = names.canonical(LoginName(name)) == canonical ? name : names.login(of: canonical).text
         if let other = users.first(where: { $0.canonicalName == canonical }) {
             throw fault("already has the user \"\(other.name)\"")
         }
@@ -88,7 +90,7 @@ public struct UsersFile: Sendable {
     var isHtpasswd: Bool { UsersDocument.isHtpasswd(path) }
 
     private func index(of name: String) throws(ConfigurationError) -> Int {
-        let canonical = names.canonical(name)
+        let canonical = names.user(PresentedName(name))
         guard let index = users.firstIndex(where: { $0.canonicalName == canonical }) else {
             throw fault("has no user \"\(name)\"")
         }

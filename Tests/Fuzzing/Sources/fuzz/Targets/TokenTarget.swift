@@ -26,7 +26,8 @@ enum TokenTarget: FuzzTarget {
             FileManager.default.createFile(
                 atPath: file, contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
             return TokenVerifier(
-                try KeyRing(file), settings: .init(keys: file, issuer: issuer, audience: audience), names: NameRules())
+                try KeyRing(file, names: NameRules()), settings: .init(keys: file, issuer: issuer, audience: audience),
+                names: NameRules())
         } catch {
             propertyFails("no key file: \(error)")
         }
