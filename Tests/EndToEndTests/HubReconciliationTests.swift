@@ -109,7 +109,12 @@ import Testing
             #expect(hub.registrations() == before)
             #expect(try !fixture.gateway.journal().contains { $0["action"] as? String == "operator-reconcile" })
 
-            let repair = try await fixture.reconcile("--apply")
+            let tooMany = try await fixture.reconcile("--apply")
+            #expect(tooMany.outcome.status == 1, "\(tooMany)")
+            #expect(tooMany.outcome.errors.contains("6 of 8 registrations would be deleted"), "\(tooMany)")
+            #expect(hub.registrations() == before)
+
+            let repair = try await fixture.reconcile("--apply", "--all")
             #expect(
                 repair.listed == [
                     bobs: "missing dropped", carols: "differing other-user dropped",
@@ -131,6 +136,44 @@ import Testing
             // The devices whose registrations were dropped register again.
             #expect(try await fixture.register("bob", handle(2)) != alices)
             _ = try await fixture.register("carol", handle(3))
+        }
+    }
+
+    @Test("What may belong to another app is only deleted by its name, after a confirmation")
+    func foreignKinds() async throws {
+        try await run { fixture in
+            let hub = fixture.hub
+            let alices = try await fixture.register("alice", handle(1))
+            for number in 10..<30 {
+                try hub.upsert(id: "1-1-\(number)", platform: "apns", handle: handle(number), tags: ["username:dave"])
+            }
+            let installation = ["username:dave", "$InstallationId:{2f0c1d00-1111-2222-3333-444455556666}"]
+            try hub.upsert(id: "2-2-2", platform: "apns", handle: handle(2), tags: installation)
+            try hub.upsert(id: "3-3-3", platform: "apns", handle: handle(3), tags: [])
+            try hub.upsert(id: "4-4-4", platform: "apns", handle: handle(4), tags: ["username:Dave"])
+            try hub.upsert(id: "5-5-5", platform: "gcm", handle: "|ID|1|:APA91bHun4MxP5eg", tags: ["username:dave"])
+            let first = try await fixture.reconcile("--apply")
+            #expect(first.outcome.status == 0, "\(first)")
+            #expect(first.listed["2-2-2"] == "unrecorded installation skipped")
+            #expect(first.listed["3-3-3"] == "unrecorded no-user skipped")
+            #expect(first.listed["4-4-4"] == "unrecorded user-spelling skipped")
+            #expect(first.listed["5-5-5"] == "unrecorded handle-unusable skipped")
+            #expect(hub.registrations().count == 25)
+
+            let asked = try await fixture.reconcile("--apply", "--delete", "no-user,installations")
+            #expect(asked.outcome.status == 1 && asked.listed.isEmpty, "\(asked)")
+            #expect(asked.outcome.errors.contains("2 of 25 registrations would be deleted (1 installation, 1 no-user)"))
+            #expect(hub.registrations().count == 25)
+
+            let adopted = try await fixture.reconcile("--apply", "--adopt-installations")
+            #expect(adopted.listed["2-2-2"] == "unrecorded bound", "\(adopted)")
+            // An adopted installation is as it should be, also for a run that does not adopt.
+            let again = try await fixture.reconcile("--apply", "--delete", "no-user,installations", "--yes")
+            #expect(again.outcome.status == 0 && again.listed["2-2-2"] == nil, "\(again)")
+            #expect(again.listed["3-3-3"] == "unrecorded no-user purged", "\(again)")
+            try await fixture.awaitDeletions(1)
+            #expect(!hub.registrations().contains { $0.id == "3-3-3" } && hub.registrations().count == 24)
+            #expect(try await fixture.ledger()[alices] == "alice live")
         }
     }
 

@@ -130,6 +130,30 @@ import Testing
         }
     }
 
+    @Test("An import that recognizes nothing in a file with lines fails, and the warning about old registrations stays")
+    func nothingRecognized() async throws {
+        let directory = try TestFiles.ofGateway("backend: { url: \"http://127.0.0.1:1\" }")
+        for (text, message) in [
+            ("<a/>\n<b/>", "None of the 2 lines"), ("no xml", "None of the 1 lines"),
+            (
+                "<AppleRegistrationDescription><RegistrationId>1-1-1</RegistrationId></AppleRegistrationDescription>",
+                "(1 handle-unusable)"
+            ),
+        ] {
+            try directory.write(text, to: "export.xml")
+            for more in ["--json", "--purge", "--confirm-all"] {
+                let outcome = try await directory.command("registrations", "import", "export.xml", more)
+                #expect(outcome.status == 1 && outcome.errors.contains(message), "\(outcome)")
+            }
+        }
+        let check = try await directory.command("check").output
+        #expect(check.contains("V5 and V6 are mitigated for new registrations only"))
+        // An empty hub has no registrations from before the gateway.
+        try directory.write("", to: "export.xml")
+        #expect(try await directory.command("registrations", "import", "export.xml").status == 0)
+        #expect(try await !directory.command("check").output.contains("V5"))
+    }
+
     @Test(
         "The import rejects a path that is not a regular file and records nothing",
         arguments: ["missing.xml", "/dev/zero", "."])

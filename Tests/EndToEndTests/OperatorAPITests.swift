@@ -180,7 +180,10 @@ struct OperatorAPITests {
 
     @Test("A long operation returns a line for each result, the totals and its end")
     func lines() async throws {
-        try directory.write("not an entry\nneither\n", to: "export.xml")
+        let valid =
+            "<AppleRegistrationDescription><RegistrationId>1-1-1</RegistrationId><Tags>username:alice</Tags>"
+            + "<DeviceToken>\(String(repeating: "A1", count: 32))</DeviceToken></AppleRegistrationDescription>"
+        try directory.write("not an entry\nneither\n\(valid)\n", to: "export.xml")
         _ = try await ServedProgram.run(in: directory) { _ async throws in
             let text = try await received(
                 "POST", "/v1/registrations/import", "{\"file\":\"\(directory.path)/export.xml\"}")
@@ -190,7 +193,7 @@ struct OperatorAPITests {
             let lines = found.split(separator: "\n").map(String.init)
             #expect(lines.count == 4, "\(text)")
             #expect(lines[0].hasPrefix(#"{"item":{"line":1,"#) && lines[1].hasPrefix(#"{"item":{"line":2,"#))
-            #expect(lines[2].hasPrefix(#"{"totals":{"bound":0,"#) && lines[3] == #"{"end":"done"}"#)
+            #expect(lines[2].hasPrefix(#"{"totals":{"bound":1,"#) && lines[3] == #"{"end":"done"}"#)
         }
     }
 

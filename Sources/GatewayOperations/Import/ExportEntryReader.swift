@@ -2,7 +2,8 @@ internal import GatewayCore
 internal import GatewaySupport
 
 /// Parses registrations as the hub writes them: an Atom entry that contains a registration's description, the
-/// description alone, as some of the hub's tools write it, or a feed of entries.
+/// description alone, or a feed of entries. The hub's interface names the element after the kind of the registration;
+/// its export job writes an element `RegistrationDescription` with the kind in the attribute `type` of XML Schema.
 ///
 /// The documents are untrusted. Document types, entities and processing instructions are rejected.
 enum ExportEntryReader {
@@ -46,7 +47,7 @@ enum ExportEntryReader {
 private struct DescribedRegistrations {
     /// A description, and the texts of those of its own child elements that the import uses.
     struct Description {
-        /// The name of its element.
+        /// The kind of the registration, such as `AppleRegistrationDescription`.
         let kind: String
         /// The number of elements around it.
         let depth: Int
@@ -80,7 +81,8 @@ private struct DescribedRegistrations {
             var tokenizer = XMLTokenizer(document)
             while let token = try tokenizer.next() {
                 switch token {
-                case .start(let name, _): guard begin(Self.localName(name)) else { return nil }
+                case .start(let name, let attributes):
+                    guard begin(Self.localName(name), attributes) else { return nil }
                 case .text(let part): append(part)
                 case .end: path.removeLast()
                 }
@@ -90,13 +92,14 @@ private struct DescribedRegistrations {
         }
     }
 
-    private mutating func begin(_ name: String) -> Bool {
+    private mutating func begin(_ name: String, _ attributes: [String: String]) -> Bool {
         defer { path.append(name) }
         if path.isEmpty { root = name }
         if path.count == 1, name == "entry" { entries += 1 }
         if name.hasSuffix(Self.suffix) {
             if path.contains(where: { $0.hasSuffix(Self.suffix) }) { return false }
-            descriptions.append(Description(kind: name, depth: path.count))
+            guard let kind = name == Self.suffix ? Self.kind(attributes) : name else { return false }
+            descriptions.append(Description(kind: kind, depth: path.count))
         } else if path.last?.hasSuffix(Self.suffix) == true, Self.wanted.contains(name) {
             return descriptions[descriptions.count - 1].values.updateValue("", forKey: name) == nil
         }
@@ -107,6 +110,12 @@ private struct DescribedRegistrations {
         guard path.count >= 2, path[path.count - 2].hasSuffix(Self.suffix), Self.wanted.contains(path[path.count - 1])
         else { return }
         descriptions[descriptions.count - 1].values[path[path.count - 1], default: ""] += part
+    }
+
+    /// Returns the kind that the attributes of an element `RegistrationDescription` state; nil if they state several.
+    private static func kind(_ attributes: [String: String]) -> String? {
+        let types = Set(attributes.filter { $0.key.hasSuffix(":type") }.values.map { localName($0.trimmed) })
+        return types.count <= 1 ? types.first ?? suffix : nil
     }
 
     private static func localName(_ name: String) -> String { name.split(separator: ":").last.map(String.init) ?? name }
@@ -122,7 +131,7 @@ extension StringProtocol {
 
 /// One registration of a hub, reduced to the fields that the import uses.
 struct ExportEntry: Sendable, Hashable {
-    /// The name of the description element, such as `AppleRegistrationDescription`.
+    /// The kind of the registration, such as `AppleRegistrationDescription`.
     var kind: String
     var registrationID: String
     var handle: String

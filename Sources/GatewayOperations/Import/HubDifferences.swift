@@ -15,6 +15,8 @@ struct HubDifference: Sendable {
     }
 
     let id: RegistrationID?
+    /// The kind of the registration, as the hub names it.
+    let kind: String?
     let platform: PushService?
     /// The owner according to the hub's tags, or to the ledger if the hub does not have the registration.
     let user: UserName?
@@ -23,8 +25,9 @@ struct HubDifference: Sendable {
 
     init(_ line: RegistrationImport.Line, _ finding: Finding, reason: String?) {
         id = line.id
+        kind = line.kind
         platform = line.handle?.service
-        if case .valid(let owner) = line.assessment { user = owner } else { user = nil }
+        user = line.owner
         self.finding = finding
         self.reason = reason
     }
@@ -32,6 +35,7 @@ struct HubDifference: Sendable {
     /// A registration that only the ledger has.
     init(_ registration: OwnedRegistration) {
         id = registration.id
+        kind = nil
         platform = registration.service
         user = registration.owner
         finding = .missing
@@ -45,11 +49,12 @@ struct HubDifferences: Sendable {
     var ids: Set<RegistrationID> = []
     /// The registrations that only the hub has and that an import binds or purges.
     var unrecorded: [RegistrationImport.Line] = []
-    /// The numbers of those whose handle the ledger has under another id.
-    var superseded: Set<Int> = []
+    /// The numbers of those whose handle the ledger has under another id, with that id.
+    var superseded: [Int: RegistrationID] = [:]
     /// The registrations to delete: at the hub if it has them, and in the ledger.
     var dropped: [HubDifference] = []
-    /// The registrations that are not the gateway's business, such as templates.
+    /// The registrations that are left as they are: their deletion was not requested, or another upstream serves their
+    /// platform.
     var skipped: [HubDifference] = []
     /// The numbers of results.
     var counts: [String: Int] = [:]
@@ -57,8 +62,25 @@ struct HubDifferences: Sendable {
     static let countNames = ["equal", "bound", "purged", "dropped", "unchanged", "skipped", "in-progress", "listed"]
 
     func unrecorded(_ line: RegistrationImport.Line) -> HubDifference {
-        let reason = line.reason ?? (superseded.contains(line.number) ? "registered-anew" : nil)
+        let reason = line.reason ?? (superseded[line.number] == nil ? nil : "registered-anew")
         return HubDifference(line, .unrecorded, reason: reason)
+    }
+
+    /// The numbers of deletions, by reason.
+    var deletions: [String: Int] {
+        let purged = unrecorded.compactMap { unrecorded($0).reason }
+        let reasons = purged + dropped.map { $0.reason ?? $0.finding.rawValue }
+        return Dictionary(reasons.map { ($0, 1) }, uniquingKeysWith: +)
+    }
+
+    /// The number of registrations of hub and ledger.
+    var total: Int { ids.count + dropped.count { $0.finding == .missing } }
+
+    /// Whether anything in the hub's list is known, valid or about to be deleted, so that it is the list of this
+    /// gateway's hub.
+    var hasRecognized: Bool {
+        ids.isEmpty || counts["equal"] ?? 0 > 0 || counts["in-progress"] ?? 0 > 0 || !unrecorded.isEmpty
+            || !dropped.isEmpty
     }
 
     /// All differences, in the order of the hub's list.
@@ -68,43 +90,61 @@ struct HubDifferences: Sendable {
     private static let batch = 200
 
     /// Compares the hub's registrations with the ledger. Those of platforms that another upstream serves are skipped.
+    ///
+    /// - Parameter deletions: The deletions that are requested, or would be.
     init(
-        of lines: [RegistrationImport.Line], at hub: HubRegistrations, from ledger: StoredLedger
+        of lines: [RegistrationImport.Line], at hub: HubRegistrations, from ledger: StoredLedger,
+        _ deletions: DeletedKinds
     ) async throws(LedgerUnavailable) {
         var unrecorded: [RegistrationImport.Line] = []
         var rest = lines[...]
         while !rest.isEmpty {
             let batch = rest.prefix(Self.batch)
             rest = rest.dropFirst(Self.batch)
-            let entries = batch.compactMap(\.entry)
-            let comparisons = try await ledger.compare(entries)
+            let comparisons = try await ledger.compare(batch.compactMap(\.comparison))
             var next = comparisons.makeIterator()
             for line in batch {
                 if let id = line.id { ids.insert(id) }
-                guard line.entry != nil, let comparison = next.next() else {
+                guard line.id != nil, let comparison = next.next() else {
                     skipped.append(HubDifference(line, .unrecorded, reason: line.reason))
-                    counts["skipped", default: 0] += 1
                     continue
                 }
                 if let service = line.handle?.service, !hub.services.contains(service) {
                     skipped.append(HubDifference(line, .unrecorded, reason: "other-backend"))
-                    counts["skipped", default: 0] += 1
                     continue
                 }
                 switch comparison {
                 case .equal: counts["equal", default: 0] += 1
                 case .inProgress: counts["in-progress", default: 0] += 1
-                case .otherOwner:
-                    dropped.append(HubDifference(line, .differing, reason: line.reason ?? "other-user"))
-                case .otherHandle:
-                    dropped.append(HubDifference(line, .differing, reason: line.reason ?? "other-handle"))
-                case .unrecorded(let handleIsBound):
+                case .otherOwner: addDiffering(line, reason: "other-user", deletions)
+                case .otherHandle: addDiffering(line, reason: "other-handle", deletions)
+                case .unrecorded(let bound):
                     unrecorded.append(line)
-                    if handleIsBound { superseded.insert(line.number) }
+                    superseded[line.number] = bound
                 }
             }
         }
-        self.unrecorded = RegistrationImport(unrecorded).lines
+        for line in RegistrationImport(unrecorded).lines {
+            // If the hub lacks the registration that the ledger has for the device, this one may be the device's present
+            // one. It is bound by the next run, when the other is no longer in the ledger.
+            let isOnly = superseded[line.number].map { !ids.contains($0) } ?? false
+            if line.entry(deletions) == nil || (isOnly && line.reason == nil) {
+                skipped.append(self.unrecorded(line))
+            } else {
+                self.unrecorded.append(line)
+            }
+        }
+    }
+
+    private mutating func addDiffering(
+        _ line: RegistrationImport.Line, reason: String, _ deletions: DeletedKinds
+    ) {
+        let difference = HubDifference(line, .differing, reason: line.reason ?? reason)
+        if case .rejected(let fault) = line.assessment, !deletions.includes(fault) {
+            skipped.append(difference)
+        } else {
+            dropped.append(difference)
+        }
     }
 
     /// Adds the live registrations of the ledger that the hub should have and does not, and that no device has renewed

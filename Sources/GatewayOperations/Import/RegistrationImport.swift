@@ -21,21 +21,39 @@ struct RegistrationImport: Sendable {
         /// The number of the line or entry, from 1.
         var number: Int
         var id: RegistrationID?
+        /// The kind of the registration, as the hub names it.
+        var kind: String?
         var handle: DeviceHandle?
+        /// The only owner according to the tags, also of a registration that is rejected for another reason.
+        var owner: UserName?
         var assessment: Assessment
         var content: [UInt8]
 
-        /// The entry for the ledger; nil for a line that the import skips.
-        var entry: ImportEntry? {
+        /// Returns the entry for the ledger; nil for a line that the import skips because it neither binds nor deletes
+        /// the registration and nobody has to know of it later.
+        func entry(_ deletions: DeletedKinds) -> ImportEntry? {
             guard let id else { return nil }
             switch assessment {
             case .valid(let owner):
                 guard let handle else { return nil }
-                return ImportEntry(id: id, assessment: .valid(owner: owner, handle: handle), content: content)
-            case .rejected(let fault) where !fault.isSkipped:
-                return ImportEntry(id: id, assessment: .rejected(handle: handle), content: content)
-            case .rejected, .unreadable:
-                return nil
+                return ImportEntry(
+                    id: id, assessment: .valid(owner: owner, handle: handle), content: content,
+                    isPurged: deletions.includesHarmful)
+            case .rejected(let fault):
+                guard fault.isHarmful || deletions.includes(fault) else { return nil }
+                return ImportEntry(
+                    id: id, assessment: .rejected(handle: handle), content: content,
+                    isPurged: deletions.includes(fault))
+            case .unreadable: return nil
+            }
+        }
+
+        /// The entry by which the ledger compares the registration with its own; nil without an id.
+        var comparison: ImportEntry? {
+            id.map { id in
+                let assessment: ImportEntry.Assessment =
+                    if let owner, let handle { .valid(owner: owner, handle: handle) } else { .rejected(handle: handle) }
+                return ImportEntry(id: id, assessment: assessment, content: content)
             }
         }
 
@@ -43,8 +61,17 @@ struct RegistrationImport: Sendable {
         var reason: String? {
             switch assessment {
             case .unreadable(let fault): fault.rawValue
-            case .rejected(let fault): fault.rawValue
+            case .rejected(let fault): fault.reason
             case .valid: nil
+            }
+        }
+
+        /// Whether it counts among the registrations of its handle: its device receives what a user is sent.
+        fileprivate var isOfUser: Bool {
+            switch assessment {
+            case .valid: true
+            case .rejected(let fault): fault.isHarmful
+            case .unreadable: false
             }
         }
     }
@@ -72,7 +99,7 @@ struct RegistrationImport: Sendable {
     init(_ lines: [Line]) {
         var lines = lines
         var registrations: [DeviceHandle: Set<RegistrationID>] = [:]
-        for line in lines {
+        for line in lines where line.isOfUser {
             if let handle = line.handle, let id = line.id { registrations[handle, default: []].insert(id) }
         }
         for index in lines.indices {
@@ -88,16 +115,13 @@ struct RegistrationImport: Sendable {
 extension RegistrationImport.Line {
     /// Validates an entry.
     init(number: Int, _ entry: ExportEntry, _ validator: ExportValidator) {
+        let id = RegistrationID(entry.registrationID)
+        let result = validator.validate(entry)
+        let fault = id == nil ? .registrationID : result.fault
         self.init(
-            number: number, id: RegistrationID(entry.registrationID), assessment: .rejected(.registrationID),
-            content: entry.content)
-        do throws(ExportValidator.Fault) {
-            guard id != nil else { throw .registrationID }
-            handle = try validator.handle(entry)
-            assessment = .valid(try validator.owner(entry))
-        } catch {
-            assessment = .rejected(error)
-        }
+            number: number, id: id, kind: entry.kind, handle: result.handle, owner: result.owner,
+            assessment: .rejected(fault ?? .noUser), content: entry.content)
+        if fault == nil, let owner { assessment = .valid(owner) }
     }
 }
 

@@ -17,9 +17,11 @@ extension RegistrationsCommand {
                 gateway has (missing).
 
                 With --apply, valid unrecorded registrations are assigned to their owners, unconfirmed as after an \
-                import; the others, and those that differ or are missing, are deleted, at the hub too. Their devices \
-                register again when their apps are opened next. Recorded with your uid. If no gateway runs, the next \
-                start deletes registrations at the hub.
+                import. Those that receive for another user (from-tag, several-users, registered-anew, other-user, \
+                other-handle) and those that are missing at the hub are deleted, at the hub too. Their devices \
+                register again when their apps are opened next. All others, such as installations and registrations \
+                without a user, may belong to other apps and are left alone, unless --delete names their kind. \
+                Recorded with your uid. If no gateway runs, the next start deletes registrations at the hub.
 
                 Example: notify-gateway registrations reconcile --connection-string manage.txt --config gateway.yaml
                 """)
@@ -30,23 +32,21 @@ extension RegistrationsCommand {
                 valueName: "file"))
         var connectionString: String
         @Flag(help: "Repair the differences.") var apply = false
+        @OptionGroup var deletions: DeletionOptions
         @OptionGroup var gateway: ControlOption
 
         func run() async throws {
-            var items: [JSONValue] = []
-            let fault = try await gateway.perform(
+            let (items, summary, fault) = try await deletions.perform(
                 ControlRequest(
                     "registrations reconcile",
                     [.init("connection_string", .string(try readConnectionString())), .init("apply", .bool(apply))]),
-                mayTakeMinutes: true
-            ) { items.append($0) }
-            // The last result contains the totals. Without it, the command was interrupted.
-            let summary = items.last?["equal"] == nil ? nil : items.popLast()
+                with: gateway)
             try gateway.results.print(
                 items,
                 columns: [
-                    .init("registration", "REGISTRATION"), .init("platform", "PLATFORM"), .init("user", "USER"),
-                    .init("finding", "FINDING"), .init("reason", "REASON"), .init("result", "RESULT"),
+                    .init("registration", "REGISTRATION"), .init("kind", "KIND"), .init("platform", "PLATFORM"),
+                    .init("user", "USER"), .init("finding", "FINDING"), .init("reason", "REASON"),
+                    .init("result", "RESULT"),
                 ])
             if let fault { throw fault }
             guard let summary else { throw CommandFailure.unavailable("The comparison was interrupted.") }

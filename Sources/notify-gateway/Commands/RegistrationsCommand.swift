@@ -65,44 +65,44 @@ struct RegistrationsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Import the hub's registrations from before the gateway.",
             discussion: """
-                Reads an export of the hub, one Atom entry per line. Valid registrations are assigned to their owners, \
-                but are unconfirmed: before the gateway, anybody could register a device under any name. Each is \
-                deleted at the backend unless its device registers again, logged in as its owner, within \
-                ledger.confirm-imported-within (default: 30 days). The others are listed with the reason, and with \
-                --purge deleted at the backend. Importing again changes nothing. Recorded with your uid. If no gateway \
-                runs, the next start deletes registrations at the backend.
+                Reads an export of the hub, one registration per line. Valid registrations are assigned to their \
+                owners, but are unconfirmed: before the gateway, anybody could register a device under any name. Each \
+                is deleted at the backend unless its device registers again, logged in as its owner, within \
+                ledger.confirm-imported-within (default: 30 days). The others are listed with the reason. With --purge \
+                those are deleted at the backend that receive for another user: from-tag, several-users, \
+                registered-anew. All others may belong to other apps and are left alone, unless --delete names their \
+                kind. An import that recognizes no registration changes nothing and fails. Importing again changes \
+                nothing. Recorded with your uid. If no gateway runs, the next start deletes registrations at the \
+                backend.
 
                 Example: notify-gateway registrations import registrations.xml --purge --config gateway.yaml
                 """)
 
         @Argument(help: "The export file; the gateway must be able to read it.") var file: String
-        @Flag(help: "Have rejected registrations deleted at the backend.") var purge = false
+        @Flag(help: "Have registrations deleted at the backend that receive for another user.") var purge = false
         @Flag(
             help: ArgumentHelp(
                 "Confirm every valid registration of the export, so that none of them is deleted later.",
                 discussion: "For hubs that nobody else could reach. Also confirms those of earlier imports."))
         var confirmAll = false
+        @OptionGroup var deletions: DeletionOptions
         @OptionGroup var gateway: ControlOption
 
         func run() async throws {
             let path = URL(filePath: file).standardizedFileURL.path(percentEncoded: false)
-            var items: [JSONValue] = []
-            let fault = try await gateway.perform(
+            let (items, summary, fault) = try await deletions.perform(
                 ControlRequest(
                     "registrations import",
                     [
                         .init("file", .string(path)), .init("purge", .bool(purge)),
                         .init("confirm_all", .bool(confirmAll)),
                     ]),
-                mayTakeMinutes: true
-            ) { items.append($0) }
-            // The last result contains the totals. Without it, the import was interrupted.
-            let summary = items.last?["bound"] == nil ? nil : items.popLast()
+                with: gateway)
             try gateway.results.print(
                 items,
                 columns: [
-                    .init("line", "LINE"), .init("registration", "REGISTRATION"), .init("platform", "PLATFORM"),
-                    .init("result", "RESULT"), .init("reason", "REASON"),
+                    .init("line", "LINE"), .init("registration", "REGISTRATION"), .init("kind", "KIND"),
+                    .init("platform", "PLATFORM"), .init("result", "RESULT"), .init("reason", "REASON"),
                 ])
             if let fault { throw fault }
             let counts = ["bound", "known", "rejected", "purged", "skipped", "confirmed"].map { name in

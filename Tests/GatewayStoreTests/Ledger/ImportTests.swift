@@ -5,6 +5,24 @@ import Testing
 
 @testable import GatewayStore
 
+extension StoredLedger {
+    /// Imports entries of which all or none are purged. Expects that the preview has the same results.
+    func importEntries(
+        _ entries: [ImportEntry], purging: Bool, confirming: Bool = false, now: WallTime
+    ) async throws(LedgerUnavailable) -> [ImportResult] {
+        let entries = entries.map {
+            ImportEntry(id: $0.id, assessment: $0.assessment, content: $0.content, isPurged: purging)
+        }
+        let preview = try await importResults(of: entries, confirming: confirming)
+        let results = try await importEntries(entries, confirming: confirming, now: now)
+        // Of several entries with one id or handle only the first is bound or purged.
+        for (index, result) in results.enumerated() where result != preview[index] {
+            #expect(result == .alreadyHandled && entries[..<index].contains { $0.id == entries[index].id })
+        }
+        return results
+    }
+}
+
 @Suite("Imported registrations in the ledger", .overEachStore) struct ImportTests {
     private func entry(
         _ number: Int, of owner: UserName? = LedgerFixture.alice, _ handle: DeviceHandle?, content: String = ""

@@ -83,6 +83,12 @@ struct OperatorRoute: Sendable {
         Parameter("since", .time), Parameter("until", .time),
     ]
 
+    /// The arguments of operations that may delete registrations of the hub which others made.
+    private static let deletions: [Parameter] = [
+        Parameter("delete", .texts), Parameter("confirmed"), Parameter("all", .flag),
+        Parameter("adopt_installations", .flag),
+    ]
+
     /// The path of the events of the journal, the only route without an operation.
     static let eventsPath = "/v1/events"
 
@@ -103,10 +109,10 @@ struct OperatorRoute: Sendable {
         OperatorRoute(.delete, "/v1/registrations/{registration}", "registrations revoke", .object),
         OperatorRoute(
             .post, "/v1/registrations/import", "registrations import",
-            body: [Parameter("file"), Parameter("purge", .flag), Parameter("confirm_all", .flag)], .lines),
+            body: [Parameter("file"), Parameter("purge", .flag), Parameter("confirm_all", .flag)] + deletions, .lines),
         OperatorRoute(
             .post, "/v1/registrations/reconcile", "registrations reconcile",
-            body: [Parameter("connection_string"), Parameter("apply", .flag)], .lines),
+            body: [Parameter("connection_string"), Parameter("apply", .flag)] + deletions, .lines),
         OperatorRoute(.get, "/v1/policy", "policy show", .object),
         OperatorRoute(
             .post, "/v1/policy/explain", "explain",

@@ -7,7 +7,7 @@ internal import GatewaySupport
 /// `registrations import`: imports the hub's registrations from before the gateway into the ledger.
 struct ImportRegistrationsOperation: ControlOperation {
     static let name = "registrations import"
-    static let arguments: Set<String> = ["file", "purge", "confirm_all"]
+    static let arguments = RequestedDeletions.arguments.union(["file", "purge", "confirm_all", "adopt_installations"])
 
     let ledger: StoredLedger
     let sweeper: RegistrationSweeper
@@ -26,8 +26,13 @@ struct ImportRegistrationsOperation: ControlOperation {
         }
         let isPurging = try arguments.flag("purge")
         let isConfirming = try arguments.flag("confirm_all")
-        let export = RegistrationImport(
-            try Self.read(file), validator: ExportValidator(names: names, handles: handles.value))
+        let deletions = try RequestedDeletions(arguments, includingHarmful: isPurging)
+        let validator = ExportValidator(
+            names: names, handles: handles.value, adoptsInstallations: try arguments.flag("adopt_installations"))
+        let export = Export(
+            lines: RegistrationImport(try Self.read(file), validator: validator).lines, deletions: deletions,
+            isConfirming: isConfirming)
+        try await check(export, of: file, in: context)
         let record = try await context.record(
             .operatorImport,
             target: "\(isPurging ? "purge " : "")\(isConfirming ? "confirm-all " : "")\(file)".truncated)
@@ -37,7 +42,7 @@ struct ImportRegistrationsOperation: ControlOperation {
             while !rest.isEmpty {
                 let lines = rest.prefix(Self.batch)
                 rest = rest.dropFirst(Self.batch)
-                try await importEntries(lines, isPurging: isPurging, isConfirming: isConfirming, &counts, in: context)
+                try await importEntries(lines, of: export, &counts, in: context)
             }
             try await withLedger { () async throws(LedgerUnavailable) in
                 try await ledger.recordImport(now: clocks.wall())
@@ -55,37 +60,96 @@ struct ImportRegistrationsOperation: ControlOperation {
                 }))
     }
 
+    /// The validated lines of an export, and what the operator wants of them.
+    private struct Export {
+        let lines: [RegistrationImport.Line]
+        let deletions: RequestedDeletions
+        let isConfirming: Bool
+    }
+
+    /// Throws, before anything is changed, if the import would do nothing or more than the operator has asked for.
+    private func check(_ export: Export, of file: String, in context: ControlContext) async throws(ControlError) {
+        var deleted: [RegistrationID: String] = [:]
+        var ids: Set<RegistrationID> = []
+        var hasRecognized = export.lines.isEmpty
+        var results: [(RegistrationImport.Line, ImportResult?)] = []
+        var rest = export.lines[...]
+        while !rest.isEmpty {
+            let lines = rest.prefix(Self.batch)
+            rest = rest.dropFirst(Self.batch)
+            let entries = lines.compactMap { $0.entry(export.deletions.kinds) }
+            let found = try await withLedger { () async throws(LedgerUnavailable) in
+                try await ledger.importResults(of: entries, confirming: export.isConfirming)
+            }
+            var next = found.makeIterator()
+            for line in lines {
+                let result = line.entry(export.deletions.kinds) == nil ? nil : next.next()
+                results.append((line, result))
+                if let id = line.id { ids.insert(id) }
+                switch result {
+                case .bound, .confirmed, .alreadyHandled: hasRecognized = true
+                case .purged:
+                    hasRecognized = true
+                    if let id = line.id { deleted[id] = Self.reason(line) }
+                case .superseded, .rejected, nil: break
+                }
+            }
+        }
+        guard hasRecognized else {
+            for (line, result) in results { try await send(line, Self.word(result), in: context) }
+            let reasons = Dictionary(export.lines.map { (Self.reason($0), 1) }, uniquingKeysWith: +)
+            throw .refused(
+                "None of the \(export.lines.count) lines of \(file) is a registration that the gateway can bind "
+                    + "(\(RequestedDeletions.summary(reasons))). Nothing was changed. docs/migration.md describes the "
+                    + "format of an export and each reason.")
+        }
+        try await export.deletions.check(
+            Dictionary(deleted.values.map { ($0, 1) }, uniquingKeysWith: +), of: ids.count, in: context)
+    }
+
     private func importEntries(
-        _ lines: ArraySlice<RegistrationImport.Line>, isPurging: Bool, isConfirming: Bool,
-        _ counts: inout [String: Int], in context: ControlContext
+        _ lines: ArraySlice<RegistrationImport.Line>, of export: Export, _ counts: inout [String: Int],
+        in context: ControlContext
     ) async throws(ControlError) {
-        let entries = lines.compactMap(\.entry)
+        let entries = lines.compactMap { $0.entry(export.deletions.kinds) }
         let results = try await withLedger { () async throws(LedgerUnavailable) in
-            try await ledger.importEntries(entries, purging: isPurging, confirming: isConfirming, now: clocks.wall())
+            try await ledger.importEntries(entries, confirming: export.isConfirming, now: clocks.wall())
         }
         if results.contains(.purged) { sweeper.wake() }
         var next = results.makeIterator()
         for line in lines {
-            let result = line.entry == nil ? nil : next.next()
-            let word: String
-            switch result {
-            case nil: word = "skipped"
-            case .bound: word = "bound"
-            case .confirmed: word = "confirmed"
-            case .alreadyHandled: word = "known"
-            case .superseded, .rejected: word = "rejected"
-            case .purged: word = "purged"
-            }
+            let result = line.entry(export.deletions.kinds) == nil ? nil : next.next()
+            let word = Self.word(result)
             counts[word, default: 0] += 1
             if result == .bound || result == .alreadyHandled || result == .confirmed { continue }
-            var members: [JSONValue.Member] = [.init("line", .number(String(line.number)))]
-            if let id = line.id { members.append(.init("registration", .string(id.text))) }
-            if let handle = line.handle { members.append(.init("platform", .string(handle.service.rawValue))) }
-            members.append(.init("result", .string(word)))
-            // The entry is valid, but its device has a newer registration by now.
-            members.append(.init("reason", .string(line.reason ?? "registered-anew")))
-            try await context.send(.object(members))
+            try await send(line, word, in: context)
         }
+    }
+
+    private static func word(_ result: ImportResult?) -> String {
+        switch result {
+        case nil: "skipped"
+        case .bound: "bound"
+        case .confirmed: "confirmed"
+        case .alreadyHandled: "known"
+        case .superseded, .rejected: "rejected"
+        case .purged: "purged"
+        }
+    }
+
+    /// Returns the reason why a line is not bound. Without a fault, its device has a newer registration by now.
+    private static func reason(_ line: RegistrationImport.Line) -> String { line.reason ?? "registered-anew" }
+
+    private func send(
+        _ line: RegistrationImport.Line, _ word: String, in context: ControlContext
+    ) async throws(ControlError) {
+        var members: [JSONValue.Member] = [.init("line", .number(String(line.number)))]
+        if let id = line.id { members.append(.init("registration", .string(id.text))) }
+        if let kind = line.kind { members.append(.init("kind", .string(kind))) }
+        if let handle = line.handle { members.append(.init("platform", .string(handle.service.rawValue))) }
+        members.append(.init("result", .string(word)))
+        members.append(.init("reason", .string(Self.reason(line))))
+        try await context.send(.object(members))
     }
 
     private static func read(_ file: String) throws(ControlError) -> Data {

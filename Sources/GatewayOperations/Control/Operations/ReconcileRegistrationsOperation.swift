@@ -6,7 +6,7 @@ internal import GatewaySupport
 /// differences, and repairs them if asked to.
 struct ReconcileRegistrationsOperation: ControlOperation {
     static let name = "registrations reconcile"
-    static let arguments: Set<String> = ["connection_string", "apply"]
+    static let arguments = RequestedDeletions.arguments.union(["connection_string", "apply", "adopt_installations"])
 
     let ledger: StoredLedger
     let sweeper: RegistrationSweeper
@@ -25,10 +25,13 @@ struct ReconcileRegistrationsOperation: ControlOperation {
             throw .malformed("connection_string is missing.")
         }
         let isApplying = try arguments.flag("apply")
+        let deletions = try RequestedDeletions(arguments, includingHarmful: true)
         let start = clocks.wall()
-        let lines = try await read(hub, connectionString)
+        let validator = ExportValidator(
+            names: names, handles: handles.value, adoptsInstallations: try arguments.flag("adopt_installations"))
+        let lines = try await read(hub, connectionString, validator)
         var differences = try await withLedger { () async throws(LedgerUnavailable) in
-            var differences = try await HubDifferences(of: lines, at: hub, from: ledger)
+            var differences = try await HubDifferences(of: lines, at: hub, from: ledger, deletions.kinds)
             try await differences.addMissing(in: ledger, at: hub, notSeenSince: start)
             return differences
         }
@@ -37,10 +40,12 @@ struct ReconcileRegistrationsOperation: ControlOperation {
             differences.counts["listed"] = differences.all.count
             return try await sendCounts(differences.counts, in: context)
         }
+        try await deletions.check(differences.deletions, of: differences.total, in: context)
         let record = try await context.record(.operatorReconcile, target: "all")
         do throws(ControlError) {
-            try await bindOrPurge(&differences, in: context)
+            try await bindOrPurge(&differences, deletions.kinds, in: context)
             try await drop(&differences, notSeenSince: start, in: context)
+            differences.counts["skipped"] = differences.skipped.count
             for difference in differences.skipped { try await send(difference, "skipped", in: context) }
         } catch {
             record.failed()
@@ -50,9 +55,8 @@ struct ReconcileRegistrationsOperation: ControlOperation {
     }
 
     private func read(
-        _ hub: HubRegistrations, _ connectionString: String
+        _ hub: HubRegistrations, _ connectionString: String, _ validator: ExportValidator
     ) async throws(ControlError) -> [RegistrationImport.Line] {
-        let validator = ExportValidator(names: names, handles: handles.value)
         var lines: [RegistrationImport.Line] = []
         do throws(HubRegistrations.Unavailable) {
             try await hub.read(with: connectionString) { entries throws(HubRegistrations.Unavailable) in
@@ -67,16 +71,18 @@ struct ReconcileRegistrationsOperation: ControlOperation {
         return lines
     }
 
-    /// Binds the valid registrations that only the hub has, unconfirmed, and marks the others of them for deletion.
-    private func bindOrPurge(_ differences: inout HubDifferences, in context: ControlContext) async throws(ControlError)
-    {
+    /// Binds the valid registrations that only the hub has, unconfirmed, and marks the requested ones of the others for
+    /// deletion.
+    private func bindOrPurge(
+        _ differences: inout HubDifferences, _ deletions: DeletedKinds, in context: ControlContext
+    ) async throws(ControlError) {
         var rest = differences.unrecorded[...]
         while !rest.isEmpty {
             let lines = rest.prefix(Self.batch)
             rest = rest.dropFirst(Self.batch)
-            let entries = lines.compactMap(\.entry)
+            let entries = lines.compactMap { $0.entry(deletions) }
             let results = try await withLedger { () async throws(LedgerUnavailable) in
-                try await ledger.importEntries(entries, purging: true, now: clocks.wall())
+                try await ledger.importEntries(entries, now: clocks.wall())
             }
             if results.contains(.purged) { sweeper.wake() }
             for (line, result) in zip(lines, results) {
@@ -91,6 +97,7 @@ struct ReconcileRegistrationsOperation: ControlOperation {
                 try await send(differences.unrecorded(line), word, in: context)
             }
         }
+        guard differences.hasRecognized else { return }
         try await withLedger { () async throws(LedgerUnavailable) in try await ledger.recordImport(now: clocks.wall()) }
     }
 
@@ -120,6 +127,7 @@ struct ReconcileRegistrationsOperation: ControlOperation {
     ) async throws(ControlError) {
         var members: [JSONValue.Member] = []
         if let id = difference.id { members.append(.init("registration", .string(id.text))) }
+        if let kind = difference.kind { members.append(.init("kind", .string(kind))) }
         if let platform = difference.platform { members.append(.init("platform", .string(platform.rawValue))) }
         if let user = difference.user { members.append(.init("user", .string(user.text))) }
         members.append(.init("finding", .string(difference.finding.rawValue)))

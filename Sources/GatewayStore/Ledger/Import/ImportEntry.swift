@@ -17,12 +17,15 @@ public struct ImportEntry: Sendable, Hashable {
     public let assessment: Assessment
     /// The bytes by which a later import recognises that the entry has not changed. The ledger stores their digest.
     public let content: [UInt8]
+    /// Whether the registration is deleted at the backend unless the import binds it or the ledger contains it.
+    public let isPurged: Bool
 
     /// Creates an entry from its parts.
-    public init(id: RegistrationID, assessment: Assessment, content: [UInt8]) {
+    public init(id: RegistrationID, assessment: Assessment, content: [UInt8], isPurged: Bool = false) {
         self.id = id
         self.assessment = assessment
         self.content = content
+        self.isPurged = isPurged
     }
 }
 
@@ -36,12 +39,11 @@ public enum ImportResult: String, Sendable, Hashable, CaseIterable {
     /// Nothing was changed: the ledger contains the registration already, or an earlier import bound or purged it and
     /// it has been deleted since.
     case alreadyHandled = "known"
-    /// The registration is valid, but its device is now registered under another id. It is handled like a rejected one:
-    /// purged if the import purges, otherwise left as it is.
+    /// The registration is valid, but its device is now registered under another id. It is left as it is.
     case superseded
     /// The registration was rejected and is left as it is at the backend.
     case rejected = "unsound"
-    /// The registration is rejected and was marked for deletion at the backend.
+    /// The registration is rejected or superseded, and was marked for deletion at the backend.
     case purged
 }
 

@@ -10,6 +10,7 @@ struct KeyedImportEntry: Sendable {
     /// The keys under which an earlier version may have stored the handle.
     let formerKeys: [HandleKey]
     let content: KeyedDigest
+    let isPurged: Bool
 }
 
 /// A registration at the backend that has no owner and is marked for deletion.
@@ -26,20 +27,38 @@ struct OrphanRegistration: Sendable, Hashable {
 extension LedgerTables {
     /// Imports an entry. Existing data of the ledger is newer than any export and is kept.
     ///
-    /// - Parameters:
-    ///   - purging: Whether rejected entries are marked for deletion.
-    ///   - confirming: Whether the operator confirms the valid entries. Otherwise they stay unconfirmed until their
-    ///     devices register again, because without a gateway any client could register a device under any user name.
-    func importEntry(
-        _ entry: KeyedImportEntry, purging: Bool, confirming: Bool, now: WallTime
-    ) throws -> ImportResult {
+    /// - Parameter confirming: Whether the operator confirms the valid entries. Otherwise they stay unconfirmed until
+    ///   their devices register again, because without a gateway any client could register a device under any user name.
+    func importEntry(_ entry: KeyedImportEntry, confirming: Bool, now: WallTime) throws -> ImportResult {
         if let handle = entry.handle { try adopt(entry.formerKeys, as: handle) }
-        if var bound = try registration(entry.id), bound.isBound {
-            guard confirming, bound.importUnconfirmed != nil, bound.isLive, bound.owner == entry.owner,
-                bound.handle == entry.handle
-            else { return .alreadyHandled }
+        let result = try importResult(of: entry, confirming: confirming)
+        switch result {
+        case .alreadyHandled: return result
+        case .confirmed:
+            guard var bound = try registration(entry.id) else { return .alreadyHandled }
             bound.importUnconfirmed = nil
             try store(bound)
+            return result
+        case .bound:
+            guard let owner = entry.owner, let handle = entry.handle else { return .rejected }
+            try store(
+                Registration(
+                    id: entry.id, owner: owner, handle: handle, state: .live, created: now, lastSeen: now,
+                    importUnconfirmed: confirming ? nil : now))
+        case .purged: try storeOrphan(OrphanRegistration(id: entry.id, handle: entry.handle, reason: .rejectedImport))
+        case .superseded, .rejected: break
+        }
+        try record(result, of: entry)
+        return result
+    }
+
+    /// Returns what an import of the entry does, without changing anything.
+    func importResult(of entry: KeyedImportEntry, confirming: Bool) throws -> ImportResult {
+        let keys = (entry.handle.map { [$0] } ?? []) + entry.formerKeys
+        if let bound = try registration(entry.id), bound.isBound {
+            guard confirming, bound.importUnconfirmed != nil, bound.isLive, bound.owner == entry.owner,
+                let handle = bound.handle, keys.contains(handle)
+            else { return .alreadyHandled }
             return .confirmed
         }
         if try orphan(entry.id) != nil { return .alreadyHandled }
@@ -50,27 +69,11 @@ extension LedgerTables {
         // A registration that was bound then and is missing now was deleted since. A purged one was deleted at the
         // backend.
         if before == .bound || before == .purged { return .alreadyHandled }
-        if let owner = entry.owner, let handle = entry.handle {
-            guard try registration(boundTo: handle) != nil else {
-                try store(
-                    Registration(
-                        id: entry.id, owner: owner, handle: handle, state: .live, created: now, lastSeen: now,
-                        importUnconfirmed: confirming ? nil : now))
-                try record(.bound, of: entry)
-                return .bound
-            }
-            if !purging {
-                try record(.superseded, of: entry)
-                return .superseded
-            }
+        if entry.owner != nil, entry.handle != nil {
+            if try !keys.contains(where: { try registration(boundTo: $0) != nil }) { return .bound }
+            return entry.isPurged ? .purged : .superseded
         }
-        guard purging else {
-            try record(.rejected, of: entry)
-            return .rejected
-        }
-        try storeOrphan(OrphanRegistration(id: entry.id, handle: entry.handle, reason: .rejectedImport))
-        try record(.purged, of: entry)
-        return .purged
+        return entry.isPurged ? .purged : .rejected
     }
 
     /// Returns the registration without an owner that has the id; nil if none is stored.

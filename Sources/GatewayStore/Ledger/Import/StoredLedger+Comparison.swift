@@ -3,8 +3,8 @@ public import GatewaySupport
 
 /// How the ledger's state compares with a registration that the backend has.
 public enum LedgerComparison: Sendable, Hashable {
-    /// The ledger has no registration with the id. `handleIsBound` is whether it has another one with the handle.
-    case unrecorded(handleIsBound: Bool)
+    /// The ledger has no registration with the id. `bound` is the one that it has for the handle.
+    case unrecorded(bound: RegistrationID?)
     /// The ledger has the same owner and handle.
     case equal
     /// The ledger has another owner, or the backend's tags are not those of a single owner.
@@ -66,7 +66,7 @@ extension LedgerTables {
         // The gateway has no registration at the backend under an id that is only reserved.
         guard let row = try registration(entry.id), row.isBound else {
             if try orphan(entry.id) != nil { return .inProgress }
-            return .unrecorded(handleIsBound: try entry.handles.contains { try registration(boundTo: $0) != nil })
+            return .unrecorded(bound: try entry.handles.compactMap { try registration(boundTo: $0)?.id }.first)
         }
         guard row.isLive, !row.isInDoubt else { return .inProgress }
         guard row.owner == entry.owner else { return .otherOwner }

@@ -25,7 +25,7 @@ struct Registrations: Dimension {
                 id: id, assessment: .valid(owner: owner, handle: try rules.handle(Self.handle(number), of: .apns)),
                 content: Array(Self.id(number).utf8))
         }
-        let results = try await ledger.importEntries(entries, purging: false, now: now)
+        let results = try await ledger.importEntries(entries, now: now)
         guard results.allSatisfy({ $0 == .bound }) else { throw OutOfGrammar() }
         try await ledger.recordImport(now: now)
         try ledger.close()
