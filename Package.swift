@@ -332,7 +332,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "NotifyBackendTests",
-            dependencies: ["GatewaySupport", "GatewayTesting", "NotifyBackend", logging, lifecycle, nioCore, nioPosix],
+            dependencies: [
+                "Gateway", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "NotifyBackend", logging,
+                lifecycle, nioCore, nioPosix,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "GatewayConfigurationTests",

@@ -1,6 +1,7 @@
 public import GatewayCore
 internal import GatewaySupport
 public import NIOCore
+internal import Synchronization
 
 /// The request pipeline. `serve(_:)` contains the complete sequence of phases. Each phase consumes the value of the
 /// previous phase and returns one that only it can create. A call that was not authenticated, admitted and recorded
@@ -162,7 +163,10 @@ public struct Gateway: RequestResponder {
                 phases.enter(.forward)
                 let forwarded = await forwarding.forward(recorded, phases.spans)
                 phases.enter(.complete)
-                return finish(action, await completion.complete(forwarded), rateLimitContext, phases)
+                let superseded = forwarded.outcome.superseded
+                let response = await completion.complete(forwarded)
+                if !superseded.isEmpty { await deleteSuperseded(superseded) }
+                return finish(action, response, rateLimitContext, phases)
             }
         } catch {
             if case .limit(let name, _) = error.extra { limitCounters[name]?.add() }
@@ -234,6 +238,18 @@ public struct Gateway: RequestResponder {
             return false
         }
     }
+
+    /// Deletes a device's other registrations before the response to the device, so that nothing for their owners reaches
+    /// it. A failed deletion, and those after it, are left to the sweeper.
+    @inline(never)
+    private func deleteSuperseded(_ ids: [RegistrationID]) async {
+        for id in ids {
+            guard await sweep(id, as: Self.callIDs.withLock({ $0.next() })) else { return }
+        }
+    }
+
+    /// The ids of the gateway's own deletions, which no client's call shares.
+    private static let callIDs = Mutex(CallIDGenerator())
 
     /// Records and logs the coalesced rejections that are due. Called once a second, and with `all` at the end.
     public func flushRejections(all: Bool = false) { rejectionResponder.flush(all: all) }

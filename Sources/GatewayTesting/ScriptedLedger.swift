@@ -24,6 +24,7 @@ public final class ScriptedLedger: RegistrationLedger {
         var pendingDeletion: [RegistrationID] = []
         var owned: [OwnedRegistration] = []
         var outdated: [RegistrationID] = []
+        var superseded: [RegistrationID] = []
         var fault: Fault?
         var place: RegistrationPlace?
         var claims: UInt64 = 0
@@ -117,10 +118,12 @@ public final class ScriptedLedger: RegistrationLedger {
 
     /// Records the attempt. The id of a decision `own` counts as registered.
     public func prepare(
-        _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
+        _ id: RegistrationID, replacing: RegistrationID?, superseding: [RegistrationID],
+        for claim: borrowing LedgerClaim, now: WallTime
     ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
         if claim.isRevoked() { return nil }
         if state.withLock({ $0.fault == .prepare }) { throw LedgerUnavailable("scripted: prepare") }
+        state.withLock { $0.superseded += superseding }
         if id == claim.registered { return RegistrationAttempt(id: id, undo: .nothing) }
         timeline.add(.prepared(claim.request, id))
         return RegistrationAttempt(id: id, undo: .remove)
@@ -133,6 +136,9 @@ public final class ScriptedLedger: RegistrationLedger {
 
     /// The ids whose registration at the backend belongs to another handle, as the gateway reported.
     public var outdated: [RegistrationID] { state.withLock(\.outdated) }
+
+    /// The other registrations of a device at the backend, as the gateway reported.
+    public var superseded: [RegistrationID] { state.withLock(\.superseded) }
 
     /// Whether any claim is open. The id is ignored.
     public func isClaimed(_ id: RegistrationID) -> Bool { openClaims > 0 }

@@ -127,7 +127,7 @@ struct UpstreamTests {
             let here = Fixture(deciding: { _ in .own(Sample.label) })
             here.gateway.ledger.setPlace(RegistrationPlace(service: .fcm, upstream: name))
             #expect(await here.gateway.serve(Sample.put(Sample.body("gcm", "bobs-android-token-0001"))).status == 200)
-            #expect(here.methods() == ["hub PUT"])
+            #expect(here.methods() == ["hub GET", "hub PUT"])
         }
     }
 

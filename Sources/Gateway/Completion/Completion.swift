@@ -155,7 +155,7 @@ struct Completion: Sendable {
     private func completeCreate(
         _ outcome: ForwardResult, handle: DeviceHandle?, _ claim: consuming LedgerClaim, _ facts: inout CallFacts
     ) async -> Completed {
-        guard outcome.result == .accepted, let id = outcome.reserved else {
+        guard outcome.result == .accepted, let id = outcome.reserved ?? claim.registered else {
             return Completed(outcome.result, .empty(200))
         }
         facts.registration = id

@@ -31,6 +31,8 @@ struct ForwardResult: Sendable {
     /// Whether the backend's id for the handle belonged to another handle, so that a further id was requested without a
     /// handle.
     var reservedWithoutHandle = false
+    /// The device's other registrations at the backend, which the ledger has marked for deletion or is about to.
+    var superseded: [RegistrationID] = []
     /// Whether the alternative steps for a missing registration were performed.
     var usedAlternative = false
     /// The last update that the ledger was prepared for; nil if none was sent.
@@ -142,7 +144,7 @@ struct Forwarding: Sendable {
             switch await perform(planned.step, purpose, &run) {
             case .done:
                 continue
-            case .failed, .unassigned:
+            case .failed:
                 return
             case .gone:
                 if planned.ifGone.isEmpty { return }
@@ -163,7 +165,8 @@ struct Forwarding: Sendable {
         if case .upsert(let target, _) = step, await !prepare(target, purpose, &run) { return .failed }
         let stepResult = await exchange(step, &run)
         guard case .reserve(let handle?) = step else { return stepResult }
-        return await completeReservation(for: handle, deletesOthers: purpose.isUpdate, stepResult, &run)
+        guard stepResult == .done else { return stepResult }
+        return await completeReservation(for: handle, purpose, &run)
     }
 
     /// Sends the request of one step to the backend and adds its result to `run`.

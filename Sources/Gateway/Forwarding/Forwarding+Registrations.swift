@@ -4,42 +4,37 @@ internal import GatewaySupport
 // The values that the steps of registrations need beside their requests.
 
 extension Forwarding {
-    /// Performs what a reservation with a handle needs beside its request.
-    ///
-    /// - Parameter deletesOthers: Whether further registrations of the handle are deleted. A caller that only asks for
-    ///   an id has not shown that the device is its own.
+    /// Performs what a successful reservation with a handle needs beside its request: determines the id of the device's
+    /// registration, and requests one without the handle if there is none.
     @inline(never)
     func completeReservation(
-        for handle: DeviceHandle, deletesOthers: Bool, _ stepResult: StepResult, _ run: inout PlanExecution
+        for handle: DeviceHandle, _ purpose: borrowing UpstreamPlan.Purpose, _ run: inout PlanExecution
     ) async -> StepResult {
-        switch stepResult {
-        case .unassigned: return await exchange(.reserve(handle: nil), &run)
-        case .done:
-            guard let id = run.outcome.reserved else { return .done }
-            let surplus = run.takeSurplus()
-            let reserved = await reserveAgain(id, unlessFor: handle, .done, &run)
-            guard deletesOthers, case .done = reserved else { return reserved }
-            return await delete(surplus, unlessForAnotherThan: handle, &run)
-        case .gone, .failed: return stepResult
-        }
-    }
-
-    /// Deletes further registrations of a handle. The ledger allows one for each handle.
-    @inline(never)
-    private func delete(
-        _ surplus: [RegistrationID], unlessForAnotherThan handle: DeviceHandle, _ run: inout PlanExecution
-    ) async -> StepResult {
-        for id in surplus where id != run.outcome.reserved {
-            do throws(LedgerUnavailable) {
-                if try await ledger.isHeld(id, forAnotherThan: handle) { continue }
-            } catch {
-                run.outcome.result = .ledgerFailed
-                run.outcome.detail = "ledger: \(error.detail)"
-                return .failed
+        do throws(LedgerUnavailable) {
+            if run.upstream.codec.listsRegistrations {
+                let listed = run.listed
+                var chosen = purpose.knownRegistration(among: listed)
+                for id in listed where chosen == nil {
+                    if try await !ledger.isHeld(id, forAnotherThan: handle) { chosen = id }
+                }
+                run.outcome.reserved = chosen
+                // A caller that only asks for an id has not shown that the device is its own.
+                if purpose.isUpdate { run.outcome.superseded = listed.filter { $0 != chosen } }
+                if chosen != nil { return .done }
+                run.outcome.reservedWithoutHandle = !listed.isEmpty
+            } else {
+                guard let id = run.outcome.reserved, try await ledger.isHeld(id, forAnotherThan: handle) else {
+                    return .done
+                }
+                try await ledger.dropOutdated(id, now: clocks.wall())
+                run.outcome.reservedWithoutHandle = true
             }
-            guard case .done = await exchange(.delete(id, owner: run.caller), &run) else { return .failed }
+        } catch {
+            run.outcome.result = .ledgerFailed
+            run.outcome.detail = "ledger: \(error.detail)"
+            return .failed
         }
-        return .done
+        return await exchange(.reserve(handle: nil), &run)
     }
 
     /// Records an update in the ledger before it is sent to the backend.
@@ -56,7 +51,8 @@ extension Forwarding {
             guard let id = registration else { return true }
             do throws(LedgerUnavailable) {
                 let prepared = try await ledger.prepare(
-                    id, replacing: id == known ? nil : known, for: update.claim, now: clocks.wall())
+                    id, replacing: id == known ? nil : known, superseding: run.outcome.superseded, for: update.claim,
+                    now: clocks.wall())
                 if let prepared {
                     run.outcome.attempt = prepared
                     return true
@@ -75,21 +71,19 @@ extension Forwarding {
         case .send: return true
         }
     }
+}
 
-    /// Requests another id without a handle if the backend assigned an id that the ledger has for another handle.
-    @inline(never)
-    private func reserveAgain(
-        _ id: RegistrationID, unlessFor handle: DeviceHandle, _ stepResult: StepResult, _ run: inout PlanExecution
-    ) async -> StepResult {
-        do throws(LedgerUnavailable) {
-            guard try await ledger.isHeld(id, forAnotherThan: handle) else { return stepResult }
-            try await ledger.dropOutdated(id, now: clocks.wall())
-        } catch {
-            run.outcome.result = .ledgerFailed
-            run.outcome.detail = "ledger: \(error.detail)"
-            return .failed
+extension UpstreamPlan.Purpose {
+    /// Returns the registration that an update applies to, provided that this upstream has it: it was made there, or the
+    /// upstream lists it for the device.
+    fileprivate func knownRegistration(among listed: [RegistrationID]) -> RegistrationID? {
+        switch self {
+        case .registration(.update(let update)):
+            guard let known = update.claim.decision.updated else { return nil }
+            return !update.claim.isElsewhere || listed.contains(known) ? known : nil
+        case .registration(.create): return nil
+        case .registration(.delete): return nil
+        case .send: return nil
         }
-        run.outcome.reservedWithoutHandle = true
-        return await exchange(.reserve(handle: nil), &run)
     }
 }

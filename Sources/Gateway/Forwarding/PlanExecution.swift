@@ -12,7 +12,8 @@ struct PlanExecution {
     /// The spans of the call; nil if it is not sampled.
     var spans: CallTrace?
     var outcome = ForwardResult(result: .backendFailed)
-    private var surplus: [RegistrationID] = []
+    /// The registrations that the last reservation listed.
+    private(set) var listed: [RegistrationID] = []
 
     /// - Parameters:
     ///   - start: The monotonic time in nanoseconds from which the upstream's time limit counts.
@@ -68,7 +69,7 @@ struct PlanExecution {
         outcome.retryAfter = decoded.retryAfter
         outcome.result = isFirst && decoded.retryAfter != nil ? .overloaded : .backendFailed
         if let id = decoded.reserved { outcome.reserved = id }
-        surplus = decoded.surplus
+        listed = decoded.listed
         outcome.notification = decoded.notification
         return decoded.result
     }
@@ -80,12 +81,6 @@ struct PlanExecution {
         outcome.retryAfter = seconds
         outcome.detail = "the backend accepts no such requests for \(seconds) s"
         return .failed
-    }
-
-    /// Returns the other registrations of the handle that the last reservation found, and forgets them.
-    mutating func takeSurplus() -> [RegistrationID] {
-        defer { surplus = [] }
-        return surplus
     }
 }
 

@@ -190,12 +190,15 @@ struct Rewriting: Sendable {
         case .create(let handle, let claim):
             let queried = claim.decision == .queryWithHandle ? handle : nil
             upstream = upstreams.reserving(for: handle)
-            steps = [PlannedStep(step: .reserve(handle: queried))]
+            // A caller whose device is registered gets the id of that registration. A backend that deletes the device's
+            // other registrations is asked nevertheless.
+            let isKnown = claim.registered != nil && upstream.codec.listsRegistrations
+            steps = isKnown ? [] : [PlannedStep(step: .reserve(handle: queried))]
             change = .create(handle: queried, claim)
         case .update(let label, let handle, let tags, let claim):
             let registration = UpstreamRegistration(owner: caller.user, handle: handle, tags: tags)
             upstream = upstreams[handle.service]
-            steps = Self.steps(for: claim, registration)
+            steps = Self.steps(for: claim, registration, at: upstream)
             change = .update(UpstreamPlan.PlannedUpdate(label: label, handle: handle, claim: claim))
         case .delete(let id, let claim):
             upstream = upstreams.upstream(of: claim.place)
@@ -217,10 +220,11 @@ struct Rewriting: Sendable {
     }
 
     private static func steps(
-        for claim: borrowing LedgerClaim, _ registration: UpstreamRegistration
+        for claim: borrowing LedgerClaim, _ registration: UpstreamRegistration, at upstream: PlannedUpstream
     ) -> [PlannedStep] {
-        // An id of another upstream is not used: only a look-up of the handle shows whether both reach the same hub.
-        if let id = claim.decision.updated, !claim.isElsewhere {
+        // An id of another upstream is not used: only a look-up of the handle shows whether both reach the same hub. A
+        // hub that lists is always asked, because others may have registered the device there.
+        if let id = claim.decision.updated, !claim.isElsewhere, !upstream.codec.listsRegistrations {
             let anew: [UpstreamStep] = [.reserve(handle: registration.handle), .upsert(.reserved, registration)]
             return [PlannedStep(step: .upsert(.known(id), registration), ifGone: anew)]
         }

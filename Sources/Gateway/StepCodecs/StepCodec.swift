@@ -10,6 +10,9 @@ protocol StepCodec: AnyObject, Sendable {
     var credentialField: String { get }
     /// Whether a successful upsert proves that the notification hub has stored the registration.
     var confirmsUpdates: Bool { get }
+    /// Whether a reservation with a handle only lists the registrations of the handle. Otherwise the backend keeps one of
+    /// them, deletes the others and returns the id of the one, or a new id.
+    var listsRegistrations: Bool { get }
 
     /// Returns the content of a send: the payload of the push service, or the escaped text if the backend builds the
     /// payload.
@@ -53,8 +56,9 @@ struct DecodedResponse {
     var detail: String
     /// After a reservation: the id.
     var reserved: RegistrationID?
-    /// After a reservation: other registrations of the handle, which have to be deleted.
-    var surplus: [RegistrationID] = []
+    /// After a reservation that only lists: the registrations of the handle that the gateway may use, in the order of
+    /// the list.
+    var listed: [RegistrationID] = []
     /// After a send: the backend's id of the notification.
     var notification: String?
     /// The seconds after which the request may be repeated; nil if the backend did not reject it as too early.
@@ -70,8 +74,6 @@ struct DecodedResponse {
 enum StepResult: Sendable, Hashable {
     /// The backend carried out the step.
     case done
-    /// The backend has no registration for the handle of a reservation. Reserve an id without the handle.
-    case unassigned
     /// The registration no longer exists at the backend.
     case gone
     /// The step failed, or its result is unknown.

@@ -25,7 +25,8 @@ public struct LedgerClaim: ~Copyable, Sendable {
     public let upstream: UpstreamName?
     /// The place of the registration that the decision names; nil if it names none.
     public let place: RegistrationPlace?
-    /// The caller's registration of the request's handle if its state is certain. No `prepare` is needed for it.
+    /// The caller's registration of the request's handle. For an update only if its state is certain: no `prepare` is
+    /// needed for it then.
     public let registered: RegistrationID?
     /// The caller's registration if confirming it changes only the time at which it was last seen.
     public let renewable: Renewable?

@@ -25,10 +25,14 @@ public protocol RegistrationLedger: Sendable {
     /// also belongs to this user and has the state `unknown`. Writes nothing if the ledger already has the registration
     /// for this user.
     ///
-    /// - Parameter replacing: The id that the backend has lost and that the new id replaces.
+    /// - Parameters:
+    ///   - replacing: The id that the backend has lost and that the new id replaces.
+    ///   - superseding: The other registrations that the backend has for the handle, whatever the ledger has under these
+    ///     ids. They are marked for deletion.
     /// - Returns: Nil, with nothing written, if the caller is revoked; the backend must not be called then.
     func prepare(
-        _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
+        _ id: RegistrationID, replacing: RegistrationID?, superseding: [RegistrationID],
+        for claim: borrowing LedgerClaim, now: WallTime
     ) async throws(LedgerUnavailable) -> RegistrationAttempt?
 
     /// Marks a registration for deletion whose last update has an unknown outcome and whose id the backend uses for
@@ -57,6 +61,15 @@ public protocol RegistrationLedger: Sendable {
     func finish(
         _ claim: consuming LedgerClaim, with change: LedgerChange, now: WallTime
     ) async throws(LedgerUnavailable) -> Bool
+}
+
+extension RegistrationLedger {
+    /// Prepares an update of a device that has no other registrations at the backend.
+    public func prepare(
+        _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
+    ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
+        try await prepare(id, replacing: replacing, superseding: [], for: claim, now: now)
+    }
 }
 
 /// The error that the ledger cannot be read or written.
@@ -157,7 +170,8 @@ public enum SweepReason: String, Sendable, Hashable, CaseIterable {
     case restored
     /// A comparison found that the backend has it for somebody else, for another device, or not at all.
     case differing
-    /// The device is registered under another id, or at another upstream, and this one may still exist.
+    /// The device is registered under another id, or at another upstream, and this one may still exist. Others may have
+    /// made it.
     case superseded
 }
 
@@ -189,8 +203,8 @@ public struct RegistrationAttempt: Sendable, Hashable {
 /// The result of a claim at the backend.
 public enum LedgerChange: Sendable, Hashable {
     /// `create`: the backend assigned an id, with or without the handle. The id becomes a label of the caller. If the
-    /// handle is bound to another id of the caller, the binding moves to this one, because the backend keeps only this
-    /// one.
+    /// handle is bound to another id of the caller, the binding moves to this one, because the backend has deleted the
+    /// others of the handle. A hub deletes nothing, so the caller gets the id that the ledger has.
     case reserved(RegistrationID, handle: DeviceHandle?)
     /// `update`: the backend has the registration under this id, for the caller and the handle of the request. The
     /// request's label now refers to it. `replacing` is the lost id, which is removed.

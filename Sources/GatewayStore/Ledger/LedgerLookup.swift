@@ -9,8 +9,8 @@ struct LedgerLookup: Sendable, Hashable {
     /// Whether the change could bind or move the request's handle. Otherwise the handle is not locked, because any user
     /// could then delay another user's device by naming its handle.
     var touchesHandle = false
-    /// Whether the caller already owns the registration for the request's handle, and no update of it has an unknown
-    /// outcome.
+    /// Whether the caller already owns the registration for the request's handle; for an update only if it is not marked
+    /// for deletion and no update of it has an unknown outcome.
     var isRegistered = false
     /// Whether the registration has everything that the request states, so that confirming it changes only the time at
     /// which it was last seen.
@@ -31,6 +31,7 @@ extension LedgerTables {
             let bound = try registration(boundTo: handle)
             if let bound, bound.owner != user { return LedgerLookup(decision: .queryWithoutHandle) }
             var lookup = LedgerLookup(decision: .queryWithHandle, registration: bound?.id, touchesHandle: true)
+            lookup.isRegistered = bound != nil
             if let bound { lookup.isRenewal = try !hasLabel(bound.id, of: user) }
             return lookup
         case .update(let user, let label, _, let account):

@@ -100,7 +100,8 @@ extension LedgerTables {
         let handle = task.decision == .queryWithHandle ? task.changeHandle : nil
         let now = task.now
         let existing = try registration(id)
-        if let handle, let bound = try registration(boundTo: handle) {
+        // An import may have bound the handle to another user since the claim. Imports do not wait for calls.
+        if let handle, let bound = try registration(boundTo: handle), bound.owner == user {
             if bound.id == id { return try updateLastSeen(bound, now) }
             if let existing, existing.isBound { throw Self.heldElsewhere }
             try supersede(bound, by: id, task)
@@ -172,6 +173,18 @@ extension LedgerTables {
         try storeOrphan(
             OrphanRegistration(
                 id: row.id, handle: row.handle, reason: .superseded, owner: row.owner, upstream: row.upstream))
+    }
+
+    /// Marks for deletion what the backend has under an id for the handle of an update, beside the handle's own
+    /// registration.
+    func supersede(unknown id: RegistrationID, _ task: LedgerTask) throws {
+        // The backend has this registration for the handle, so the device that the ledger has it for is not registered.
+        if let row = try registration(id), row.isBound {
+            try markForDeletion(id, because: .superseded)
+        } else {
+            try storeOrphan(
+                OrphanRegistration(id: id, handle: task.handle, reason: .superseded, upstream: task.upstream))
+        }
     }
 
     static var heldElsewhere: LedgerUnavailable {

@@ -79,10 +79,11 @@ extension StoredLedger: RegistrationLedger {
 
     /// Stores the attempt in one transaction.
     public func prepare(
-        _ id: RegistrationID, replacing: RegistrationID?, for claim: borrowing LedgerClaim, now: WallTime
+        _ id: RegistrationID, replacing: RegistrationID?, superseding: [RegistrationID],
+        for claim: borrowing LedgerClaim, now: WallTime
     ) async throws(LedgerUnavailable) -> RegistrationAttempt? {
         let number = claim.number
-        if id == claim.registered {
+        if id == claim.registered, superseding.isEmpty {
             try await confirm(number)
             return claim.isRevoked() ? nil : RegistrationAttempt(id: id, undo: .nothing)
         }
@@ -92,7 +93,10 @@ extension StoredLedger: RegistrationLedger {
         // A later revocation has its own transaction after this one and finds the attempt.
         return try await write(knowingRevocationsOf: claim.request.user) { [claims] tables in
             try claims.check(number, tables)
-            return try tables.isRevoked(task) ? nil : try tables.prepare(id, replacing: replacing, for: task)
+            if try tables.isRevoked(task) { return nil }
+            let attempt = try tables.prepare(id, replacing: replacing, for: task)
+            for other in superseding where other != id { try tables.supersede(unknown: other, task) }
+            return attempt
         }.get()
     }
 

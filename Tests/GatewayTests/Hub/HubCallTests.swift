@@ -59,6 +59,16 @@ struct HubCallTests {
         gateway.backend.queue(.status(200, HubSample.feed("11-22-3", "44-55-6")))
         #expect(await gateway.serve(Sample.create).text == "\"11-22-3\"")
         #expect(lines(gateway) == [Self.lookUp])
+        #expect(gateway.ledger.superseded.isEmpty)
+    }
+
+    @Test("A device that the ledger knows gets the id of its registration, whatever the hub lists")
+    func createOwn() async {
+        let gateway = gateway(deciding: { _ in .own(Sample.other) })
+        #expect(await gateway.serve(Sample.create).text == "\"11-22-3\"")
+        #expect(lines(gateway).isEmpty)
+        #expect(gateway.ledger.changes == [.reserved(Sample.other, handle: nil)])
+        #expect(gateway.journal.records(.outcome).first?.facts?.registration == Sample.other)
     }
 
     @Test("A device's registration from before the gateway is adopted, and its other registrations are deleted")
@@ -66,28 +76,69 @@ struct HubCallTests {
         let gateway = gateway()
         gateway.ledger.setHeldIDs([])
         gateway.backend.queue(
-            .status(200, HubSample.feed("2372532420827572008-85883004107185159-4", "44-55-6")), .status(200),
+            .status(200, HubSample.feed("2372532420827572008-85883004107185159-4", "44-55-6")),
             .status(200, "<entry/>"))
         #expect(await gateway.serve(Sample.put()).status == 200)
-        #expect(lines(gateway) == [Self.lookUp, Self.delete(Sample.fresh), Self.put(Sample.label)])
+        #expect(lines(gateway) == [Self.lookUp, Self.put(Sample.label)])
+        #expect(gateway.ledger.superseded == [Sample.fresh])
         #expect(gateway.journal.records(.outcome).first?.result == "adopted")
     }
 
-    @Test("A further registration that the ledger holds for another handle is not deleted")
-    func heldSurplus() async {
+    @Test("An update uses the id that the ledger has, and each deletion of the others is recorded before the response")
+    func surplus() async throws {
+        let deciding: @Sendable (LedgerRequest) -> LedgerDecision = { request in
+            switch request {
+            case .sweep(let id): .pendingDeletion(id, owner: nil, because: .superseded)
+            default: .own(Sample.other)
+            }
+        }
+        let gateway = gateway(deciding: deciding)
+        gateway.backend.queue(.status(200, HubSample.feed("44-55-6", "11-22-3")))
+        #expect(await gateway.serve(Sample.put()).status == 200)
+        #expect(lines(gateway) == [Self.lookUp, Self.put(Sample.other), Self.delete(Sample.fresh)])
+        #expect(gateway.ledger.superseded == [Sample.fresh])
+        #expect(
+            gateway.ledger.changes == [.registered(Sample.other, replacing: nil), .deleted(Sample.fresh)])
+        let deletion = try #require(gateway.journal.records(.intent).last)
+        #expect(deletion.facts?.rule == "superseded" && deletion.facts?.registration == Sample.fresh)
+        #expect(deletion.facts?.call != gateway.journal.records(.intent).first?.facts?.call)
+        #expect(gateway.journal.records(.outcome).map(\.result) == ["accepted", "accepted"])
+    }
+
+    @Test("A registration that the ledger holds for another handle is not used for this device")
+    func heldIDs() async {
         let gateway = gateway()
         gateway.ledger.setHeldIDs([Sample.fresh])
-        gateway.backend.queue(.status(200, HubSample.feed("11-22-3", "44-55-6")))
+        gateway.backend.queue(.status(200, HubSample.feed("44-55-6", "11-22-3")))
         _ = await gateway.serve(Sample.put())
         #expect(lines(gateway) == [Self.lookUp, Self.put(Sample.other)])
+        #expect(gateway.ledger.superseded == [Sample.fresh])
+    }
+
+    @Test(
+        "A template or an installation of the same device is neither used nor deleted",
+        arguments: [
+            ("AppleRegistrationDescription", "AppleTemplateRegistrationDescription"),
+            ("<Tags>t</Tags>", "<Tags>t,$InstallationId:{1}</Tags>"),
+            ("<Tags>t</Tags>", "<Tags> $installationid:{1}</Tags>"),
+            ("AppleRegistrationDescription", "WindowsRegistrationDescription"),
+        ])
+    func foreignKinds(former: String, present: String) async {
+        let gateway = gateway(deciding: { _ in .own(Sample.other) })
+        let feed = HubSample.feed("44-55-6").replacing(former, with: present)
+        gateway.backend.queue(.status(200, feed))
+        #expect(await gateway.serve(Sample.put()).status == 200)
+        #expect(lines(gateway) == [Self.lookUp, Self.put(Sample.other)])
+        #expect(gateway.ledger.superseded.isEmpty)
     }
 
     @Test("An upsert has the entry of the platform with the caller's tag and the permitted ones")
     func upsert() async throws {
         let gateway = gateway(deciding: { _ in .own(Sample.other) })
+        gateway.backend.queue(.status(200, HubSample.feed()))
         #expect(await gateway.serve(Sample.put(Sample.body("gcm", Sample.fcm, tags: #"["topic:a"]"#))).status == 200)
-        let request = try #require(gateway.backend.requests.first)
-        #expect(lines(gateway) == [Self.put(Sample.other)])
+        let request = try #require(gateway.backend.requests.last)
+        #expect(lines(gateway).dropFirst() == [Self.put(Sample.other)])
         #expect(request.values("Content-Type") == ["application/atom+xml;type=entry;charset=utf-8"])
         #expect(
             String(decoding: request.body, as: UTF8.self)
@@ -114,9 +165,9 @@ struct HubCallTests {
     @Test("A registration that the hub has lost is made again under another id")
     func healing() async {
         let gateway = gateway(deciding: { _ in .own(Sample.other) })
-        gateway.backend.queue(.status(410), .status(200, HubSample.feed()), created("registrationids/44-55-6"))
+        gateway.backend.queue(.status(200, HubSample.feed()), .status(410), created("registrationids/44-55-6"))
         #expect(await gateway.serve(Sample.put()).status == 200)
-        #expect(lines(gateway) == [Self.put(Sample.other), Self.lookUp, Self.reserve, Self.put(Sample.fresh)])
+        #expect(lines(gateway) == [Self.lookUp, Self.put(Sample.other), Self.reserve, Self.put(Sample.fresh)])
         #expect(gateway.journal.records(.outcome).first?.result == "healed")
     }
 
@@ -200,6 +251,7 @@ struct HubCallTests {
         let second = await gateway.serve(Sample.send())
         #expect(second.code == .overloaded && second.values("Retry-After") == ["\(seconds)"])
         #expect(gateway.journal.records(.intent).count == 1 && gateway.backend.requests.count == 1)
+        gateway.backend.queue(.status(200, HubSample.feed()))
         #expect(await gateway.serve(Sample.put()).status == 200)
         gateway.clock.advance(by: .seconds(seconds))
         #expect(await gateway.serve(Sample.send()).status == 200)

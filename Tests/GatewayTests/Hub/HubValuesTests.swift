@@ -96,12 +96,16 @@ struct HubValuesTests {
 
     @Test("The ids of a feed are read, and only those of its entries")
     func feed() {
-        #expect(HubEntry.ids(inFeed: HubSample.feed().utf8) == [])
-        #expect(HubEntry.ids(inFeed: HubSample.feed("11-22-3", "44-55-6").utf8) == [Sample.other, Sample.fresh])
-        #expect(HubEntry.ids(inFeed: HubSample.feed("../x").utf8) == nil)
-        #expect(HubEntry.ids(inFeed: "<feed><entry><content/></entry></feed>".utf8) == nil)
-        #expect(HubEntry.ids(inFeed: "<html/>".utf8) == nil)
-        #expect(HubEntry.ids(inFeed: "{}".utf8) == nil)
+        #expect(HubEntry.ids(inFeed: HubSample.feed().utf8, of: .apns) == [])
+        let two = HubSample.feed("11-22-3", "44-55-6")
+        #expect(HubEntry.ids(inFeed: two.utf8, of: .apns) == [Sample.other, Sample.fresh])
+        #expect(HubEntry.ids(inFeed: two.utf8, of: .wns) == [])
+        let gcm = two.replacing("AppleReg", with: "GcmReg")
+        #expect(HubEntry.ids(inFeed: gcm.utf8, of: .fcm) == [Sample.other, Sample.fresh])
+        #expect(HubEntry.ids(inFeed: HubSample.feed("../x").utf8, of: .apns) == nil)
+        #expect(HubEntry.ids(inFeed: "<feed><entry><content/></entry></feed>".utf8, of: .apns) == nil)
+        #expect(HubEntry.ids(inFeed: "<html/>".utf8, of: .apns) == nil)
+        #expect(HubEntry.ids(inFeed: "{}".utf8, of: .apns) == nil)
     }
 
     @Test("An id inside of a template or of tags is not taken for an entry's")
@@ -111,9 +115,10 @@ struct HubValuesTests {
             "<BodyTemplate><![CDATA[\(hidden)]]></BodyTemplate><Tags>\(hidden.replacing("<", with: "&lt;"))</Tags>"
             + "<X>\(hidden)</X>"
         let feed = HubSample.feed("11-22-3").replacing("<Tags>t</Tags>", with: body)
-        #expect(HubEntry.ids(inFeed: feed.utf8) == [Sample.other])
+        #expect(HubEntry.ids(inFeed: feed.utf8, of: .apns) == [Sample.other])
         // Two ids in one entry are no valid entry.
-        #expect(HubEntry.ids(inFeed: HubSample.feed("11-22-3").replacing("<Tags>t</Tags>", with: hidden).utf8) == nil)
+        let twice = HubSample.feed("11-22-3").replacing("<Tags>t</Tags>", with: hidden)
+        #expect(HubEntry.ids(inFeed: twice.utf8, of: .apns) == nil)
     }
 
     @Test(

@@ -17,14 +17,12 @@ extension HubCodec {
             guard succeeded else { break }
             decoded.reserved = response.location.flatMap { RegistrationID(Self.lastSegment(of: $0)) }
             if decoded.reserved == nil { decoded = DecodedResponse(.failed, "the hub responded with an invalid id") }
-        case .reserve:
+        case .reserve(let handle?):
             guard succeeded else { break }
-            guard let ids = HubEntry.ids(inFeed: response.body.readableBytesView) else {
+            guard let ids = HubEntry.ids(inFeed: response.body.readableBytesView, of: handle.service) else {
                 return DecodedResponse(.failed, "the hub responded with an invalid list of registrations")
             }
-            decoded.reserved = ids.first
-            decoded.surplus = Array(ids.dropFirst())
-            if ids.isEmpty { decoded.result = .unassigned }
+            decoded.listed = ids
         case .upsert:
             // 404 means that the hub itself does not exist.
             if response.status == 410 { decoded.result = .gone }

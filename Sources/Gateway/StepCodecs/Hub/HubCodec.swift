@@ -27,6 +27,8 @@ final class HubCodec: StepCodec {
     /// A hub responds to an upsert with the registration that it has stored.
     var confirmsUpdates: Bool { true }
 
+    var listsRegistrations: Bool { true }
+
     func pause(of kind: UpstreamStep.Kind) -> Int? { pauses.rest(of: kind) }
 
     /// Begins a pause and returns its length in seconds. Without stated seconds it has a standard length.

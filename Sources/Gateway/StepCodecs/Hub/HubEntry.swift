@@ -62,45 +62,61 @@ enum HubEntry {
         }
     }
 
-    /// Returns the ids of the registrations in a feed, in order; nil if the document is not a feed, or an entry has no
-    /// valid id.
-    static func ids(inFeed document: some Sequence<UInt8>) -> [RegistrationID]? {
+    /// Returns the ids of the service's native registrations in a feed, in order; nil if the document is not a feed, or
+    /// an entry has not exactly one registration with a valid id. Templates and the parts of installations belong to
+    /// something else on the device and are left out.
+    static func ids(inFeed document: some Sequence<UInt8>, of service: PushService) -> [RegistrationID]? {
         do throws(XMLTokenizer.Malformed) {
-            return try readIDs(XMLTokenizer(document))
+            return try readIDs(XMLTokenizer(document), of: service)
         } catch {
             return nil
         }
     }
 
-    /// An entry's id is the text of its description's own element `RegistrationId`, and of no element further inside.
-    private static func readIDs(_ start: XMLTokenizer) throws(XMLTokenizer.Malformed) -> [RegistrationID]? {
+    /// An entry's id and tags are the texts of its description's own elements, and of no element further inside.
+    private static func readIDs(
+        _ start: XMLTokenizer, of service: PushService
+    ) throws(XMLTokenizer.Malformed) -> [RegistrationID]? {
         var tokenizer = start
         var path: [String] = []
         var ids: [RegistrationID] = []
-        var text: String?
-        var entries = 0
+        var values: [String: String] = [:]
+        var (entries, descriptions) = (0, 0)
         while let token = try tokenizer.next() {
             switch token {
             case .start(let name, _):
                 if path.isEmpty, name != "feed" { return nil }
                 path.append(name)
                 if path == ["feed", "entry"] { entries += 1 }
-                if isID(path) { text = "" }
+                if isDescription(path.dropLast()), values.updateValue("", forKey: name) != nil { return nil }
             case .text(let part):
-                if isID(path) { text?.append(part) }
+                if isDescription(path.dropLast()) { values[path[4], default: ""].append(part) }
             case .end:
-                if isID(path) {
-                    guard let id = text.flatMap({ RegistrationID($0) }) else { return nil }
-                    ids.append(id)
+                if isDescription(path[...]) {
+                    guard let id = values["RegistrationId"].flatMap({ RegistrationID($0) }) else { return nil }
+                    descriptions += 1
+                    if isNative(path[3], of: service), !isInstallation(values["Tags"]) { ids.append(id) }
+                    values = [:]
                 }
                 path.removeLast()
             }
         }
-        return ids.count == entries ? ids : nil
+        return descriptions == entries ? ids : nil
     }
 
-    private static func isID(_ path: [String]) -> Bool {
-        path.count == 5 && path[4] == "RegistrationId" && path[0] == "feed" && path[1] == "entry"
-            && path[2] == "content"
+    private static func isDescription(_ path: ArraySlice<String>) -> Bool {
+        path.count == 4 && path[0] == "feed" && path[1] == "entry" && path[2] == "content"
+    }
+
+    /// Whether a registration of the kind receives the native notifications of the service. For FCM that includes one
+    /// of Google Cloud Messaging, whose kind changes when it is registered anew.
+    private static func isNative(_ kind: String, of service: PushService) -> Bool {
+        kind == "\(description(of: service))" || (service == .fcm && kind == "GcmRegistrationDescription")
+    }
+
+    private static func isInstallation(_ tags: String?) -> Bool {
+        tags?.split(separator: ",").contains { tag in
+            tag.drop(while: \.isWhitespace).lowercased().hasPrefix("$installationid:")
+        } ?? false
     }
 }

@@ -29,6 +29,8 @@ final class NotifyUsersCodec: StepCodec {
 
     var confirmsUpdates: Bool { backend.confirmsUpdates }
 
+    var listsRegistrations: Bool { false }
+
     /// These backends never ask for a pause.
     func pause(of kind: UpstreamStep.Kind) -> Int? { nil }
 

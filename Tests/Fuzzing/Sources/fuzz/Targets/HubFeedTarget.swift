@@ -7,7 +7,7 @@ enum HubFeedTarget: FuzzTarget {
     private static let minimumLength = 38
 
     static func run(_ input: [UInt8]) {
-        let ids = HubEntry.ids(inFeed: input) ?? []
+        let ids = HubEntry.ids(inFeed: input, of: .apns) ?? []
         guard ids.count * minimumLength <= input.count else {
             propertyFails("\(ids.count) ids in \(input.count) bytes")
         }
