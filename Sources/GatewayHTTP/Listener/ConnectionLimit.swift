@@ -58,6 +58,8 @@ public final class ConnectionLimit: Sendable {
     public let refused = Counter()
     /// The number of idle connections that were closed to make room for others.
     public let evicted = Counter()
+    /// The HTTP/2 connections that were closed because their client sent too many frames without use.
+    public let frameLimit = ExceededLimit()
     /// The memory limit for incomplete requests and unread responses on these connections.
     public let requestMemory: RequestMemory
     private let trimmer = HeapTrimmer()
@@ -73,7 +75,7 @@ public final class ConnectionLimit: Sendable {
     public init(_ limits: ListenerConfiguration.Connections) {
         self.limits = limits
         nearlyFull = limits.total / 10 * 9 + limits.total % 10 * 9 / 10
-        requestMemory = RequestMemory(limit: limits.requestMemory)
+        requestMemory = RequestMemory(limit: limits.requestMemory, trimmer: trimmer)
     }
 
     /// Whether the total is nearly reached. May be read from any thread, without a lock.
@@ -105,7 +107,7 @@ public final class ConnectionLimit: Sendable {
             _ = updateThreshold(counts)
             return counts.peak.record(counts.total)
         }
-        if hasFallen { trimmer.schedule() }
+        if hasFallen { trimmer.schedule() } else { trimmer.scheduleIfGrown() }
     }
 
     /// Records that an admitted connection is being closed for another. It stays counted until `release`.

@@ -60,7 +60,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
 
     /// Closes the connection at once. A call in progress continues.
     func closeImmediately() { context?.close(promise: nil) }
-    func evict() { context?.channel.closeWithoutWaiting() }
+    func evict() { closeImmediately() }
     var hasUnsentBytes: Bool { context?.channel.hasUnsentBytes ?? false }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -92,7 +92,8 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
-        advance()
+        // A channel that is not writable may become so within the present flush.
+        if context.channel.isWritable { advance() }
         context.fireChannelWritabilityChanged()
     }
 
@@ -125,12 +126,21 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
         defer { isAdvancing = false }
         // No further request is served while the client does not read its responses.
         while let context, context.channel.isWritable || machine.isFinishing, perform(machine.next(), context) {}
-        if let context, let fault = memory.set(machine.heldBytes).fault { _ = perform(machine.reject(fault), context) }
+        if let context { enforceMemoryLimit(context) }
         updateDeadline()
         if hasDeferredRead, let context, machine.wantsBytes, context.channel.isWritable {
             hasDeferredRead = false
             context.read()
         }
+    }
+
+    /// Counts the incomplete request, and the responses that the client does not read.
+    private func enforceMemoryLimit(_ context: ChannelHandlerContext) {
+        let unsentBytes = context.channel.isWritable ? 0 : context.channel.unsentBytes
+        guard let fault = memory.set(machine.heldBytes + unsentBytes).fault else { return }
+        // A client that does not read gets no further response.
+        if unsentBytes > 0 { return context.close(promise: nil) }
+        _ = perform(machine.reject(fault), context)
     }
 
     // Returns whether the caller should ask for the next action.

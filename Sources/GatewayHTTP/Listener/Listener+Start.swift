@@ -10,6 +10,8 @@ extension Listener {
     // A buffer of this size holds nearly every request. NIO fills at most four of them before the handler may stop
     // reading, which bounds the read-ahead while a call is in progress.
     private static let readBytes = 2048
+    // Bytes that wait for the socket count as memory only if the channel is not writable.
+    private static let writeBuffer = ChannelOptions.Types.WriteBufferWaterMark(low: 4 * 1024, high: 16 * 1024)
 
     /// Binds the address and starts to accept connections.
     ///
@@ -102,6 +104,7 @@ extension Listener {
             }
             // A client that half-closes after its request still receives its response.
             .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.writeBufferWaterMark, value: writeBuffer)
             .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readBytes))
             .childChannelInitializer { channel in admit(channel, connectionLimit, loops) }
     }

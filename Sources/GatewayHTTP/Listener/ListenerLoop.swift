@@ -81,12 +81,17 @@ final class ListenerLoop {
     }
 
     /// Returns an account for the memory of a connection.
-    func memoryAccount(of peer: Peer) -> RequestMemory.Account {
+    ///
+    /// - Parameter share: The share of a connection of one client.
+    func memoryAccount(of peer: Peer, part share: RequestMemory.Share = .client) -> RequestMemory.Account {
         let isProxy = configuration.trustedProxies.includes(peer)
         return RequestMemory.Account(
-            of: configuration.requestMemory, part: isProxy ? .proxy : .client,
-            address: isProxy || peer.address == .local ? nil : peer.limitKey)
+            of: configuration.requestMemory, part: isProxy ? .proxy : share,
+            address: isProxy || peer.address == .local ? nil : peer.limitKey, peer: peer.text)
     }
+
+    /// Records that an HTTP/2 connection was closed because of frames that its client may not send, or too many of them.
+    func exceededFrameLimit(_ peer: Peer) { connectionLimit.frameLimit.record(peer.text) }
 
     /// Returns the request in the form of the request pipeline, on behalf of the client that a trusted proxy reports.
     ///

@@ -16,14 +16,22 @@ struct ClientHelloParser {
         case acceptable
         /// The client offers protocols and the listener supports none of them.
         case noCommonProtocol
+        /// The message is longer than 16 KiB, or it is incomplete after 17 KiB of records.
+        case tooLong
     }
 
     /// The TLS record with the fatal alert `no_application_protocol` (RFC 7301, section 3.2).
     static let noApplicationProtocol = ByteBuffer(bytes: [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x78])
 
-    /// The size limit of the parser, in bytes. A longer message is left to the TLS library. Usual clients send some
-    /// hundred bytes, or about 2 KiB with keys for post-quantum key exchange.
-    private static let maximumBytes = 16 * 1024
+    /// The TLS record with the fatal alert `illegal_parameter` (RFC 8446, section 6.2), which the TLS library sends for a
+    /// message that is too long.
+    static let illegalParameter = ByteBuffer(bytes: [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x2F])
+
+    /// The maximum length of the message, in bytes. Usual clients send some hundred bytes, or about 2 KiB with keys for
+    /// post-quantum key exchange. The TLS library has the same limit, but 100 KiB if it asks for client certificates.
+    private static let maximumMessageBytes = 16 * 1024
+    /// The maximum length of its records with their headers, in bytes.
+    private static let maximumBytes = 17 * 1024
 
     /// The length of the header of a record, and that of a message.
     private static let headerBytes = (record: 5, message: 4)
@@ -49,13 +57,17 @@ struct ClientHelloParser {
     ///   - bytes: All bytes of the connection so far.
     ///   - supported: The protocols that the listener supports.
     mutating func parse(_ bytes: ByteBuffer, supported: [String]) -> ParseResult {
-        if bytes.readableBytes > Self.maximumBytes { return .acceptable }
         while true {
             let length = Int(messageHeader & 0xFF_FFFF)
-            if messageBytes >= Self.headerBytes.message, messageBytes >= Self.headerBytes.message + length {
-                return Self.offer(in: message(of: bytes), length: length, supported: supported)
+            if messageBytes >= Self.headerBytes.message {
+                if length > Self.maximumMessageBytes { return .tooLong }
+                if messageBytes >= Self.headerBytes.message + length {
+                    return Self.offer(in: message(of: bytes), length: length, supported: supported)
+                }
             }
-            if let reading = parseRecord(bytes) { return reading }
+            if let result = parseRecord(bytes) {
+                return result == .incomplete && bytes.readableBytes > Self.maximumBytes ? .tooLong : result
+            }
         }
     }
 

@@ -100,6 +100,9 @@ public final class ServerTLS: Sendable {
         configuration.minimumTLSVersion = .tlsv12
         configuration.cipherSuiteValues = suites
         configuration.renegotiationSupport = .none
+        // The console's listener waits for the `close_notify` of browsers. The library keeps a connection for that time,
+        // even after its socket is closed.
+        configuration.shutdownTimeout = .seconds(1)
         configuration.applicationProtocols = protocols(supportsHTTP2: true)
         if let clients {
             // The chain itself is verified by `ClientCertificateHandshake`.

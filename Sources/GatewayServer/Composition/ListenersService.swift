@@ -99,11 +99,12 @@ struct ListenersService: Service {
         await onStarted(started)
     }
 
-    /// Writes coalesced rejections every second, updates the audit index, and does the work of each day, until it is cancelled.
+    /// Writes coalesced rejections and exceeded limits every second, updates the audit index, and does the work of each day, until it is cancelled.
     private func keepHouse(_ running: RunningGateway) async {
         var seconds = 0
         while (try? await Task.sleep(for: .seconds(1))) != nil {
             running.current.value.flushRejections()
+            await running.logExceededLimits()
             subsystems.stores.history.refresh()
             seconds += 1
             if seconds % 86_400 == 0 {

@@ -69,7 +69,7 @@ actor RunningGateway {
         self.connectionLimit = connectionLimit
     }
 
-    /// The memory for incomplete requests; nil before there are listeners.
+    /// The memory for incomplete requests and unread responses; nil before there are listeners.
     var requestMemory: RequestMemory? { connectionLimit?.requestMemory }
 
     /// Returns the statistics of each listener with its address.
@@ -81,9 +81,31 @@ actor RunningGateway {
         return readings
     }
 
-    /// The numbers of connections that were rejected, and that were closed to make room for others.
-    var connectionsOverLimit: (refused: UInt64, evicted: UInt64) {
-        (connectionLimit?.refused.value ?? 0, connectionLimit?.evicted.value ?? 0)
+    /// The numbers of connections that were rejected, closed to make room for others, and closed because of their
+    /// frames.
+    var connectionsOverLimit: (refused: UInt64, evicted: UInt64, overFrameLimit: UInt64) {
+        (
+            connectionLimit?.refused.value ?? 0, connectionLimit?.evicted.value ?? 0,
+            connectionLimit?.frameLimit.value ?? 0
+        )
+    }
+
+    /// Logs the limits that clients have exceeded since the last call. Called every second.
+    func logExceededLimits() {
+        guard let connectionLimit else { return }
+        let now = context.clocks.monotonic()
+        func metadata(_ report: ExceededLimit.Report) -> Logger.Metadata {
+            ["count": "\(report.count)", "peer": "\(report.peer)"]
+        }
+        if let report = connectionLimit.frameLimit.report(now: now) {
+            context.logger.warning(
+                "HTTP/2 connections closed because of too many frames without use", metadata: metadata(report))
+        }
+        if let report = connectionLimit.requestMemory.refused.report(now: now) {
+            context.logger.warning(
+                "Requests, responses or connections ended because the memory of connections is limited",
+                metadata: metadata(report))
+        }
     }
 
     /// Returns the statistics of the connections to all backends together.

@@ -1,3 +1,4 @@
+import Gateway
 import GatewayCore
 import GatewaySupport
 import NIOCore
@@ -89,6 +90,56 @@ import Testing
         try second.send(bytes: bodies.flatMap(\.bytes))
         #expect(try second.written().filter { $0.hasPrefix("200") }.count == 100)
         #expect(memory.refused.value == 0)
+    }
+
+    /// Responds with 16 KiB.
+    private static let texts = ClosureResponder { _ in
+        Response(status: 200, body: [UInt8](repeating: 0x78, count: 16_384))
+    }
+
+    @Test("Responses that wait for the client's window count, and the newest beyond the limit are reset")
+    func unreadResponses() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        let connection = try EmbeddedHTTP2Connection(Self.texts) { $0.requestMemory = memory }
+        try connection.begin()
+        try connection.send(.setting(4, 0))
+        for number in UInt32(0)..<100 { try connection.send(.headers(2 * number + 1, HTTP2Fixture.get("/\(number)"))) }
+        // A sixteenth of what is free holds sixty of them without their streams.
+        #expect(memory.bytes > 50 * 16_384 && memory.bytes <= (16 << 20) / 16)
+        var events = try connection.written()
+        #expect(events.filter { $0.hasPrefix("200") }.count == 100)
+        let reset = events.filter { $0.hasPrefix("reset") }
+        #expect((40...50).contains(reset.count) && reset.allSatisfy { $0.hasSuffix("by 11") })
+        let last = 2 * (100 - reset.count) - 1
+        #expect(!reset.contains("reset \(last) by 11") && reset.contains("reset \(last + 2) by 11"))
+        #expect(memory.refused.value >= reset.count)
+        #expect(connection.isOpen)
+        // The client takes the others.
+        try connection.send(.windowUpdate(0, 1 << 21), .setting(4, 65_535))
+        events = try connection.written()
+        let bytes = events.filter { $0.hasPrefix("x") }.map { $0.utf8.prefix { $0 == 0x78 }.count }.reduce(0, +)
+        #expect(bytes == (100 - reset.count) * 16_384)
+        #expect(memory.bytes == 0)
+    }
+
+    @Test("Responses that a client takes at once do not count, and a reset frees those that wait")
+    func readResponses() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        let connection = try EmbeddedHTTP2Connection(Self.texts) { $0.requestMemory = memory }
+        try connection.begin()
+        for number in UInt32(0)..<3 {
+            try connection.send(.headers(2 * number + 1, HTTP2Fixture.get("/")))
+            #expect(memory.bytes == 0)
+        }
+        // The rest of the connection's window is smaller than the fourth response.
+        try connection.send(.headers(7, HTTP2Fixture.get("/")))
+        #expect(memory.bytes > 16_384 && memory.bytes <= 16_384 + 2 * HTTP2Stream.overhead)
+        try connection.send(.reset(7))
+        #expect(memory.bytes == 0)
+        try connection.send(.headers(9, HTTP2Fixture.get("/")))
+        try connection.channel.close().wait()
+        connection.loop.run()
+        #expect(memory.bytes == 0)
     }
 
     @Test("The buffer of a large frame counts while its connection is open")

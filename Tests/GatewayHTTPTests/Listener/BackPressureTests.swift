@@ -1,6 +1,9 @@
 import Gateway
+import GatewayCore
+import GatewayTesting
 import NIOCore
 import NIOEmbedded
+import NIOPosix
 import Testing
 
 @testable import GatewayHTTP
@@ -46,6 +49,56 @@ import Testing
         connection.loop.run()
         #expect(try connection.answers().count == 2)
         #expect(counter.reads == 2)
+    }
+
+    /// Runs a listener whose responses are larger than the buffers of the sockets, and sends one request.
+    private func unreadResponse(
+        memory: Int, _ body: (RawConnection, ConnectionLimit) async throws -> Void
+    ) async throws {
+        let text = [UInt8](repeating: 0x78, count: 16 << 20)
+        var configuration = ListenerConfiguration(address: .tcp(host: "127.0.0.1", port: 0))
+        configuration.connections.requestMemory = memory
+        let limit = ConnectionLimit(configuration.connections)
+        let group = MultiThreadedEventLoopGroup.singleton
+        let listener = try await Listener.start(
+            configuration: configuration, serving: ClosureResponder { _ in Response(status: 200, body: text) },
+            group: group, connectionLimit: limit)
+        do {
+            let client = try await RawConnection.connect(to: listener.localAddress, group: group)
+            try await client.channel.setOption(.autoRead, value: false).get()
+            try await client.send(Self.get)
+            try await body(client, limit)
+        } catch {
+            await listener.close()
+            throw error
+        }
+        await listener.close()
+    }
+
+    private static func holds(_ condition: () -> Bool) async -> Bool {
+        await Task.yield()
+        return condition()
+    }
+
+    @Test("A response counts while the client does not read it", .timeLimit(.minutes(1)))
+    func aResponseCountsWhileTheClientDoesNotReadIt() async throws {
+        try await unreadResponse(memory: 8 << 30) { client, limit in
+            try await retry { await Self.holds { limit.requestMemory.bytes > 0 } }
+            try await client.channel.setOption(.autoRead, value: true).get()
+            try await retry { await Self.holds { limit.requestMemory.bytes == 0 } }
+            client.channel.close(promise: nil)
+            #expect(limit.requestMemory.refused.value == 0)
+        }
+    }
+
+    @Test("A connection whose client does not read a response is closed without memory for it", .timeLimit(.minutes(1)))
+    func aConnectionWhoseClientDoesNotReadAResponseIsClosedWithoutMemoryForIt() async throws {
+        try await unreadResponse(memory: 64 << 20) { client, limit in
+            try await retry { await Self.holds { limit.requestMemory.refused.value == 1 } }
+            try await client.channel.setOption(.autoRead, value: true).get()
+            #expect(await client.receiveToEnd().utf8.count < 16 << 20)
+            #expect(limit.requestMemory.bytes == 0)
+        }
     }
 
     @Test("No request is served while the client does not read its responses")

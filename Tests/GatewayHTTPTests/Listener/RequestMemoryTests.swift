@@ -1,6 +1,7 @@
 import Gateway
 import GatewayCore
 import GatewaySupport
+import GatewayTesting
 import NIOCore
 import NIOEmbedded
 import NIOHPACK
@@ -95,6 +96,38 @@ import Testing
         var fallen: [Int] = []
         for level in levels where watch.record(level) { fallen.append(level) }
         #expect(fallen == [10, 75])
+    }
+
+    @Test("The heap is trimmed after growth, and once a minute while the process is larger than at the start")
+    func trimming() {
+        func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
+        let size = 40 << 20
+        var policy = TrimPolicy(size: size, now: at(0))
+        #expect(!policy.isDue(size: size, now: at(100)))
+        #expect(!policy.isDue(size: size + TrimPolicy.growth - 1, now: at(100)))
+        #expect(policy.isDue(size: size + TrimPolicy.growth, now: at(100)))
+        // The memory is in use.
+        policy.recordTrim(size: 2 * size, now: at(100))
+        #expect(!policy.isDue(size: 2 * size, now: at(159)))
+        #expect(policy.isDue(size: 2 * size, now: at(160)), "It may be free now")
+        #expect(policy.isDue(size: 2 * size + TrimPolicy.growth, now: at(101)))
+        // A smaller size is the new base.
+        policy.recordTrim(size: 2 * size, now: at(160))
+        #expect(!policy.isDue(size: size, now: at(161)))
+        #expect(policy.isDue(size: size + TrimPolicy.growth, now: at(162)))
+    }
+
+    @Test("A trim runs after a drop, and after a closed connection if the process has grown")
+    func trimmer() async {
+        let size = Mutex(100 << 20)
+        let trims = AwaitableValue(0)
+        let trimmer = HeapTrimmer(
+            delay: .zero, resident: { size.withLock { $0 } }, trim: { trims.withLock { $0 += 1 } })
+        trimmer.schedule()
+        await trims.wait { $0 == 1 }
+        size.withLock { $0 += TrimPolicy.growth }
+        trimmer.scheduleIfGrown()
+        await trims.wait { $0 == 2 }
     }
 
     @Test("Only the used HTTP/2 fields keep their memory")

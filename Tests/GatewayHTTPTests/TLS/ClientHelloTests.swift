@@ -86,8 +86,31 @@ import Testing
         ] {
             #expect(reading(of: ByteBuffer(bytes: bytes), supported: []) == .acceptable, "\(bytes)")
         }
-        let long = ByteBuffer(bytes: [22, 3, 1, 64, 0] + [UInt8](repeating: 1, count: 16_384))
+        let long = ByteBuffer(bytes: [23, 3, 1, 64, 0] + [UInt8](repeating: 1, count: 16_384))
         #expect(reading(of: long, supported: []) == .acceptable)
+    }
+
+    @Test("A message of more than 16 KiB, and one that is incomplete after 17 KiB, are too long")
+    func tooLong() {
+        func begin(_ length: Int, _ count: Int, records: Int = 1) -> ByteBuffer {
+            let body = [1, UInt8(length >> 16), UInt8(length >> 8 & 0xFF), UInt8(length & 0xFF)]
+            let message = (body + [UInt8](repeating: 0, count: count)).prefix(count)
+            let size = (count + records - 1) / records
+            return ByteBuffer(
+                bytes: stride(from: 0, to: count, by: size).flatMap { start in
+                    let piece = message[start..<min(start + size, count)]
+                    return [22, 3, 1, UInt8(piece.count >> 8), UInt8(piece.count & 0xFF)] + piece
+                })
+        }
+        #expect(reading(of: begin(16_384, 16_000), supported: []) == .incomplete)
+        #expect(reading(of: begin(16_385, 4), supported: []) == .tooLong)
+        #expect(reading(of: begin(0xFF_FFFF, 16_000), supported: []) == .tooLong)
+        // Records of one byte with headers of five bytes.
+        #expect(reading(of: begin(16_384, 2900, records: 2900), supported: []) == .incomplete)
+        #expect(reading(of: begin(16_384, 2902, records: 2902), supported: []) == .tooLong)
+        #expect(reading(of: ByteBuffer(bytes: [22, 3, 1, 0xFF, 0xFF]), supported: []) == .incomplete)
+        let endless = ByteBuffer(bytes: [22, 3, 1, 0xFF, 0xFF] + [UInt8](repeating: 1, count: 17_404))
+        #expect(reading(of: endless, supported: []) == .tooLong)
     }
 
     @Test("No byte of a client traps")

@@ -1,6 +1,5 @@
 internal import GatewayCore
 internal import NIOCore
-internal import NIOSSL
 
 /// The connections of all listeners on one event loop, with their idle state. Loop-bound.
 final class EvictionCandidates {
@@ -44,18 +43,10 @@ final class EvictionCandidates {
 }
 
 extension Channel {
+    /// The number of bytes that wait to be written to the socket. Use it on the channel's event loop.
+    var unsentBytes: Int { (try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0 }
     /// Whether bytes wait to be written to the socket. Use it on the channel's event loop.
-    var hasUnsentBytes: Bool { ((try? syncOptions?.getOption(.bufferedWritableBytes)) ?? 0) > 0 }
-
-    /// Closes the channel without waiting for the client's `close_notify`, which may take 5 s. Call it on the channel's
-    /// event loop.
-    func closeWithoutWaiting() {
-        close(promise: nil)
-        // The server's `close_notify` is already written. Now the layers below TLS are closed too.
-        if let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {
-            tls.close(promise: nil)
-        }
-    }
+    var hasUnsentBytes: Bool { unsentBytes > 0 }
 }
 
 extension Peer {

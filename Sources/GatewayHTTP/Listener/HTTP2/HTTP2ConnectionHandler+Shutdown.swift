@@ -36,11 +36,7 @@ extension HTTP2ConnectionHandler {
         context?.close(promise: nil)
     }
 
-    func evict() {
-        let channel = context?.channel
-        closeWithGoAway(.noError)
-        channel?.closeWithoutWaiting()
-    }
+    func evict() { closeWithGoAway(.noError) }
 
     /// Marks a connection without calls as idle, or as stalled if it has streams or waiting frames or is being closed.
     func updateEvictionEntry() {

@@ -67,6 +67,7 @@ extension HTTP2ConnectionHandler {
         guard let stream = streams[id] else { return }
         streams[id] = nil
         stream.signalDisconnect()
+        updateUnread()
         guard streams.isEmpty else { return }
         if phase == .draining { return closeOutput() }
         idleDeadline = loop.eventLoop.now + loop.idleTime
@@ -82,28 +83,6 @@ extension HTTP2ConnectionHandler {
         else { return }
         send(.windowUpdate(windowSizeIncrement: HTTP2Limits.window - size))
         context?.flush()
-    }
-
-    /// Enforces the memory limit. It rejects incomplete requests, the newest first, and closes the connection if that
-    /// is not enough.
-    ///
-    /// Call it after each turn that `TurnScheduler` gives the connection, after all bytes of a read have been
-    /// processed, and after a deadline. Received frames that still wait for a turn may complete a request. The
-    /// connection is then allowed a larger share of the memory, and its newest incomplete request is neither counted
-    /// nor rejected.
-    func enforceMemoryLimit() {
-        let isBurst = rateLimiter.hasWaitingFrames
-        let spared = isBurst ? streams.newestIncomplete() : nil
-        let sparedBytes = spared.map { HTTP2Stream.overhead + $0.request.heldBytes } ?? 0
-        while phase != .closing {
-            let held = streams.heldBytes(buffers: rateLimiter.usualBufferBytes) - sparedBytes + rateLimiter.heldBytes
-            guard let fault = memory.set(held, isBurst: isBurst).fault else { return }
-            guard let (id, request) = streams.newestIncomplete(except: spared?.id) else {
-                // The waiting frames may still complete the spared request.
-                return isBurst ? () : closeWithGoAway(.enhanceYourCalm)
-            }
-            reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
-        }
     }
 
     private func serveCompleteRequest(on id: HTTP2StreamID) {
@@ -149,6 +128,7 @@ extension HTTP2ConnectionHandler {
         guard case .serving(_, let omitsBody)? = streams[stream]?.state else { return }
         write(response, id: id, on: stream, omitsBody: omitsBody)
         context?.flush()
+        updateUnread()
     }
 
     /// Ends a request that is not served: sends the error response, or only RST_STREAM if the fault demands it, and
@@ -175,8 +155,9 @@ extension HTTP2ConnectionHandler {
     private func write(_ response: Response, id: CallID, on stream: HTTP2StreamID, omitsBody: Bool) {
         guard let context, phase != .closing else { return }
         let deadline = loop.eventLoop.now + loop.configuration.deadlines.body
-        streams[stream] = HTTP2Stream(state: .responded, deadline: deadline)
         let hasBody = !omitsBody && !response.body.isEmpty && ResponseWriter.mayHaveBody(response.status)
+        streams[stream] = HTTP2Stream(
+            state: .responded, deadline: deadline, unreadBytes: hasBody ? response.body.count : 0)
         send(
             .headers(.init(headers: loop.responseWriter.fields(of: response, id: id), endStream: !hasBody)), on: stream)
         if hasBody {

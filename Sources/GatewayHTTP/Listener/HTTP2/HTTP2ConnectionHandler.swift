@@ -37,8 +37,10 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     let source: TrustedProxies.Source?
     var phase = Phase.open
     var streams = HTTP2Streams()
-    /// The memory that counts towards the client's limit.
+    /// The memory that counts towards the client's limit, except for the bodies of responses.
     var memory: RequestMemory.Account
+    /// The memory of the bodies of responses that the client has not taken.
+    var unread: RequestMemory.Account
     /// The latest stream that the client has opened; the root stream before the first one.
     var lastStream = HTTP2StreamID.rootStream
     /// Whether to drain as soon as the first stream is opened. Set if the shutdown is announced before any stream.
@@ -56,6 +58,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     /// writable.
     var writabilityDeadline: NIODeadline?
     private var hasDeferredRead = false
+    /// Whether the connection is closed for lack of memory.
+    var isOutOfMemory = false
     /// Whether a GOAWAY with an error code was written.
     private var hasSentErrorGoAway = false
 
@@ -71,6 +75,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         self.opened = opened
         timer = DeadlineTimer(on: loop.eventLoop)
         memory = loop.memoryAccount(of: peer)
+        unread = loop.memoryAccount(of: peer, part: .proxy)
         self.source = source
         allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, usesProxyProtocol: usesProxyProtocol)
     }
@@ -145,7 +150,12 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         init(_ handler: HTTP2ConnectionHandler) { self.handler = handler }
 
         func wroteFrame(_ frame: HTTP2Frame) {
-            if case .goAway(_, let code, _) = frame.payload, code != .noError { handler.hasSentErrorGoAway = true }
+            guard case .goAway(_, let code, _) = frame.payload, code != .noError, !handler.hasSentErrorGoAway else {
+                return
+            }
+            handler.hasSentErrorGoAway = true
+            // The limits of the library and our own have this code.
+            if code == .enhanceYourCalm, !handler.isOutOfMemory { handler.loop.exceededFrameLimit(handler.peer) }
         }
     }
 
@@ -179,6 +189,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         phase = .closing
         timer.stop()
         memory.close()
+        unread.close()
         evictionEntry?.remove()
         evictionEntry = nil
         let left = streams

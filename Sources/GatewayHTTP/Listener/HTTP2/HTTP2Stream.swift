@@ -23,6 +23,8 @@ struct HTTP2Stream {
     var state: State
     /// The time by which the client must act; nil while the gateway must act.
     var deadline: NIODeadline?
+    /// The size of the response's body, in bytes, while the client has not taken all of it.
+    var unreadBytes = 0
 
     /// The received part of a request. It is a class because a head is large and the table of streams has many free
     /// slots.
@@ -49,8 +51,8 @@ struct HTTP2Stream {
     /// and in the HTTP/2 library. Measured: 510 bytes, and up to half as much again for the allocator.
     static let overhead = 768
 
-    /// The memory that counts towards the client's limit, in bytes. It is 0 while a call is in progress, because calls
-    /// are limited by their number.
+    /// The memory that counts towards the client's limit, in bytes, except for `unreadBytes`. It is 0 while a call is in
+    /// progress, because calls are limited by their number.
     var heldBytes: Int {
         switch state {
         case .receiving(let request): Self.overhead + request.heldBytes
@@ -74,11 +76,13 @@ struct HTTP2Streams {
     private var streams: [HTTP2StreamID: HTTP2Stream] = [:]
     /// The memory of the streams themselves, in bytes.
     private var streamBytes = 0
+    /// The bodies of the responses that clients have not taken, in bytes.
+    private(set) var unreadBytes = 0
     /// The number of places in the tables. The tables of the library never shrink.
     private var places = HTTP2Streams.initialPlaces
 
-    /// Returns the memory of incomplete requests and of responses in transit, in bytes, as counted by
-    /// ``RequestMemory``.
+    /// Returns the memory of incomplete requests and of streams with responses in transit, in bytes, as counted by
+    /// ``RequestMemory``. The bodies of responses count separately.
     ///
     /// Tables and buffers that have grown are included, but not with more than the streams: a connection with large
     /// tables and few streams is like an idle one, which does not count.
@@ -101,6 +105,7 @@ struct HTTP2Streams {
         set {
             let old = newValue.map { streams.updateValue($0, forKey: id) } ?? streams.removeValue(forKey: id)
             streamBytes += (newValue?.heldBytes ?? 0) - (old?.heldBytes ?? 0)
+            unreadBytes += (newValue?.unreadBytes ?? 0) - (old?.unreadBytes ?? 0)
             // The library doubles a table before its last place is used.
             while streams.count >= places { places *= 2 }
             // An idle connection need not keep a large table.
@@ -114,6 +119,9 @@ struct HTTP2Streams {
         request.body.writeImmutableBuffer(piece)
         streamBytes += request.heldBytes - before
     }
+
+    /// The stream that started last of those whose response the client has not taken; nil if there is none.
+    var newestUnread: HTTP2StreamID? { streams.filter { $0.value.unreadBytes > 0 }.keys.max() }
 
     /// Returns the incomplete request that started last.
     ///

@@ -1,5 +1,4 @@
 internal import GatewayCore
-public import GatewaySupport
 internal import Synchronization
 
 /// The memory limit for incomplete requests and unread responses of all connections. It is shared because clients can
@@ -21,7 +20,8 @@ public final class RequestMemory: Sendable {
         case client = 256
         /// A connection of one client whose received bytes are not all processed yet.
         case burst = 64
-        /// A connection of a trusted proxy, which carries the requests of many clients.
+        /// A connection of a trusted proxy, which carries the requests of many clients. Also the responses that one client
+        /// has not read: a hundred that arrive at once must fit, and they need the share of its address at most.
         case proxy = 16
     }
 
@@ -34,8 +34,8 @@ public final class RequestMemory: Sendable {
         case exhausted
     }
 
-    /// The number of requests rejected and connections closed for lack of memory.
-    public let refused = Counter()
+    /// The requests that were rejected, and the responses and connections that were ended, for lack of memory.
+    public let refused = ExceededLimit()
     /// The total memory in bytes.
     public let limit: Int
     /// The memory in use, in bytes.
@@ -73,17 +73,20 @@ public final class RequestMemory: Sendable {
         private let memory: RequestMemory
         private let share: Share
         private let address: Peer.Address?
+        private let peer: String
         /// The total of the address; nil before the connection has held memory.
         private var addressTotal: AddressTotal?
         private(set) var bytes = 0
         private var wasBurst = false
 
-        /// - Parameter address: The address that the connection counts for; nil if it is exempt from the share of an
-        ///   address.
-        init(of memory: RequestMemory, part share: Share, address: Peer.Address? = nil) {
+        /// - Parameters:
+        ///   - address: The address that the connection counts for; nil if it is exempt from the share of an address.
+        ///   - peer: The address of the client as text, for the log.
+        init(of memory: RequestMemory, part share: Share, address: Peer.Address? = nil, peer: String = "-") {
             self.memory = memory
             self.share = share
             self.address = address
+            self.peer = peer
         }
 
         /// Replaces the amount that the connection holds, in bytes. An amount that is not granted changes nothing. A
@@ -100,7 +103,7 @@ public final class RequestMemory: Sendable {
             if addressTotal == nil, let address { addressTotal = memory.acquire(address) }
             let admission = memory.change(from: bytes, to: wanted, atMost: mustFit ? divisor : nil, of: addressTotal)
             guard admission == .granted else {
-                memory.refused.add()
+                memory.refused.record(peer)
                 return admission
             }
             (bytes, wasBurst) = (wanted, isBurst)

@@ -2,7 +2,7 @@ internal import NIOCore
 
 /// A handler in front of TLS that rejects a client whose ALPN extension offers no protocol that the listener supports.
 /// A client that offers no protocols is accepted. It sends the alert `no_application_protocol` (RFC 7301, section 3.2),
-/// which the TLS library does not do by itself.
+/// which the TLS library does not do by itself. It also rejects a ClientHello that is too long to be held.
 ///
 /// Loop-bound. It passes all other connections on to TLS unchanged and removes itself. The reply of TLS to a
 /// ClientHello needs a signature, which is expensive to compute, so handshakes take turns (`TurnScheduler`). While a
@@ -40,10 +40,9 @@ final class ApplicationProtocolCheck: ChannelDuplexHandler, RemovableChannelHand
         case .incomplete:
             break
         case .noCommonProtocol:
-            isDecided = true
-            context.writeAndFlush(wrapOutboundOut(ClientHelloParser.noApplicationProtocol), promise: nil)
-            // TLS has not started, so its handler has nothing to send on close.
-            context.close(promise: nil)
+            reject(ClientHelloParser.noApplicationProtocol, context)
+        case .tooLong:
+            reject(ClientHelloParser.illegalParameter, context)
         case .acceptable:
             isDecided = true
             guard scheduler.unitsForArrival() > 0 else {
@@ -55,6 +54,14 @@ final class ApplicationProtocolCheck: ChannelDuplexHandler, RemovableChannelHand
             scheduler.spend(units: 1, time: context.eventLoop.now - began)
             context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
         }
+    }
+
+    private func reject(_ alert: ByteBuffer, _ context: ChannelHandlerContext) {
+        isDecided = true
+        held.bytes = ByteBuffer()
+        context.writeAndFlush(wrapOutboundOut(alert), promise: nil)
+        // TLS has not started, so its handler has nothing to send on close.
+        context.close(promise: nil)
     }
 
     func takeTurn(units: Int) -> Int {

@@ -11,6 +11,8 @@ internal import NIOSSL
 ///                    → HTTP2PrefaceDetector                                               or HTTP2ConnectionHandler
 /// ```
 ///
+/// TLS has two more handlers, which stay: `TLSCiphertextHandler` and `TLSPlaintextHandler`.
+///
 /// A handler that knows the next step first drops its reference to the setup and then adds the next handler. Adding a
 /// handler may write. A write that fails can deliver more bytes or close the connection before it returns; see
 /// ``PendingBytes``.
@@ -34,7 +36,11 @@ final class ConnectionSetup: ListenerConnection {
     /// The client certificate of the handshake; nil without TLS, and if the client is not asked for one.
     private var handshake: ClientCertificateHandshake?
     private var certificate: PresentedCertificate?
-    private var isFinished = false
+    /// Whether the setup is complete, or the connection is closed.
+    private(set) var isFinished = false
+    private var handshakeBytes = 0
+    /// The memory of the handshake; nil while it is as small as usual.
+    private var memory: RequestMemory.Account?
     private var evictionEntry: EvictionCandidates.Entry?
 
     init(channel: any Channel, loop: ListenerLoop, peer: Peer, connectionLimit: ConnectionLimit) {
@@ -77,7 +83,7 @@ final class ConnectionSetup: ListenerConnection {
 
     func closeImmediately() { channel.close(promise: nil) }
 
-    func evict() { channel.closeWithoutWaiting() }
+    func evict() { closeImmediately() }
 
     var hasUnsentBytes: Bool { channel.hasUnsentBytes }
 
@@ -100,6 +106,21 @@ final class ConnectionSetup: ListenerConnection {
         }
         passOn()
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
+    }
+
+    /// The number of bytes up to which a handshake does not count towards the memory limit. The usual ones are shorter.
+    private static let usualHandshakeBytes = 4096
+
+    /// Counts received bytes of the TLS handshake, because an incomplete message is held. Returns false if there is no
+    /// memory for them; the connection must then be closed.
+    func receivedHandshake(bytes: Int) -> Bool {
+        handshakeBytes += bytes
+        guard handshakeBytes > Self.usualHandshakeBytes, !isFinished else { return true }
+        var account = memory ?? loop.memoryAccount(of: peer)
+        // A buffer may be twice as large as its content.
+        let admission = account.set(2 * handshakeBytes)
+        memory = account
+        return admission == .granted
     }
 
     /// Adds the handler of the application protocol after the current one, passes on the held bytes, and removes the
@@ -132,6 +153,8 @@ final class ConnectionSetup: ListenerConnection {
         if isFinished { return }
         isFinished = true
         timer.stop()
+        memory?.close()
+        memory = nil
         evictionEntry?.remove()
         evictionEntry = nil
         loop.leave(self)
@@ -143,10 +166,12 @@ final class ConnectionSetup: ListenerConnection {
             let supportsHTTP2 = loop.configuration.supportsHTTP2
             handshake = tls.clients.map { ClientCertificateHandshake($0, clocks: loop.clocks) }
             try pipeline.addHandlers([
+                TLSCiphertextHandler(opening: self),
                 ApplicationProtocolCheck(
                     supported: ServerTLS.protocols(supportsHTTP2: supportsHTTP2), scheduler: loop.turns,
                     owner: loop.turnOwner(of: channel, of: peer)),
-                tls.handler(supportsHTTP2: supportsHTTP2, verifying: handshake), ALPNHandler(opening: self),
+                tls.handler(supportsHTTP2: supportsHTTP2, verifying: handshake), TLSPlaintextHandler(),
+                ALPNHandler(opening: self),
             ])
         } else if loop.configuration.supportsHTTP2 {
             try pipeline.addHandler(HTTP2PrefaceDetector(opening: self))

@@ -170,7 +170,7 @@ struct MetricsCollector: Sendable {
 
     private static func connections(
         _ readings: [(listener: String, reading: ListenerStatistics)],
-        _ connectionsOverLimit: (refused: UInt64, evicted: UInt64)
+        _ connectionsOverLimit: (refused: UInt64, evicted: UInt64, overFrameLimit: UInt64)
     ) -> [MetricFamily] {
         func labels(_ listener: String) -> [MetricFamily.Label] { [.init("listener", listener)] }
         return [
@@ -193,17 +193,22 @@ struct MetricsCollector: Sendable {
             MetricFamily(
                 "notify_gateway_connections_evicted_total", .counter,
                 "Idle connections that were closed to make room for new ones.", Double(connectionsOverLimit.evicted)),
+            MetricFamily(
+                "notify_gateway_connections_over_frame_limit_total", .counter,
+                "HTTP/2 connections that were closed because of too many frames without use.",
+                Double(connectionsOverLimit.overFrameLimit)),
         ]
     }
 
     private static func requestMemory(_ memory: RequestMemory) -> [MetricFamily] {
         [
             MetricFamily(
-                "notify_gateway_request_memory_bytes", .gauge, "Bytes held by incomplete requests.",
+                "notify_gateway_request_memory_bytes", .gauge,
+                "Bytes held by incomplete requests and unread responses.",
                 Double(memory.bytes)),
             MetricFamily(
                 "notify_gateway_request_memory_rejections_total", .counter,
-                "Requests rejected and connections closed because the memory for incomplete requests was exhausted.",
+                "Requests, responses and connections ended because the memory of connections was exhausted.",
                 Double(memory.refused.value)),
         ]
     }

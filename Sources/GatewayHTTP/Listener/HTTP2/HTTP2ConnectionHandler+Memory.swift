@@ -1,0 +1,47 @@
+internal import NIOCore
+internal import NIOHTTP2
+
+extension HTTP2ConnectionHandler {
+    /// Enforces the memory limit. It rejects incomplete requests, the newest first, then resets streams whose responses
+    /// wait for the client, and closes the connection if that is not enough.
+    ///
+    /// Call it after each turn that `TurnScheduler` gives the connection, after all bytes of a read have been
+    /// processed, and after a deadline. Received frames that still wait for a turn may complete a request. The
+    /// connection is then allowed a larger share of the memory, and its newest incomplete request is neither counted
+    /// nor rejected.
+    func enforceMemoryLimit() {
+        let isBurst = rateLimiter.hasWaitingFrames
+        let spared = isBurst ? streams.newestIncomplete() : nil
+        let sparedBytes = spared.map { HTTP2Stream.overhead + $0.request.heldBytes } ?? 0
+        while phase != .closing {
+            let held = streams.heldBytes(buffers: rateLimiter.usualBufferBytes) - sparedBytes + rateLimiter.heldBytes
+            guard let fault = memory.set(held, isBurst: isBurst).fault else { return }
+            if let (id, request) = streams.newestIncomplete(except: spared?.id) {
+                reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
+            } else if let id = streams.newestUnread {
+                resetUnread(id)
+            } else if isBurst {
+                // The waiting frames may still complete the spared request.
+                return
+            } else {
+                isOutOfMemory = true
+                return closeWithGoAway(.enhanceYourCalm)
+            }
+        }
+    }
+
+    /// Counts the bodies of responses that the client has not taken. Resets the newest of these streams if there is no
+    /// memory for them; the client does not learn how these calls ended. Call it when a response is written and when a
+    /// stream closes.
+    func updateUnread() {
+        while phase != .closing, unread.set(streams.unreadBytes) != .granted, let newest = streams.newestUnread {
+            resetUnread(newest)
+        }
+    }
+
+    private func resetUnread(_ id: HTTP2StreamID) {
+        streams[id]?.unreadBytes = 0
+        send(.rstStream(.enhanceYourCalm), on: id)
+        context?.flush()
+    }
+}
