@@ -47,6 +47,7 @@ public struct Gateway: RequestResponder {
             credentialVerifier: CredentialVerifier(
                 chain: rules.authenticators, names: rules.names, rules: rules.authentication, limiter: rules.limiter,
                 throttle: throttle, passwordCache: passwordCache,
+                knownTokens: previous?.authentication.credentialVerifier.knownTokens ?? KnownTokens(),
                 failedLoginDelay: FailedLoginDelay(
                     rules: rules.authentication, clocks: dependencies.clocks, scheduler: dependencies.scheduler,
                     randomness: dependencies.randomness),

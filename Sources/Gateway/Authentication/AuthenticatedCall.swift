@@ -63,7 +63,7 @@ struct Authentication: Sendable {
             }
             facts.attempted = presented.name
             let verification = try await credentialVerifier.verify(presented.credential, from: facts.peer)
-            if verification.outcome.isRejection { facts.authenticator = verification.authenticator }
+            if !verification.outcome.isAcceptance { facts.authenticator = verification.authenticator }
             let identity = try checked(verification.outcome, of: presented.name)
             return VerifiedLogin(
                 identity: identity,
@@ -85,7 +85,7 @@ struct Authentication: Sendable {
         do throws(Rejection) {
             try requireCurrentSessions()
             let verification = try await credentialVerifier.verify(response, from: facts.peer)
-            if verification.outcome.isRejection { facts.authenticator = verification.authenticator }
+            if !verification.outcome.isAcceptance { facts.authenticator = verification.authenticator }
             let identity = withCurrentGroups(try checked(verification.outcome, of: nil))
             return VerifiedLogin(
                 identity: identity, login: identity.token?.provider?.login ?? names.login(of: identity.user),
@@ -149,7 +149,12 @@ struct Authentication: Sendable {
         _ epoch: RevocationEpoch
     ) throws(Rejection) -> AuthenticatedCall {
         // Needed for the record of a failed login.
-        if verification.outcome.isRejection { parsed.facts.authenticator = verification.authenticator }
+        if !verification.outcome.isAcceptance {
+            parsed.facts.authenticator = verification.authenticator
+            if let user = credentialVerifier.chain.user(ofRejected: presented.credential, verification) {
+                parsed.facts.attempted = user
+            }
+        }
         let caller = withCurrentGroups(try checked(verification.outcome, of: presented.name))
         parsed.facts.establish {
             $0.user = caller.user

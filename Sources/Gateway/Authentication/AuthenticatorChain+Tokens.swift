@@ -2,6 +2,20 @@ public import GatewayCore
 public import GatewaySupport
 
 extension AuthenticatorChain {
+    /// Returns the user of a rejected token for the record of the failed login, if its authenticator knows the user.
+    func user(ofRejected credential: Credential, _ verification: VerificationResult) -> PresentedName? {
+        guard case .bearer(let token) = credential, case .rejected(let reason) = verification.outcome,
+            let authenticator = links.first(where: { $0.name == verification.authenticator })?.authenticator
+                as? any InspectingAuthenticator
+        else { return nil }
+        switch reason {
+        case .disabled, .expired, .notYetValid, .revoked:
+            return authenticator.user(ofRejected: token).map { PresentedName($0.text) }
+        // The signature is not valid, or there is no user.
+        case .wrong, .malformed, .untrusted, .unmapped: return nil
+        }
+    }
+
     /// Returns what the authenticators say of a token, for commands.
     ///
     /// Queries them as for a call, up to the first one to which the token belongs, but charges no limit and counts

@@ -146,6 +146,8 @@ public struct AuthenticatorChain: Sendable {
         let name: String
         /// Whether the result of any candidate may depend on the peer's address.
         let dependsOnPeer: Bool
+        /// Whether a token may cause any candidate to query a service.
+        let queriesServiceForTokens: Bool
         fileprivate let links: [Link]
 
         var isEmpty: Bool { links.isEmpty }
@@ -160,6 +162,7 @@ public struct AuthenticatorChain: Sendable {
         fileprivate init(_ candidates: [(offset: Int, element: Link)], of generation: UInt64) {
             name = "\(generation)\n" + candidates.map { "\($0.offset) \($0.element.name)" }.joined(separator: "\n")
             dependsOnPeer = candidates.contains { $0.element.outcomeDependsOnPeer }
+            queriesServiceForTokens = candidates.contains { $0.element.authenticator.queriesServiceForTokens }
             links = candidates.map(\.element)
         }
     }

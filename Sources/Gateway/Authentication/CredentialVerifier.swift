@@ -11,13 +11,17 @@ struct CredentialVerifier: Sendable {
     let limiter: Limiter
     let throttle: LoginThrottle
     let passwordCache: PasswordCache
+    let knownTokens: KnownTokens
     let failedLoginDelay: FailedLoginDelay
     let clocks: Clocks
     let scheduler: any CallScheduler
     let logger: Logger
 
-    /// Verifies a credential. A credential is charged to limits only if authenticators are queried for it, and the
-    /// charge is refunded if the credential is valid or cannot be verified.
+    /// Verifies a credential.
+    ///
+    /// A token or certificate that an authenticator verifies at once is charged to the limits by address only if it is
+    /// invalid, so that the failures of others at an address do not affect it. A credential that has to be passed on is
+    /// charged before, and the charge is refunded if the credential is valid, or if nothing could verify it.
     ///
     /// - Parameter clientDisconnect: The disconnect signal of the client. It ends the wait, and cancels the
     ///   verification if no other call waits for it.
@@ -37,11 +41,11 @@ struct CredentialVerifier: Sendable {
         }
     }
 
-    /// Completes a login through a browser, which is charged as a token is.
+    /// Completes a login through a browser, which is charged as a token of a service is.
     func verify(_ response: BrowserLoginResponse, from peer: Peer) async throws(Rejection) -> VerificationResult {
         let loginCharge = try limiter.admitLogin(from: peer)
         let verification = await chain.completeBrowserLogin(response, logger: logger)
-        if !verification.outcome.isRejection { limiter.refund(loginCharge) }
+        if !verification.outcome.countsAsFailure { limiter.refund(loginCharge) }
         return verification
     }
 
@@ -49,25 +53,35 @@ struct CredentialVerifier: Sendable {
     private func verify(
         nameless credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect?
     ) async throws(Rejection) -> VerificationResult {
-        let loginCharge = try limiter.admitLogin(from: peer)
         // The synchronous path avoids a task and a pending verification, which cost more than checking a token.
-        if let verification = verifyImmediately(credential, from: peer, loginCharge) { return verification }
-        return try await query(about: credential, from: peer, loginCharge, clientDisconnect)
+        if let verification = chain.immediateOutcome(on: credential, from: peer, logger: logger) {
+            return try charged(verification, from: peer)
+        }
+        guard chain.candidates(for: credential).queriesServiceForTokens else {
+            return try charged(try await query(about: credential, from: peer, clientDisconnect), from: peer)
+        }
+        let key = KnownTokens.key(of: credential)
+        // Nil for a token that was accepted before. Failed attempts of others at the address do not affect it.
+        let charge = knownTokens.contains(key) ? nil : try limiter.admitLogin(from: peer)
+        return try await query(about: credential, from: peer, clientDisconnect) { [limiter, knownTokens] outcome in
+            if let charge, outcome?.countsAsFailure == false { limiter.refund(charge) }
+            if let outcome { knownTokens.record(outcome, of: key) }
+        }
     }
 
+    /// Returns the result after it was charged to the address, if it counts as a failure.
     @inline(never)
-    private func verifyImmediately(
-        _ credential: Credential, from peer: Peer, _ loginCharge: Limiter.LoginCharge
-    ) -> VerificationResult? {
-        guard let verification = chain.immediateOutcome(on: credential, from: peer, logger: logger) else { return nil }
-        if !verification.outcome.isRejection { limiter.refund(loginCharge) }
+    private func charged(
+        _ verification: VerificationResult, from peer: Peer
+    ) throws(Rejection) -> VerificationResult {
+        if verification.outcome.countsAsFailure { _ = try limiter.admitLogin(from: peer) }
         return verification
     }
 
     @inline(never)
     private func query(
-        about credential: Credential, from peer: Peer, _ loginCharge: Limiter.LoginCharge,
-        _ clientDisconnect: ClientDisconnect?
+        about credential: Credential, from peer: Peer, _ clientDisconnect: ClientDisconnect?,
+        completed: @escaping @Sendable (AuthenticationOutcome?) -> Void = { _ in }
     ) async throws(Rejection) -> VerificationResult {
         let pending = PendingVerification()
         pending.start(
@@ -76,9 +90,7 @@ struct CredentialVerifier: Sendable {
                 await chain.authenticate(
                     credential, of: nil, by: chain.candidates(for: credential), from: peer, logger: logger)
             },
-            completed: { [limiter] verification in
-                if let verification, !verification.outcome.isRejection { limiter.refund(loginCharge) }
-            })
+            completed: { completed($0?.outcome) })
         // A token's verification is never withdrawn, so nil means that the client has disconnected.
         if let verification = await pending.result(unless: clientDisconnect) { return verification }
         try clientDisconnect.check()
@@ -95,13 +107,13 @@ struct CredentialVerifier: Sendable {
         while true {
             try clientDisconnect.check()
             switch passwordCache.find(login, password, of: user, by: candidates, from: peer) {
-            case .cached(.accepted(let identity)):
+            case .accepted(let identity):
                 try checkThrottles(user, from: peer)
                 // If results depend on the address, a cached one implies an earlier login from this address.
                 if !candidates.dependsOnPeer { throttle.recordSuccess(of: identity.user, from: peer) }
                 candidates.recordCacheHit(identity.authenticator)
                 return VerificationResult(outcome: .accepted(identity), authenticator: identity.authenticator)
-            case .cached(.rejected(let reason, let authenticator)):
+            case .rejected(let reason, let authenticator):
                 // The cached rejection may come from an attempt at another address. Without this check, the caller
                 // could learn for free that the password is wrong.
                 if !candidates.dependsOnPeer { try checkThrottles(user, from: peer) }
@@ -116,7 +128,8 @@ struct CredentialVerifier: Sendable {
                     return verification
                 }
             case .unknown(let pending, let key):
-                try startVerification(pending, key, credential, of: user, to: candidates, from: peer)
+                let charge = try charge(for: pending, key, of: user, from: peer)
+                start(pending, key, charge, credential, of: user, to: candidates, from: peer)
                 if let verification = await pending.result(unless: clientDisconnect) { return verification }
             }
         }
@@ -130,36 +143,54 @@ struct CredentialVerifier: Sendable {
         limiter.refund(try limiter.admitLogin(from: peer))
     }
 
-    /// Starts the verification of a password and charges the caller for it.
-    private func startVerification(
-        _ pending: PendingVerification, _ key: PasswordCacheKey?, _ credential: Credential, of user: UserName?,
-        to candidates: AuthenticatorChain.Candidates, from peer: Peer
-    ) throws(Rejection) {
-        let charge: LoginThrottle.Charge
-        let loginCharge: Limiter.LoginCharge?
+    /// The charges of a password.
+    private struct PasswordCharge {
+        let throttle: LoginThrottle.Charge
+        /// Nil if the address is not charged, because the user has logged in from there, or an earlier attempt was charged.
+        var address: Limiter.LoginCharge?
+        /// Whether the charge is that of an earlier attempt.
+        var isEarlier = false
+    }
+
+    /// Charges the caller for the verification of a password. If the same password had no result at the last attempt from
+    /// this address, that charge is used again, and later failures of others at the address do not affect it.
+    private func charge(
+        for pending: PendingVerification, _ key: PasswordCacheKey?, of user: UserName?, from peer: Peer
+    ) throws(Rejection) -> PasswordCharge {
         do throws(Rejection) {
-            charge = try throttle.admit(user, from: peer)
-            loginCharge = try addressChargeUnlessKnown(charge, from: peer)
+            if let paid = pending.paid, paid.address == peer.limitKey {
+                return PasswordCharge(throttle: paid, isEarlier: true)
+            }
+            let charge = try throttle.admit(user, from: peer)
+            return PasswordCharge(throttle: charge, address: try addressChargeUnlessKnown(charge, from: peer))
         } catch {
             passwordCache.complete(pending, key, nil)
             pending.withdraw()
             throw error
         }
+    }
+
+    /// Starts the verification of a password.
+    private func start(
+        _ pending: PendingVerification, _ key: PasswordCacheKey?, _ charge: PasswordCharge, _ credential: Credential,
+        of user: UserName?, to candidates: AuthenticatorChain.Candidates, from peer: Peer
+    ) {
         pending.start(
             on: scheduler, within: rules.deadline,
             { [chain, logger] in
                 await chain.authenticate(credential, of: user, by: candidates, from: peer, logger: logger)
             },
             completed: { [limiter, throttle, passwordCache] verification in
-                let outcome = verification?.outcome
-                switch outcome {
-                case .accepted: throttle.recordSuccess(of: charge)
-                case .unavailable: throttle.refund(charge)
                 // A client that disconnects early has caused the work nevertheless, so the charge stays.
-                case .rejected, .notMine, nil: break
+                if let outcome = verification?.outcome, !outcome.countsAsFailure {
+                    if case .accepted = outcome {
+                        throttle.recordSuccess(of: charge.throttle)
+                    } else if !charge.isEarlier {
+                        throttle.refund(charge.throttle)
+                    }
+                    if let address = charge.address { limiter.refund(address) }
                 }
-                if let outcome, !outcome.isRejection, let loginCharge { limiter.refund(loginCharge) }
-                passwordCache.complete(pending, key, verification)
+                passwordCache.complete(pending, key, verification, charge.throttle)
             })
     }
 
@@ -183,6 +214,23 @@ extension AuthenticationOutcome {
     var isRejection: Bool {
         switch self {
         case .accepted, .unavailable: false
+        case .notMine, .rejected: true
+        }
+    }
+
+    /// Whether the credential is valid.
+    var isAcceptance: Bool {
+        switch self {
+        case .accepted: true
+        case .unavailable, .notMine, .rejected: false
+        }
+    }
+
+    /// Whether the attempt is charged: the credential is invalid, or it may have been verified without a result.
+    var countsAsFailure: Bool {
+        switch self {
+        case .accepted: false
+        case .unavailable(let reason): reason.mayHaveVerified
         case .notMine, .rejected: true
         }
     }

@@ -23,10 +23,7 @@ struct ProviderLogouts: Sendable {
                     .insecureTransport, "a logout token was sent over a plaintext connection",
                     hint: "Credentials are accepted over TLS only.")
             }
-            let charge = try limiter.admitLogin(from: facts.peer)
-            let logout = try await verified(Secret(token.readableBytesView), &facts)
-            limiter.refund(charge)
-            try await end(logout, facts)
+            try await end(try await verified(Secret(token.readableBytesView), &facts), facts)
         } catch {
             throw error.with(facts)
         }
@@ -40,14 +37,17 @@ struct ProviderLogouts: Sendable {
             case .accepted(let logout): return logout
             case .unavailable(let reason):
                 throw Rejection(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
-            case .rejected(let reason): throw invalid(reason)
+            case .rejected(let reason): try reject(reason, from: facts.peer)
             }
         }
-        throw invalid(.untrusted)
+        try reject(.untrusted, from: facts.peer)
     }
 
-    private func invalid(_ reason: InvalidCredentialReason) -> Rejection {
-        Rejection(.malformedRequest, "logout token: \(reason.rawValue)", hint: "The logout token is not valid.")
+    /// Rejects the token, and charges the address: only an invalid token pays.
+    private func reject(_ reason: InvalidCredentialReason, from peer: Peer) throws(Rejection) -> Never {
+        _ = try limiter.admitLogin(from: peer)
+        throw Rejection(
+            .malformedRequest, "logout token: \(reason.rawValue)", hint: "The logout token is not valid.")
     }
 
     /// Ends the sessions, with an intent before and an outcome after it, which has their number.

@@ -145,7 +145,7 @@ extension AuthenticatorAssembly.Made {
 /// A substitute for an authenticator that could not be created.
 private struct UnusableAuthenticator: AccountAuthenticator {
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        .unavailable(.failed)
+        .unavailable(.unreachable)
     }
     func status(of login: LoginName) async -> AccountStatus { .unknown(.failed) }
 }

@@ -14,9 +14,17 @@ public protocol Authenticator: Sendable {
     /// neither a task nor a deadline timer. The result must be the same as that of `authenticate`. The default
     /// implementation returns nil.
     func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome?
+
+    /// Whether `authenticate` queries a service for each token. The gateway then charges the client's address before it
+    /// passes a token on, unless the token was accepted before. The default is true; false for an authenticator that
+    /// itself bounds what tokens cause.
+    var queriesServiceForTokens: Bool { get }
 }
 
 extension Authenticator {
+    /// True: each token may cause a query.
+    public var queriesServiceForTokens: Bool { true }
+
     /// Returns nil: the authenticator has to suspend.
     public func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? { nil }
 }
@@ -29,8 +37,8 @@ public enum AuthenticationOutcome: Sendable, Hashable {
     case accepted(Identity)
     /// The credential belongs to this authenticator and is invalid. The gateway queries no other one.
     case rejected(InvalidCredentialReason)
-    /// The credential cannot be verified now. The client gets 503; this counts as neither a failed nor a successful
-    /// login.
+    /// The credential cannot be verified now. The client gets 503. The try counts like a wrong one if the credential may
+    /// have been verified nevertheless (`OutageReason.mayHaveVerified`), until the same credential is accepted.
     case unavailable(OutageReason)
 }
 
@@ -56,12 +64,25 @@ public enum InvalidCredentialReason: String, Sendable, Hashable, CaseIterable {
 
 /// The reason why an authenticator cannot verify a credential.
 public enum OutageReason: String, Sendable, Hashable, CaseIterable {
-    /// Too many logins are waiting.
+    /// Too many logins are waiting. The credential was passed to nothing that could verify it.
     case busy
-    /// The authenticator did not respond in time.
+    /// The component that verifies credentials was not reached, for example because it refused the connection. The
+    /// credential was not passed to it.
+    case unreachable
+    /// The component that verifies credentials did not respond in time.
     case timedOut = "timed-out"
-    /// A component that the authenticator depends on failed.
+    /// The component that verifies credentials responded without a result, or failed.
     case failed
+
+    /// Whether the credential may have been passed to the component that verifies it. A client could otherwise try any
+    /// number of passwords where a wrong one leads to no result, such as an error of a script, and only the correct one to
+    /// a result.
+    public var mayHaveVerified: Bool {
+        switch self {
+        case .busy, .unreachable: false
+        case .timedOut, .failed: true
+        }
+    }
 }
 
 /// A credential that a caller presents. Authenticators receive it together with the peer, and never see a header.

@@ -1,8 +1,12 @@
 public import GatewaySupport
 
 /// An authenticator that can show the content of its tokens, for the commands `tokens inspect` and
-/// `explain --as-token`.
+/// `explain --as-token`, and for the record of a failed login.
 public protocol InspectingAuthenticator: Authenticator {
+    /// Returns the user of a token that `authenticate` rejected although its signature is valid, such as an expired one; nil
+    /// if the signature is not valid. Must not suspend.
+    func user(ofRejected token: Secret) -> UserName?
+
     /// Decodes a token and verifies it as `authenticate` does, except for revocation. Not called for requests.
     ///
     /// - Returns: nil if the token belongs to another authenticator.

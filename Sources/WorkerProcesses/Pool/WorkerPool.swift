@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Foundation
+package import GatewayCore
 package import GatewaySupport
 package import Logging
 internal import Synchronization
@@ -114,7 +115,7 @@ package final class WorkerPool<Query: WorkerQuery>: Sendable {
     private func serve(
         _ pending: PendingQuery<Query>, with slot: inout WorkerSlot
     ) -> Result<Query.Response, WorkerPoolError> {
-        guard clock() < pending.deadline else { return .failure(.worker(.timedOut)) }
+        guard clock() < pending.deadline else { return .failure(.expired) }
         do {
             return .success(try slot.query(pending.request, until: pending.deadline))
         } catch {
@@ -147,8 +148,22 @@ struct PendingQuery<Query: WorkerQuery>: Sendable {
 package enum WorkerPoolError: Error, Sendable, Hashable {
     /// The queue was full.
     case busy
+    /// No worker was free before the deadline. The request was sent to none.
+    case expired
     /// The worker failed.
     case worker(WorkerConnectionError)
     /// The pool has been stopped.
     case stopped
+}
+
+extension OutageReason {
+    /// The reason for the result of a login.
+    package init(_ error: WorkerPoolError) {
+        switch error {
+        case .busy, .expired: self = .busy
+        case .worker(.notStarted), .worker(.unsendable), .stopped: self = .unreachable
+        case .worker(.timedOut): self = .timedOut
+        case .worker(.ended), .worker(.garbage): self = .failed
+        }
+    }
 }

@@ -1,98 +1,91 @@
-"""What the counterparts share: options, checks, and a gateway with a directory of its own."""
+"""Shared by the scripts with real counterparts: counted checks, and the gateway as a process."""
 
-import argparse
-import contextlib
+import base64
+import http.client
+import json
 import os
-import pathlib
-import shutil
-import socket
+import re
 import subprocess
 import sys
-import tempfile
-import time
-
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-PASSWORD = "secret"
-HASH = "$6$rounds=1000$saltsalt$LAV5VE5Y7w1d73x1mFNspYWUpazfmwv2SoepNXNKJ/otop/Zok96Hr8Q13LEv0DRY/x8v0/crpIjl8NJSAqXV/"
-
-
-def options(description):
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--program", default=str(ROOT / ".build/debug/notify-gateway"), help="the gateway's program")
-    parser.add_argument("--full", action="store_true", help="run the full counts")
-    found = parser.parse_args()
-    found.program = str(pathlib.Path(found.program).resolve())
-    return found
-
-
-def free_port():
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+import threading
+import urllib.parse
 
 
 class Checks:
-    """Counts checks and prints a line for each."""
+    """Prints one line a check. The last line has the counts."""
 
     def __init__(self):
         self.passed = self.failed = 0
 
-    def check(self, is_right, name, detail=""):
-        self.passed += bool(is_right)
-        self.failed += not is_right
-        print(f"{'ok' if is_right else 'FAILED'}: {name}{'' if is_right else f': {detail}'}", flush=True)
+    def expect(self, name, holds, detail=""):
+        self.passed, self.failed = self.passed + bool(holds), self.failed + (not holds)
+        print(("ok      " if holds else "FAILED  ") + name + ("" if holds or not detail else f": {detail}"), flush=True)
 
     def finish(self):
         print(f"{self.passed} passed, {self.failed} failed")
-        sys.exit(self.failed > 0)
+        sys.exit(1 if self.failed else 0)
 
 
-class Gateway:
-    """A gateway with static users whose password is PASSWORD, in a temporary directory."""
+class Process:
+    """A command whose standard error is read, until it is stopped."""
 
-    def __init__(self, program, backend, users, more=""):
-        self.program = program
-        self.directory = tempfile.mkdtemp(prefix="field-")
-        self.port = free_port()
-        self.write("users.yaml", "users:\n" + "".join(f'  {user}: {{ hash: "{HASH}" }}\n' for user in users))
-        self.config = self.write("gateway.yaml", f"""
-listen:
-  - address: 127.0.0.1:{self.port}
-backend: {backend}
-authenticators:
-  - static-users: {{ file: users.yaml }}
-policy:
-  send: [{{ from: "*", to: "*" }}]
-journal: {{ directory: {self.directory}/journal }}
-ledger: {{ file: {self.directory}/ledger.sqlite }}
-control: {self.directory}/control.sock
-{more}""")
-        self.process = None
-
-    def write(self, name, text):
-        path = os.path.join(self.directory, name)
-        with open(path, "w") as file:
-            file.write(text)
-        os.chmod(path, 0o600)
-        return path
-
-    def start(self):
-        with open(os.path.join(self.directory, "log"), "ab") as log:
-            self.process = subprocess.Popen([self.program, "serve", "--config", self.config], stdout=log, stderr=log)
-        end = time.monotonic() + 60
-        while time.monotonic() < end and self.process.poll() is None:
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
-                return
-            time.sleep(0.05)
-        with open(os.path.join(self.directory, "log")) as log:
-            sys.exit("the gateway did not start: " + log.read()[-2000:])
-
-    def command(self, *arguments, input=None):
-        return subprocess.run(
-            [self.program, *arguments, "--config", self.config], capture_output=True, text=True, input=input or "")
+    def __init__(self, command, started, **options):
+        self.log = []
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, **options)
+        for line in self.process.stderr:
+            self.log.append(line)
+            match = re.search(started, line)
+            if match:
+                self.match = match
+                break
+        else:
+            raise SystemExit(f"{command[0]} did not start:\n" + "".join(self.log))
+        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
 
     def stop(self):
-        if self.process:
-            self.process.terminate()
-            self.process.wait(60)
-        shutil.rmtree(self.directory)
+        self.process.terminate()
+        return self.process.wait(timeout=90)
+
+
+class Gateway(Process):
+    """A running gateway. `gateway.yaml` is in the directory; its first listener is on 127.0.0.1."""
+
+    def __init__(self, program, directory):
+        self.program, self.configuration = program, os.path.join(directory, "gateway.yaml")
+        super().__init__(
+            [program, "serve", "--config", self.configuration], r'Gateway started.*"listeners":"[^"]*?127\.0\.0\.1:(\d+)')
+        self.base = f"http://127.0.0.1:{self.match[1]}"
+
+    def run(self, *arguments):
+        """Runs a command of the program with the configuration. Returns its exit status and all that it prints."""
+        return run(self.program, *arguments, "--config", self.configuration)
+
+    def call(self, method, path, *arguments, **options):
+        """Returns the status and the body of the response. The rest is as for `call`."""
+        return call(method, self.base + path, *arguments, **options)
+
+
+def run(*command, text=None):
+    done = subprocess.run(command, input=text, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
+    return done.returncode, done.stdout
+
+
+def call(method, url, user=None, password=None, token=None, body=None, source=None):
+    """Returns the status and the body of the response. `source` is the client's address, in 127.0.0.0/8."""
+    parts = urllib.parse.urlsplit(url)
+    fields = {}
+    if user is not None:
+        fields["Authorization"] = "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
+    if token is not None:
+        fields["Authorization"] = "Bearer " + token
+    if body is not None:
+        fields["Content-Type"] = "application/json"
+    connection = http.client.HTTPConnection(
+        parts.hostname, parts.port, timeout=60, source_address=(source, 0) if source else None)
+    path = parts.path + ("?" + parts.query if parts.query else "")
+    connection.request(method, path, None if body is None else json.dumps(body), fields)
+    response = connection.getresponse()
+    try:
+        return response.status, response.read().decode()
+    finally:
+        connection.close()

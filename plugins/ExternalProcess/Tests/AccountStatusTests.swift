@@ -90,7 +90,7 @@ struct AccountStatusTests {
         #expect(queries.map(\.reply) == [nil, nil, .unavailable(.busy)])
         try bench.say(PoolFixture.secondHello)
         bench.loop.advanceTime(by: .seconds(5))
-        #expect(queries.map(\.reply) == [.unavailable(.timedOut), .unavailable(.timedOut), .unavailable(.busy)])
+        #expect(queries.map(\.reply) == [.unavailable(.timedOut), .unavailable(.unreachable), .unavailable(.busy)])
         #expect(!bench.channels[0].isActive)
     }
 

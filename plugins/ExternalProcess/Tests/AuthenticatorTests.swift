@@ -138,14 +138,15 @@ struct AuthenticatorTests {
             socket: directory.socket, delegation: .init(timeout: .seconds(60)))
         let authenticator = try await ExternalProcessAuthenticator(
             settings, context: .test(), backOff: Backoff(initialDelay: .nanoseconds(1), maximumDelay: .nanoseconds(1)))
-        #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
+        #expect(await authenticator.login("alice", "good") == .unavailable(.unreachable))
         for _ in 0..<3 {
             let process = try await ScriptedProcess.start(at: directory.socket, verdicts)
             try directory.setMode(0o600, of: "socket")
             #expect(await authenticator.login("alice", "good") == identity("alice"))
             await process.stop()
             // The process is gone, and the closure of its connection may not have arrived yet. Only this login fails.
-            #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
+            let outcome = await authenticator.login("alice", "good")
+            #expect([.unavailable(.failed), .unavailable(.unreachable)].contains(outcome))
         }
     }
 
@@ -159,9 +160,9 @@ struct AuthenticatorTests {
         let authenticator = try await ExternalProcessPlugin.makeAuthenticator(settings, context: .test())
         await withTaskGroup(of: AuthenticationOutcome.self) { group in
             for _ in 0..<10 { group.addTask { await authenticator.login("alice", "good") } }
-            // On a busy machine the hello may be late; the result is then `failed` instead of `timedOut`.
+            // Two were sent to the process. On a busy machine its hello may be late, and none is.
             for await answer in group {
-                #expect([.unavailable(.timedOut), .unavailable(.failed)].contains(answer))
+                #expect([.unavailable(.timedOut), .unavailable(.unreachable)].contains(answer))
             }
         }
         await process.stop()
@@ -177,7 +178,7 @@ struct AuthenticatorTests {
         let settings = ExternalProcessPlugin.Settings(
             socket: directory.socket, delegation: .init(timeout: .seconds(60)))
         let authenticator = try await ExternalProcessPlugin.makeAuthenticator(settings, context: .test())
-        #expect(await authenticator.login("alice", "good") == .unavailable(.failed))
+        #expect(await authenticator.login("alice", "good") == .unavailable(.unreachable))
         #expect(process.connections == 0)
         await process.stop()
     }

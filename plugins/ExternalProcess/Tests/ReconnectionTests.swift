@@ -22,7 +22,7 @@ struct ReconnectionTests {
         let bench = PoolFixture()
         defer { bench.finish() }
         bench.isDown = true
-        #expect(try bench.submit().verdict == .unavailable(.failed))
+        #expect(try bench.submit().verdict == .unavailable(.unreachable))
         #expect(bench.attempts == 1)
         let during = try bench.submit()
         #expect(during.verdict == nil)
@@ -30,7 +30,7 @@ struct ReconnectionTests {
         #expect(bench.attempts == 1)
         bench.loop.advanceTime(by: .milliseconds(1))
         #expect(bench.attempts == 2)
-        #expect(during.verdict == .unavailable(.failed))
+        #expect(during.verdict == .unavailable(.unreachable))
         // The second delay is twice as long.
         let later = try bench.submit()
         bench.isDown = false
@@ -83,8 +83,8 @@ struct ReconnectionTests {
         try bench.say(PoolFixture.hello)
         bench.finish()
         #expect(asked.verdict == .unavailable(.failed))
-        #expect(waiting.verdict == .unavailable(.failed))
-        #expect(try bench.submit().verdict == .unavailable(.failed))
+        #expect(waiting.verdict == .unavailable(.unreachable))
+        #expect(try bench.submit().verdict == .unavailable(.unreachable))
         #expect(!bench.channels[0].isActive)
         #expect(bench.attempts == 1)
     }

@@ -41,9 +41,11 @@ public final class ForwardAuthAuthenticator: Authenticator {
         case .v4, .v6: fields.add(name: "X-Forwarded-For", value: peer.text)
         case .local: break
         }
-        let (userHeader, groupsHeader) = (settings.userHeader, settings.groupsHeader)
+        let settings = settings
         return await client.get(settings.url, fields) {
-            ServiceResponse($0, userHeader: userHeader, groupsHeader: groupsHeader)
+            ServiceResponse(
+                $0, userHeader: settings.userHeader, groupsHeader: settings.groupsHeader,
+                rejectedStatuses: settings.rejectedStatuses)
         }
     }
 

@@ -24,6 +24,9 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         public var userHeader: String
         /// `groups-header`: the response field with the comma-separated groups. Default `X-Forwarded-Groups`.
         public var groupsHeader: String
+        /// `rejected-statuses`: the statuses that mean a wrong credential, beside 401 and 403: 300 to 499. For a service
+        /// that sends a redirect to its login page, 302 or 303. Default: none.
+        public var rejectedStatuses: Set<UInt>
         /// The kinds, the timeout and the limits of the queries.
         public var delegation: DelegationSettings
         /// The query of the status of accounts; nil for none.
@@ -47,11 +50,13 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         /// Creates settings with the configuration's defaults.
         public init(
             url: String, userHeader: String = "X-Forwarded-User", groupsHeader: String = "X-Forwarded-Groups",
-            delegation: DelegationSettings = DelegationSettings(), status: StatusService? = nil
+            rejectedStatuses: Set<UInt> = [], delegation: DelegationSettings = DelegationSettings(),
+            status: StatusService? = nil
         ) {
             self.url = url
             self.userHeader = userHeader
             self.groupsHeader = groupsHeader
+            self.rejectedStatuses = rejectedStatuses
             self.delegation = delegation
             self.status = status
         }
@@ -69,11 +74,13 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
         }
         let userHeader = fieldName("user-header", reader)
         let groupsHeader = fieldName("groups-header", reader)
+        let rejectedStatuses = statuses(reader)
         let delegation = DelegationSettings(reader)
         let status = statusService(reader, allowsPlaintext: allowsPlaintext)
         guard var settings = url.map({ Settings(url: $0, delegation: delegation, status: status) }) else { return nil }
         if let userHeader { settings.userHeader = userHeader }
         if let groupsHeader { settings.groupsHeader = groupsHeader }
+        settings.rejectedStatuses = rejectedStatuses
         guard settings.userHeader.lowercased() != settings.groupsHeader.lowercased() else {
             reader.report("groups-header", "must differ from user-header")
             return nil
@@ -108,6 +115,18 @@ public enum ForwardAuthPlugin: AuthenticatorPlugin {
             if url == nil { reader.report("status-token", "needs \"status-url\"") }
         }
         return url.map { Settings.StatusService(url: $0, token: token.map { Secret($0.utf8) }) }
+    }
+
+    private static func statuses(_ reader: ConfigurationReader) -> Set<UInt> {
+        let values = reader.sequence("rejected-statuses") ?? []
+        return Set(
+            values.compactMap { node, path -> UInt? in
+                guard let text = reader.string(of: node, under: path) else { return nil }
+                let isNumber = text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+                let status = isNumber ? UInt(text).flatMap { (300...499).contains($0) ? $0 : nil } : nil
+                if status == nil { reader.report(at: node.location, under: path, "must be a status from 300 to 499") }
+                return status
+            })
     }
 
     private static func fieldName(_ name: String, _ reader: ConfigurationReader) -> String? {

@@ -14,6 +14,7 @@ final class ResponseDelegate<Meaning: Sendable>: HTTPClientResponseDelegate, Sen
     typealias Response = Meaning
 
     private struct Received {
+        var isSent = false
         var meaning: Meaning?
         var bodyBytes = 0
     }
@@ -22,6 +23,13 @@ final class ResponseDelegate<Meaning: Sendable>: HTTPClientResponseDelegate, Sen
     private let meaning: @Sendable (HTTPResponseHead) -> Meaning
 
     init(_ meaning: @escaping @Sendable (HTTPResponseHead) -> Meaning) { self.meaning = meaning }
+
+    /// Whether the request may have reached the service, even in part.
+    var isSent: Bool { received.withLock(\.isSent) }
+
+    func didSendRequestHead(task: HTTPClient.Task<Meaning>, _ head: HTTPRequestHead) {
+        received.withLock { $0.isSent = true }
+    }
 
     func didReceiveHead(task: HTTPClient.Task<Meaning>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
         let found = meaning(head)

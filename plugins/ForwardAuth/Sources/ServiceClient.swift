@@ -15,6 +15,8 @@ final class ServiceClient: Sendable {
     enum Failure: Error, Equatable {
         /// Too many queries are waiting. The service was not contacted.
         case busy
+        /// The request was not sent, with the reason for the log.
+        case unreachable(String)
         /// The response was not complete in time.
         case timedOut
         /// The query failed, with the reason for the log.
@@ -48,19 +50,20 @@ final class ServiceClient: Sendable {
             return .failure(.busy)
         }
         defer { inProgress.subtract(1, ordering: .relaxed) }
+        let delegate = ResponseDelegate(meaning)
         do {
             let request = try HTTPClient.Request(url: url, method: .GET, headers: fields)
             // The deadline covers the whole exchange, including the body.
             let task = client.execute(
-                request: request, delegate: ResponseDelegate(meaning),
-                deadline: .now() + TimeAmount(delegation.timeout))
+                request: request, delegate: delegate, deadline: .now() + TimeAmount(delegation.timeout))
             return .success(try await task.futureResult.get())
         } catch let error as HTTPClientError
             where [.deadlineExceeded, .readTimeout, .connectTimeout].contains(error)
         {
-            return .failure(.timedOut)
+            return .failure(delegate.isSent ? .timedOut : .unreachable("no connection before the deadline"))
         } catch {
-            return .failure(.failed(ServiceFailure.reason(of: error)))
+            let reason = ServiceFailure.reason(of: error)
+            return .failure(delegate.isSent ? .failed(reason) : .unreachable(reason))
         }
     }
 }
@@ -70,6 +73,7 @@ extension ServiceClient.Failure {
     var outage: OutageReason {
         switch self {
         case .busy: .busy
+        case .unreachable: .unreachable
         case .timedOut: .timedOut
         case .failed: .failed
         }
@@ -80,7 +84,7 @@ extension ServiceClient.Failure {
         switch self {
         case .busy: "too many queries are waiting"
         case .timedOut: "no response before the deadline"
-        case .failed(let reason): reason
+        case .unreachable(let reason), .failed(let reason): reason
         }
     }
 }

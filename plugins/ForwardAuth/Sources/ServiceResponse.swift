@@ -5,9 +5,9 @@ internal import NIOHTTP1
 enum ServiceResponse: Sendable, Hashable {
     /// Status 2xx with exactly one user. The name is as the service wrote it; invalid group names are dropped.
     case accepted(user: String, groups: Set<GroupName>)
-    /// Status 401 or 403.
+    /// Status 401 or 403, or another one that the configuration names.
     case rejected
-    /// Any other response, with the reason: a redirect to a login page, an error, a 2xx without a user.
+    /// Any other response, with the reason: a redirect, an error, a 2xx without a user.
     case invalid(String)
 
     /// The maximum size of the header fields in bytes. The client's decoder has no setting for it: it accepts at
@@ -16,7 +16,9 @@ enum ServiceResponse: Sendable, Hashable {
     /// The maximum size of a body in bytes. The body is read and discarded, so that the connection can be reused.
     static let maximumBodySize = 65_536
 
-    init(_ head: HTTPResponseHead, userHeader: String, groupsHeader: String) {
+    init(
+        _ head: HTTPResponseHead, userHeader: String, groupsHeader: String, rejectedStatuses: Set<UInt> = []
+    ) {
         guard Self.isHeadAcceptable(head) else {
             self = .invalid(Self.headTooLong)
             return
@@ -30,6 +32,7 @@ enum ServiceResponse: Sendable, Hashable {
             }
             self = .accepted(user: user, groups: Self.groups(in: head, groupsHeader))
         case 401, 403: self = .rejected
+        case let status where rejectedStatuses.contains(status): self = .rejected
         default: self = .invalid("the response status is \(head.status.code)")
         }
     }

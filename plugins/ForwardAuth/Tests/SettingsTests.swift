@@ -21,7 +21,7 @@ struct SettingsTests {
         let (read, problems) = try Self.read(
             """
             { url: "https://auth.example.com/verify?for=notify", kinds: [password], user-header: Remote-User,
-              groups-header: Remote-Groups, timeout: 2s, connections: 3, queue: 9,
+              groups-header: Remote-Groups, rejected-statuses: [302, 303], timeout: 2s, connections: 3, queue: 9,
               status-url: "https://auth.example.com/status", status-token: 0123456789abcdef }
             """)
         #expect(problems.isEmpty)
@@ -30,6 +30,7 @@ struct SettingsTests {
         #expect(settings.delegation.kinds == [.password])
         #expect(settings.userHeader == "Remote-User")
         #expect(settings.groupsHeader == "Remote-Groups")
+        #expect(settings.rejectedStatuses == [302, 303])
         #expect(settings.delegation.timeout == .seconds(2))
         #expect(settings.delegation.connections == 3)
         #expect(settings.delegation.queue == 9)
@@ -40,10 +41,19 @@ struct SettingsTests {
         #expect(bare.delegation.kinds == [.password, .bearer])
         #expect(bare.userHeader == "X-Forwarded-User")
         #expect(bare.groupsHeader == "X-Forwarded-Groups")
+        #expect(bare.rejectedStatuses.isEmpty)
         #expect(bare.delegation.timeout == .seconds(5))
         #expect(bare.delegation.connections == 4)
         #expect(bare.status == nil)
         #expect(ForwardAuthPlugin.accountStatusSupport(bare) == .loginsOnly)
+    }
+
+    @Test(
+        "A status that cannot mean a wrong credential is reported",
+        arguments: ["200", "299", "500", "x", "-302", "3e2"])
+    func statuses(_ status: String) throws {
+        let problems = try Self.read("{ url: http://localhost/, rejected-statuses: [303, \(status)] }").1
+        #expect(problems.count == 1 && problems[0].hasSuffix("rejected-statuses[1]: must be a status from 300 to 499"))
     }
 
     @Test("Mistakes of the status query are reported with their location")
@@ -117,7 +127,7 @@ struct SettingsTests {
                 "gateway.yaml:7:8: queue: must be a whole number from 1 to 4096",
                 "gateway.yaml:8:18: allow-plaintext: must be true or false",
                 "gateway.yaml:9:1: header: is not a known key; known keys: allow-plaintext, connections, groups-header, "
-                    + "kinds, queue, status-token, status-url, timeout, url, user-header",
+                    + "kinds, queue, rejected-statuses, status-token, status-url, timeout, url, user-header",
             ])
         #expect(try Self.read("{}").1 == ["gateway.yaml:1:1: \"url\" is missing"])
         #expect(

@@ -32,9 +32,12 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     /// Verifies a token. Waits only for a session that may have begun at another gateway a moment ago.
     public func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
         if let outcome = verify(credential) { return outcome }
-        guard await context.revocations.refresh() else { return .unavailable(.failed) }
-        return verify(credential, isRefreshed: true) ?? .unavailable(.failed)
+        guard await context.revocations.refresh() else { return .unavailable(.unreachable) }
+        return verify(credential, isRefreshed: true) ?? .unavailable(.unreachable)
     }
+
+    /// False: only a token with a valid signature may wait.
+    public var queriesServiceForTokens: Bool { false }
 
     /// Verifies a token as `authenticate` does, but synchronously, which saves most calls the cost of an async call.
     public func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
@@ -79,6 +82,12 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
 }
 
 extension HMACTokenAuthenticator: InspectingAuthenticator {
+    /// Returns the user of a token that this gateway, or another holder of its keys, has signed.
+    public func user(ofRejected token: Secret) -> UserName? {
+        let verifier = keys.withLock(\.verifier)
+        return token.withBytes { CompactToken($0) }.flatMap { verifier.user(of: $0, at: context.clocks.wall()) }
+    }
+
     /// Decodes a token, and verifies it without the cache of verified tokens.
     public func inspect(_ token: Secret) async -> TokenInspection? {
         let verifier = keys.withLock(\.verifier)

@@ -80,7 +80,7 @@ public final class LDAPAuthenticator: AccountAuthenticator, MeasuredAuthenticato
                 metadata: [
                     "step": "\(fault.step)", "code": "\(fault.code)", "reason": "\(fault.reason)",
                 ])
-            return .unavailable(OutageReason(ldapCode: fault.code))
+            return .unavailable(OutageReason(fault))
         case .findings(let findings):
             let result = LDAPResult(findings, of: request.operation, now: context.clocks.wall()) { name in
                 context.names.unambiguousCanonical(LoginName(name)) == user
@@ -119,17 +119,17 @@ extension DirectoryFault {
 }
 
 extension OutageReason {
-    fileprivate init(_ fault: WorkerPoolError) {
-        switch fault {
-        case .busy: self = .busy
-        case .worker(.timedOut): self = .timedOut
-        case .worker(.notStarted), .worker(.ended), .worker(.garbage), .worker(.unsendable), .stopped: self = .failed
+    fileprivate init(_ fault: DirectoryFault) {
+        switch fault.step {
+        // The password was not sent yet.
+        case .settings, .startTLS, .serviceBind, .search: self = .unreachable
+        case .accountFilter, .groups, .tooManyGroups: self.init(ldapCode: fault.code)
         }
     }
 
+    /// Creates the reason for a bind with the user's password, or for what followed it.
     fileprivate init(ldapCode code: Int32) {
         switch code {
-        case LDAP_BUSY: self = .busy
         case LDAP_TIMEOUT, LDAP_TIMELIMIT_EXCEEDED: self = .timedOut
         default: self = .failed
         }

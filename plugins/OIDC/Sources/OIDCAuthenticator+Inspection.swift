@@ -3,14 +3,14 @@ internal import GatewaySupport
 internal import Synchronization
 
 extension OIDCAuthenticator: InspectingAuthenticator {
+    func user(ofRejected token: Secret) -> UserName? { keys.current().verifier.user(of: token) }
+
     /// Decodes and verifies a token. For an unknown key, reads the provider's keys if `authenticate` would.
     func inspect(_ token: Secret) async -> TokenInspection? {
         let now = context.clocks.wall()
-        var current = keys.current()
-        var outcome = current.verifier.verify(token, at: now)
-        if case .unknownKey = outcome, keys.mayReadOnDemand(), await keys.readOnDemand() {
-            current = keys.current()
-            outcome = current.verifier.verify(token, at: now)
+        guard let (outcome, current) = await keys.verify({ $0.verify(token, at: now) }) else {
+            let detail = "too many tokens wait for a reading of the provider's keys"
+            return TokenInspection(result: .undecided(.busy, detail: detail))
         }
         var unknownKey = TokenInspection.Result.invalid(.untrusted, detail: TokenFault.unknownKeyDetail)
         if case .unknownKey(let issued) = outcome,
@@ -26,6 +26,8 @@ extension OIDCAuthenticator: InspectingAuthenticator {
 }
 
 extension OIDCFileAuthenticator: InspectingAuthenticator {
+    func user(ofRejected token: Secret) -> UserName? { verifier.withLock { $0 }.user(of: token) }
+
     func inspect(_ token: Secret) async -> TokenInspection? {
         let outcome = verifier.withLock { $0 }.verify(token, at: context.clocks.wall())
         return outcome.inspection(

@@ -39,12 +39,9 @@ extension OIDCAuthenticator: BrowserLoginProvider {
     ) async -> AuthenticationOutcome {
         let rules = LoginRules(
             client: codeFlow.settings.client, nonce: response.nonce, provedSince: response.provedSince)
-        var current = keys.current()
-        var outcome = current.verifier.verify(token, of: rules, at: context.clocks.wall())
-        if case .unknownKey = outcome, keys.mayReadOnDemand() {
-            guard await keys.readOnDemand() else { return .unavailable(.busy) }
-            current = keys.current()
-            outcome = current.verifier.verify(token, of: rules, at: context.clocks.wall())
+        let now = context.clocks.wall()
+        guard let (outcome, current) = await keys.verify({ $0.verify(token, of: rules, at: now) }) else {
+            return .unavailable(.busy)
         }
         switch outcome {
         case .unknownKey(let issued): return current.outcome(ofTokenIssued: issued)

@@ -7,12 +7,8 @@ extension OIDCAuthenticator: LogoutReceiver {
 
     func verifyLogout(_ token: Secret) async -> LogoutOutcome {
         let now = context.clocks.wall()
-        var current = keys.current()
-        var result = current.verifier.verifyLogout(token, at: now)
-        if case .unknownKey = result, keys.mayReadOnDemand() {
-            guard await keys.readOnDemand() else { return .unavailable(.busy) }
-            current = keys.current()
-            result = current.verifier.verifyLogout(token, at: now)
+        guard let (result, current) = await keys.verify({ $0.verifyLogout(token, at: now) }) else {
+            return .unavailable(.busy)
         }
         if case .unknownKey(let issued) = result { return current.outcome(ofTokenIssued: issued).forLogout }
         return seenLogouts.outcome(of: result, at: now)

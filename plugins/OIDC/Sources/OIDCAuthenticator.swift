@@ -22,19 +22,18 @@ final class OIDCAuthenticator: ProviderKeyReader {
 
     func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
         guard case .bearer(let token) = credential else { return .notMine }
-        let current = keys.current()
-        let outcome = current.verifier.verify(token, at: context.clocks.wall())
-        if case .unknownKey = outcome, keys.mayReadOnDemand() { return nil }
-        return result(outcome, current)
+        let now = context.clocks.wall()
+        return keys.verifyImmediately { $0.verify(token, at: now) }.map(result)
     }
 
     func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
-        if let outcome = immediateOutcome(on: credential, from: peer) { return outcome }
         guard case .bearer(let token) = credential else { return .notMine }
-        guard await keys.readOnDemand() else { return .unavailable(.busy) }
-        let current = keys.current()
-        return result(current.verifier.verify(token, at: context.clocks.wall()), current)
+        let now = context.clocks.wall()
+        return await keys.verify { $0.verify(token, at: now) }.map(result) ?? .unavailable(.busy)
     }
+
+    /// False: the keys are read at most once in 30 s, whatever tokens are presented.
+    var queriesServiceForTokens: Bool { false }
 
     var providerKeys: ProviderKeyStatus { keys.status }
 
@@ -48,8 +47,8 @@ extension ProviderKeys.Current {
     /// Returns the outcome of a token whose key is unknown.
     func outcome(ofTokenIssued issued: WallTime) -> AuthenticationOutcome {
         // Without keys, or with keys that are older than the token, nobody can tell whether the key is the provider's.
-        guard let read, !verifier.keys.keys.isEmpty else { return .unavailable(.failed) }
-        return issued > read ? .unavailable(.failed) : .rejected(.untrusted)
+        guard let read, !verifier.keys.keys.isEmpty else { return .unavailable(.unreachable) }
+        return issued > read ? .unavailable(.unreachable) : .rejected(.untrusted)
     }
 }
 

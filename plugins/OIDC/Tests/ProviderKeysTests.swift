@@ -31,7 +31,7 @@ struct ProviderKeysTests {
         let provider = try await TestProvider.start()
         provider.respond([.write(ScriptedServer.response("503 Service Unavailable"))])
         let authenticator = try await provider.authenticator(isLast: false)
-        #expect(await authenticator.present(provider.token()) == .unavailable(.failed))
+        #expect(await authenticator.present(provider.token()) == .unavailable(.unreachable))
         #expect(await authenticator.present("other.token") == .notMine)
         #expect(await authenticator.present(Forge.token()) == .notMine)
         // What no key could save is rejected nevertheless.
@@ -55,7 +55,7 @@ struct ProviderKeysTests {
         #expect(provider.server.seen.count == 4)
         provider.clock.advance(by: .seconds(29))
         // This token is newer than the keys, so nobody knows whether its key is the provider's.
-        #expect(await authenticator.present(provider.token("later", key: .otherRSA)) == .unavailable(.failed))
+        #expect(await authenticator.present(provider.token("later", key: .otherRSA)) == .unavailable(.unreachable))
         #expect(provider.server.seen.count == 4)
         provider.clock.advance(by: .seconds(1))
         #expect(await authenticator.present(provider.token("later", key: .otherRSA)) == .rejected(.untrusted))
@@ -128,6 +128,108 @@ struct ProviderKeysTests {
         await provider.server.stop()
     }
 
+    /// Makes an authenticator with the key k0, and with k1 in the provider's next response. No reading on demand is allowed
+    /// for 30 s. `interleave` runs once: before the verification that follows `arm()`, when the old keys are taken already.
+    private func raced(
+        _ provider: TestProvider, _ next: TestKey
+    ) async throws -> (authenticator: OIDCAuthenticator, arm: @Sendable () -> Void) {
+        provider.setKeys([TestKey.p256.jwk("k0")])
+        let isArmed = Mutex(false)
+        let box = Mutex<OIDCAuthenticator?>(nil)
+        let changed = try KeySet(Array(Forge.set([TestKey.p256.jwk("k0"), next.jwk("k1")]).utf8))
+        let clock = provider.clock
+        let authenticator = try await provider.authenticator(
+            clocks: Clocks(
+                monotonic: {
+                    let now = clock.clocks.monotonic()
+                    let isNow = isArmed.withLock { armed in
+                        defer { armed = false }
+                        return armed
+                    }
+                    guard isNow, let authenticator = box.withLock({ $0 }) else { return now }
+                    // Another call's reading ends now.
+                    authenticator.keys.replace(with: changed, read: (clock.clocks.wall(), now))
+                    return now
+                }, wall: clock.clocks.wall))
+        box.withLock { $0 = authenticator }
+        // Uses up the reading on demand.
+        #expect(await authenticator.present(provider.token("none", key: next)) == .rejected(.untrusted))
+        return (authenticator, { isArmed.withLock { $0 = true } })
+    }
+
+    @Test("A token is not rejected by keys that changed while it was verified", arguments: [false, true])
+    func race(isImmediate: Bool) async throws {
+        let provider = try await TestProvider.start()
+        let next = TestKey.fresh()
+        let (authenticator, arm) = try await raced(provider, next)
+        let token = provider.token("k1", key: next)
+        // The second reading of the clock is the one after the verification with the old keys.
+        let seen = provider.server.seen.count
+        if isImmediate {
+            _ = authenticator.keys.current()
+            let credential = Credential.bearer(token: Secret(token.utf8))
+            let outcome = authenticator.keys.verifyImmediately { verifier in
+                arm()
+                return verifier.verify(Secret(token.utf8), at: provider.clock.clocks.wall())
+            }
+            #expect(outcome?.0.result(in: authenticator.context).isGrant == true)
+            #expect(authenticator.immediateOutcome(on: credential, from: .gateway)?.isGrant == true)
+        } else {
+            let outcome = await authenticator.keys.verify { verifier in
+                arm()
+                return verifier.verify(Secret(token.utf8), at: provider.clock.clocks.wall())
+            }
+            #expect(outcome?.0.result(in: authenticator.context).isGrant == true)
+        }
+        #expect(provider.server.seen.count == seen)
+        await provider.server.stop()
+    }
+
+    @Test("A token whose signature fails with the old key of its id is verified with the new one")
+    func replacedKey() async throws {
+        let provider = try await TestProvider.start()
+        let next = TestKey.fresh()
+        provider.setKeys([TestKey.p256.jwk("k1")])
+        let authenticator = try await provider.authenticator()
+        let changed = try KeySet(Array(Forge.set([next.jwk("k1")]).utf8))
+        let token = Secret(provider.token("k1", key: next).utf8)
+        #expect(await authenticator.present(provider.token("k1", key: next)) == .rejected(.untrusted))
+        let isFirst = Mutex(true)
+        let outcome = authenticator.keys.verifyImmediately { verifier in
+            let outcome = verifier.verify(token, at: provider.clock.clocks.wall())
+            if isFirst.withLock({ first in
+                defer { first = false }
+                return first
+            }) {
+                let clocks = provider.clock.clocks
+                authenticator.keys.replace(with: changed, read: (clocks.wall(), clocks.monotonic()))
+            }
+            return outcome
+        }
+        #expect(outcome?.0.result(in: authenticator.context).isGrant == true)
+        await provider.server.stop()
+    }
+
+    @Test("Calls that find a reading in progress or just ended are decided by its keys")
+    func joined() async throws {
+        let provider = try await TestProvider.start()
+        provider.setKeys([TestKey.p256.jwk("k0")])
+        let authenticator = try await provider.authenticator { $0.keys = .url(provider.issuer + "/keys") }
+        let next = TestKey.fresh()
+        provider.clock.advance(by: .seconds(31))
+        let answer = Signal()
+        let keys = Forge.set([TestKey.p256.jwk("k0"), next.jwk("k1")])
+        provider.respond([.wait(answer), .write(ScriptedServer.ok(keys)), .close])
+        let tokens = (0..<20).map { provider.token("k1", key: next, ["sub": "\"user-\($0)\""]) }
+        let outcomes = await withTaskGroup(of: AuthenticationOutcome.self) { group in
+            for token in tokens { group.addTask { await authenticator.present(token) } }
+            answer.raise()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(outcomes.count == 20 && outcomes.allSatisfy { $0.isGrant }, "\(outcomes)")
+        await provider.server.stop()
+    }
+
     @Test("Keys that cannot be read again serve for 24 hours")
     func stale() async throws {
         let provider = try await TestProvider.start()
@@ -139,7 +241,7 @@ struct ProviderKeysTests {
             provider.clock.advance(by: .seconds(3600))
             if hour % 8 == 0 { await authenticator.keys.refreshIfDue() }
         }
-        #expect(await authenticator.present(token) == .unavailable(.failed))
+        #expect(await authenticator.present(token) == .unavailable(.unreachable))
         #expect(authenticator.providerKeys.count == 0 && authenticator.providerKeys.read == nil)
     }
 

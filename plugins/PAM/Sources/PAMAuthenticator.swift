@@ -122,13 +122,3 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         }
     }
 }
-
-extension OutageReason {
-    init(_ fault: WorkerPoolError) {
-        switch fault {
-        case .busy: self = .busy
-        case .worker(.timedOut): self = .timedOut
-        case .worker(.notStarted), .worker(.ended), .worker(.garbage), .worker(.unsendable), .stopped: self = .failed
-        }
-    }
-}

@@ -5,7 +5,8 @@ internal import Synchronization
 /// A cache of password verification results, so that a slow authenticator is not queried repeatedly.
 ///
 /// An acceptance is cached for one minute, a rejection for ten. A device that keeps sending an old password therefore
-/// costs little and locks no account. If several calls present the same credential concurrently, one queries the
+/// costs little and locks no account. A password without a result is queried about again, but charged once in ten minutes:
+/// devices that repeat it during an outage lock out nobody. If several calls present the same credential concurrently, one queries the
 /// authenticators and the others await its result. Shared by all event loops; each critical section makes a
 /// few table look-ups.
 public final class PasswordCache: Sendable {
@@ -52,8 +53,10 @@ public final class PasswordCache: Sendable {
 
     /// The result of a cache look-up.
     enum Lookup {
-        /// A result is cached.
-        case cached(PasswordCacheTable.CachedResult)
+        /// An acceptance is cached.
+        case accepted(Identity)
+        /// A rejection is cached.
+        case rejected(InvalidCredentialReason, by: PluginName?)
         /// A verification of the same credential is pending.
         case inProgress(PendingVerification)
         /// The caller must start the verification and report its result under the key.
@@ -74,11 +77,15 @@ public final class PasswordCache: Sendable {
         guard let digest else { return .unknown(PendingVerification(), nil) }
         let key = PasswordCacheKey(user: user, digest: digest)
         return state.withLock { state in
-            if let cached = state.table.result(for: key, now: clocks.monotonic().nanoseconds) {
-                return .cached(cached)
+            var charge: LoginThrottle.Charge?
+            switch state.table.result(for: key, now: clocks.monotonic().nanoseconds) {
+            case .accepted(let identity): return .accepted(identity)
+            case .rejected(let reason, let authenticator): return .rejected(reason, by: authenticator)
+            case .undecided(let paid): charge = paid
+            case nil: break
             }
             if let pending = state.inProgress[key] { return .inProgress(pending) }
-            let pending = PendingVerification()
+            let pending = PendingVerification(paid: charge)
             // If the cache was cleared meanwhile, the key belongs to an old generation that is never looked up again.
             if state.generation == generation { state.inProgress[key] = pending }
             return .unknown(pending, key)
@@ -87,8 +94,13 @@ public final class PasswordCache: Sendable {
 
     /// Completes a verification that `find` returned and caches its result, unless the entry was cleared meanwhile.
     ///
-    /// - Parameter verification: Nil if no authenticator was queried. Outages are not cached.
-    func complete(_ pending: PendingVerification, _ key: PasswordCacheKey?, _ verification: VerificationResult?) {
+    /// - Parameters:
+    ///   - verification: Nil if no authenticator was queried.
+    ///   - charge: The charge of the password. It is remembered if the password may have been verified without a result.
+    func complete(
+        _ pending: PendingVerification, _ key: PasswordCacheKey?, _ verification: VerificationResult?,
+        _ charge: LoginThrottle.Charge? = nil
+    ) {
         guard let key else { return }
         state.withLock { state in
             guard state.inProgress[key] === pending else { return }
@@ -97,6 +109,8 @@ public final class PasswordCache: Sendable {
             switch verification?.outcome {
             case .accepted(let identity): state.table.accept(identity, for: key, now: now)
             case .rejected(let reason): state.table.reject(reason, by: verification?.authenticator, for: key, now: now)
+            case .unavailable(let reason) where reason.mayHaveVerified:
+                if let charge { state.table.remember(charge, for: key, now: now) }
             case .notMine, .unavailable, nil: break
             }
         }

@@ -7,11 +7,13 @@ struct PasswordCacheTable {
     enum CachedResult {
         case accepted(Identity)
         case rejected(InvalidCredentialReason, by: PluginName?)
+        /// The authenticators gave no result. The charge is that of the first attempt with this password.
+        case undecided(LoginThrottle.Charge)
 
         var isAcceptance: Bool {
             switch self {
             case .accepted: true
-            case .rejected: false
+            case .rejected, .undecided: false
             }
         }
     }
@@ -55,6 +57,11 @@ struct PasswordCacheTable {
         _ reason: InvalidCredentialReason, by authenticator: PluginName? = nil, for key: PasswordCacheKey, now: Int64
     ) {
         write(.rejected(reason, by: authenticator), for: key, expiry: now + Self.rejectionLifetime)
+    }
+
+    /// Remembers the charge of a password without a result.
+    mutating func remember(_ charge: LoginThrottle.Charge, for key: PasswordCacheKey, now: Int64) {
+        write(.undecided(charge), for: key, expiry: now + Self.rejectionLifetime)
     }
 
     /// Removes all entries of one user.

@@ -75,16 +75,18 @@ struct KnownLogins {
         rate.wait(theoreticalArrival: logins[pair]?.theoreticalArrival, now: now)
     }
 
-    /// Charges a password of the pair as wrong.
-    mutating func charge(_ pair: Pair, now: Int64) {
-        logins.update(pair) { [rate, weight] in
-            $0.theoreticalArrival = rate.charged(theoreticalArrival: $0.theoreticalArrival, now: now, cost: weight)
-        }
+    /// Charges a password of the pair as wrong, and returns the time at which the charge has expired.
+    @discardableResult mutating func charge(_ pair: Pair, now: Int64) -> Int64 {
+        let theoreticalArrival = rate.charged(
+            theoreticalArrival: logins[pair]?.theoreticalArrival, now: now, cost: weight)
+        logins.update(pair) { $0.theoreticalArrival = theoreticalArrival }
         pending?.add(rate.interval, for: pair)
+        return theoreticalArrival
     }
 
-    /// Refunds one charge of the pair.
-    mutating func refund(_ pair: Pair) {
+    /// Refunds one charge of the pair that has not expired.
+    mutating func refund(_ pair: Pair, expiring expiry: Int64, now: Int64) {
+        guard expiry > now else { return }
         logins.update(pair) { [rate, weight] in
             $0.theoreticalArrival = $0.theoreticalArrival.map { $0 - rate.time(of: weight) }
         }

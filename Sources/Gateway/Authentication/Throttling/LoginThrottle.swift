@@ -5,7 +5,8 @@ internal import Synchronization
 /// A rate limit on failed logins. The failed logins of others never lock a user out at an address where the user has
 /// logged in within the last 30 days.
 ///
-/// It counts only wrong passwords that were passed to an authenticator: no tokens, no cached results, no outages. A
+/// It counts only passwords that were passed to something that could verify them and that were not accepted: no tokens, no
+/// cached results, no outages in which nothing was reached. A
 /// pair of user and address with a successful login within the last 30 days is *known*, and its failed logins are
 /// counted for the pair only. Failed logins of any other pair are counted three times: for the address, for the pair,
 /// and for the user across all addresses where the user is not known. A caller that has to wait is rejected for every
@@ -63,9 +64,19 @@ public final class LoginThrottle: Sendable {
                 user: ThrottleTable<UserName>.Bucket?)
         }
 
+        /// The times at which the parts of the charge have expired, by table.
+        fileprivate struct Expiries: Sendable {
+            var known: Int64 = 0
+            var address: Int64 = 0
+            var pair: Int64 = 0
+            var user: Int64 = 0
+        }
+
         fileprivate let buckets: Buckets
+        fileprivate let expiries: Expiries
         fileprivate let user: UserName?
-        fileprivate let address: Peer.Address
+        /// The address that was charged, a /64 for IPv6.
+        let address: Peer.Address
 
         /// Whether the pair of user and address is known.
         var isOfKnownPair: Bool {
@@ -131,15 +142,16 @@ public final class LoginThrottle: Sendable {
         _ user: UserName?, _ address: Peer.Address, _ tables: inout Tables, _ now: Int64
     ) -> Result<Charge, Rejection> {
         find(user, address, &tables, now).map { buckets in
+            var expiries = Charge.Expiries()
             switch buckets {
             case .known(let pair):
-                tables.known.charge(pair, now: now)
+                expiries.known = tables.known.charge(pair, now: now)
             case .unknownPair(let address, let pair, let user):
-                tables.addresses.charge(address, now: now)
-                if let pair { tables.pairs.charge(pair, now: now) }
-                if let user { tables.users.charge(user, now: now) }
+                expiries.address = tables.addresses.charge(address, now: now)
+                if let pair { expiries.pair = tables.pairs.charge(pair, now: now) }
+                if let user { expiries.user = tables.users.charge(user, now: now) }
             }
-            return Charge(buckets: buckets, user: user, address: address)
+            return Charge(buckets: buckets, expiries: expiries, user: user, address: address)
         }
     }
 
@@ -170,11 +182,11 @@ public final class LoginThrottle: Sendable {
     private static func refund(_ charge: Charge, _ tables: inout Tables, _ now: Int64) {
         switch charge.buckets {
         case .known(let pair):
-            tables.known.refund(pair)
+            tables.known.refund(pair, expiring: charge.expiries.known, now: now)
         case .unknownPair(let address, let pair, let user):
-            tables.addresses.refund(address, now: now)
-            if let pair { tables.pairs.refund(pair, now: now) }
-            if let user { tables.users.refund(user, now: now) }
+            tables.addresses.refund(address, expiring: charge.expiries.address, now: now)
+            if let pair { tables.pairs.refund(pair, expiring: charge.expiries.pair, now: now) }
+            if let user { tables.users.refund(user, expiring: charge.expiries.user, now: now) }
         }
     }
 

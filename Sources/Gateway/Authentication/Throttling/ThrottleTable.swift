@@ -60,15 +60,17 @@ struct ThrottleTable<Key: Hashable & Sendable> {
     /// Returns the time until one more failure is allowed, in nanoseconds; 0 for now.
     func wait(at bucket: Bucket, now: Int64) -> Int64 { rate.wait(theoreticalArrival: arrivals[bucket], now: now) }
 
-    /// Charges a failed login to the entry.
-    mutating func charge(_ bucket: Bucket, now: Int64) {
-        arrivals[bucket] = rate.charged(theoreticalArrival: arrivals[bucket], now: now, cost: weight)
+    /// Charges a failed login to the entry, and returns the time at which the charge has expired.
+    @discardableResult mutating func charge(_ bucket: Bucket, now: Int64) -> Int64 {
+        let theoreticalArrival = rate.charged(theoreticalArrival: arrivals[bucket], now: now, cost: weight)
+        arrivals[bucket] = theoreticalArrival
         if case .own(let key) = bucket { pending?.add(rate.interval, for: key) }
+        return theoreticalArrival
     }
 
-    /// Refunds a charge. Removes an entry without debt.
-    mutating func refund(_ bucket: Bucket, now: Int64) {
-        guard let theoreticalArrival = arrivals[bucket] else { return }
+    /// Refunds a charge that has not expired. Removes an entry without debt.
+    mutating func refund(_ bucket: Bucket, expiring expiry: Int64 = .max, now: Int64) {
+        guard expiry > now, let theoreticalArrival = arrivals[bucket] else { return }
         let refunded = theoreticalArrival - rate.time(of: weight)
         arrivals[bucket] = refunded > now ? refunded : nil
         if case .own(let key) = bucket { pending?.add(-min(rate.interval, max(0, theoreticalArrival - now)), for: key) }

@@ -57,7 +57,7 @@ final class ProcessConnectionPool {
 
     /// Queries the process. The future never fails and completes at the deadline at the latest.
     func query(_ request: ProcessRequest) -> EventLoopFuture<ProcessReply> {
-        guard !isClosed else { return loop.makeSucceededFuture(.unavailable(.failed)) }
+        guard !isClosed else { return loop.makeSucceededFuture(.unavailable(.unreachable)) }
         guard waiting.count < bounds.queue else { return loop.makeSucceededFuture(.unavailable(.busy)) }
         let query = Query(request, loop.makePromise(), deadline: loop.now + bounds.timeout)
         query.timer = loop.assumeIsolated().scheduleTask(in: bounds.timeout) { [weak self] in self?.expire(query) }
@@ -153,7 +153,7 @@ final class ProcessConnectionPool {
     private func expire(_ query: Query) {
         if let index = waiting.firstIndex(where: { $0 === query }) {
             waiting.remove(at: index)
-            finish(query, .unavailable(.timedOut))
+            finish(query, .unavailable(.unreachable))
         } else if let entry = busy.first(where: { $0.query === query }) {
             entry.connection.close(.replyTimeout)
         }
@@ -167,7 +167,7 @@ final class ProcessConnectionPool {
     private func failAllWaiting() {
         let queries = waiting
         waiting = []
-        for query in queries { finish(query, .unavailable(.failed)) }
+        for query in queries { finish(query, .unavailable(.unreachable)) }
     }
 }
 

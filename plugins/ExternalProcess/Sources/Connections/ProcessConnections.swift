@@ -39,7 +39,7 @@ final class ProcessConnections: Sendable {
         do {
             return try await loop.flatSubmit { pool.value.query(request) }.get()
         } catch {
-            return .unavailable(.failed)
+            return .unavailable(.unreachable)
         }
     }
 }

@@ -89,7 +89,9 @@ enum AuthenticationReply: Sendable, Hashable {
         case "not-mine":
             self = .notMine
         case "unavailable":
-            self = .unavailable(OutageReason(ofMember: object["reason"]))
+            let reason = OutageReason(ofMember: object["reason"])
+            // The process has received the credential, so it may have verified it, whatever it says.
+            self = .unavailable(reason.mayHaveVerified ? reason : .failed)
         default:
             throw .malformedVerdict
         }

@@ -57,9 +57,24 @@ final class TokenVerifier: Sendable {
         try entry(of: token, at: now).identity
     }
 
+    /// Returns the user of a token with a valid signature, whatever its other claims are; nil for any other token.
+    func user(of token: CompactToken, at now: WallTime) -> UserName? {
+        guard let (claims, _) = try? signedClaims(of: token, at: now) else { return nil }
+        return SubjectName.user(claims.subject, names: names)
+    }
+
     private func entry(
         of token: CompactToken, at now: WallTime
     ) throws(TokenValidationError) -> VerifiedTokenCache.Entry {
+        let (claims, key) = try signedClaims(of: token, at: now)
+        let identity = try identity(claimedBy: claims, under: key, at: now.seconds)
+        return VerifiedTokenCache.Entry(identity: identity, period: Self.period(of: claims, under: key))
+    }
+
+    /// Returns the claims of a token with a valid signature, and its key.
+    private func signedClaims(
+        of token: CompactToken, at now: WallTime
+    ) throws(TokenValidationError) -> (TokenClaims, TokenKey) {
         let entry: KeyRing.Entry
         if let known = ring.entriesByHeader[token.encodedHeader] {
             entry = known
@@ -74,8 +89,7 @@ final class TokenVerifier: Sendable {
         guard let expected = entry.hmac.tag(over: token.signingInput) else { throw .failed }
         guard ConstantTime.equal(expected, token.signature) else { throw .wrongSignature(key: entry.key.id) }
         guard let claims = token.claims().flatMap(TokenClaims.init) else { throw .unreadableClaims }
-        let identity = try identity(claimedBy: claims, under: entry.key, at: now.seconds)
-        return VerifiedTokenCache.Entry(identity: identity, period: Self.period(of: claims, under: entry.key))
+        return (claims, entry.key)
     }
 
     /// Checks the claims of a token with a valid signature and returns its identity.

@@ -58,9 +58,8 @@ struct DirectoryConnection: ~Copyable {
             var message = [CChar](repeating: 0, count: 512)
             let code = notify_gateway_ldap_bind(
                 handle, name, bytes.baseAddress, bytes.count, &message, message.count)
-            guard code == LDAP_INVALID_CREDENTIALS else { return BindResult(code: code) }
             let text = String(decoding: message.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-            return BindResult(code: code, detail: BindResult.detail(in: text))
+            return BindResult(code: code, message: text)
         }
     }
 

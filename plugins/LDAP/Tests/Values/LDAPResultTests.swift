@@ -64,6 +64,18 @@ struct LDAPResultTests {
         #expect(BindResult.detail(in: "data 533") == 0)
     }
 
+    @Test("An account that 389 Directory Server inactivated is disabled; another refusal to serve is undecided")
+    func inactivated() {
+        let code = LDAP_UNWILLING_TO_PERFORM
+        let inactivated = BindResult(code: code, message: "Account inactivated. Contact system administrator.")
+        #expect(Self.decide(Self.findings(inactivated)) == .refused(.disabled, isKnown: true))
+        for message in ["", "operation restricted", "unauthenticated bind (DN with no password) disallowed"] {
+            #expect(Self.decide(Self.findings(BindResult(code: code, message: message))) == .undecided(.bind))
+        }
+        let elsewhere = BindResult(code: LDAP_BUSY, message: "Account inactivated. Contact system administrator.")
+        #expect(Self.decide(Self.findings(elsewhere)) == .undecided(.bind))
+    }
+
     @Test("Attributes and filter disable an account after the right password, and reveal nothing after a wrong one")
     func attributes() {
         let wrong = BindResult(code: LDAP_INVALID_CREDENTIALS)

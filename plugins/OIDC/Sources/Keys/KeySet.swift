@@ -1,4 +1,5 @@
 internal import GatewaySupport
+internal import Logging
 
 /// The usable keys of a JSON Web Key Set (RFC 7517, section 5).
 struct KeySet: Sendable {
@@ -79,5 +80,20 @@ struct KeySet: Sendable {
             found = key.key
         }
         return found.map(Selection.key) ?? .unknown
+    }
+}
+
+extension KeySet {
+    /// Logs the keys, and the mistakes of the provider.
+    func report(to logger: Logger, of issuer: String) {
+        for mistake in skipped where mistake.isMistake {
+            logger.warning("Provider key not used", metadata: ["issuer": "\(issuer)", "reason": "\(mistake)"])
+        }
+        let ids = keys.map { $0.id ?? "without id" }
+        if keys.isEmpty {
+            logger.error("Provider has no key that can verify tokens", metadata: ["issuer": "\(issuer)"])
+        } else {
+            logger.info("Provider keys read", metadata: ["issuer": "\(issuer)", "keys": "\(ids)"])
+        }
     }
 }

@@ -24,11 +24,14 @@ final class ProviderKeys: Sendable {
         let verifier: TokenVerifier
         /// The time at which the provider was asked for these keys; nil if there are none.
         let read: WallTime?
+        /// The number of changes of the keys, or of their time, before this moment.
+        fileprivate let version: UInt64
     }
 
     private struct State {
         var verifier: TokenVerifier
         var read: (wall: WallTime, monotonic: MonotonicInstant)?
+        var version: UInt64 = 0
         /// The start of the last reading on demand.
         var demanded: MonotonicInstant?
         var failed = false
@@ -74,39 +77,92 @@ final class ProviderKeys: Sendable {
     /// Returns the keys in use. Costs a short lock; safe on any thread.
     func current() -> Current {
         let now = context.clocks.monotonic()
-        return state.withLock { state in
-            if let read = state.read, read.monotonic.advanced(by: Self.maximumAge) <= now {
-                state.verifier = TokenVerifier(.empty, rules)
-                state.read = nil
-            }
-            return Current(verifier: state.verifier, read: state.read?.wall)
+        return state.withLock { current(&$0, now) }
+    }
+
+    private func current(_ state: inout State, _ now: MonotonicInstant) -> Current {
+        if let read = state.read, read.monotonic.advanced(by: Self.maximumAge) <= now {
+            state.verifier = TokenVerifier(.empty, rules)
+            state.read = nil
+            state.version += 1
         }
+        return Current(verifier: state.verifier, read: state.read?.wall, version: state.version)
     }
 
-    /// Returns whether a token with an unknown key may wait for a reading: one that is in progress, or a new one.
-    func mayReadOnDemand() -> Bool {
-        let now = context.clocks.monotonic()
-        return state.withLock { $0.reading != nil || $0.mayStartOnDemand(at: now) }
-    }
-
-    /// Reads the keys on behalf of a token with an unknown key, or waits for the reading in progress.
+    /// Verifies a token with the keys in use, and reads them again if that may help. A token is never rejected by keys that
+    /// have changed meanwhile.
     ///
-    /// - Returns: False if no reading may begin now, or too many calls wait for it.
-    func readOnDemand() async -> Bool {
-        let now = context.clocks.monotonic()
-        let reading = state.withLock { state -> Task<Void, Never>? in
-            guard state.waiting < Self.maximumWaiting else { return nil }
-            if state.reading == nil {
-                guard state.mayStartOnDemand(at: now) else { return nil }
-                state.demanded = now
+    /// - Parameter verify: Verifies the token. Called once for each version of the keys.
+    /// - Returns: The result with the keys that decided it; nil if too many calls wait for a reading.
+    func verify<Result: KeyDependentResult>(_ verify: (TokenVerifier) -> Result) async -> (Result, Current)? {
+        while true {
+            switch attempt(verify) {
+            case .decided(let result, let current): return (result, current)
+            case .needsReading(let used):
+                switch demandReading(after: used) {
+                case .changed, .refused: continue
+                case .full: return nil
+                case .reading(let reading):
+                    await reading.value
+                    state.withLock { $0.waiting -= 1 }
+                }
             }
-            state.waiting += 1
-            return startReading(&state)
         }
-        guard let reading else { return false }
-        await reading.value
-        state.withLock { $0.waiting -= 1 }
-        return true
+    }
+
+    /// Verifies a token as `verify` does, without waiting; returns nil if a reading of the keys may help.
+    func verifyImmediately<Result: KeyDependentResult>(_ verify: (TokenVerifier) -> Result) -> (Result, Current)? {
+        switch attempt(verify) {
+        case .decided(let result, let current): (result, current)
+        case .needsReading: nil
+        }
+    }
+
+    private enum Attempt<Result> {
+        case decided(Result, Current)
+        /// The token's key is unknown in these keys, and a reading is in progress or may begin.
+        case needsReading(Current)
+    }
+
+    /// Verifies a token with the keys in use, again whenever they changed before it was known that no reading may begin.
+    private func attempt<Result: KeyDependentResult>(_ verify: (TokenVerifier) -> Result) -> Attempt<Result> {
+        var used = current()
+        while true {
+            let result = verify(used.verifier)
+            guard result.mayDifferWithOtherKeys else { return .decided(result, used) }
+            let now = context.clocks.monotonic()
+            let (present, mayRead) = state.withLock { state in
+                (current(&state, now), state.reading != nil || state.mayStartOnDemand(at: now))
+            }
+            if present.version == used.version {
+                return mayRead && result.isOfUnknownKey ? .needsReading(used) : .decided(result, used)
+            }
+            used = present
+        }
+    }
+
+    private enum Demand {
+        /// The keys have changed since they were used, so they decide.
+        case changed
+        /// No reading may begin now.
+        case refused
+        /// Too many calls wait for a reading. The caller does not wait.
+        case full
+        /// The reading to wait for. The caller counts as waiting.
+        case reading(Task<Void, Never>)
+    }
+
+    /// Starts a reading on behalf of a token with an unknown key, or joins the one in progress.
+    private func demandReading(after used: Current) -> Demand {
+        let now = context.clocks.monotonic()
+        return state.withLock { state in
+            if state.version != used.version { return .changed }
+            if state.reading == nil, !state.mayStartOnDemand(at: now) { return .refused }
+            guard state.waiting < Self.maximumWaiting else { return .full }
+            if state.reading == nil { state.demanded = now }
+            state.waiting += 1
+            return .reading(startReading(&state))
+        }
     }
 
     /// Reads the keys if they are due: after the refresh interval, or if the last reading failed.
@@ -158,7 +214,8 @@ final class ProviderKeys: Sendable {
         }
     }
 
-    private func replace(with keys: KeySet, read: (WallTime, MonotonicInstant)) {
+    /// Uses other keys from now on. Called at the end of a reading, and by tests.
+    func replace(with keys: KeySet, read: (WallTime, MonotonicInstant)) {
         let isChanged = state.withLock { state in
             state.reading = nil
             state.failed = false
@@ -166,6 +223,7 @@ final class ProviderKeys: Sendable {
             let isChanged = state.read == nil || keys.digest == nil || state.verifier.keys.digest != keys.digest
             if isChanged { state.verifier = TokenVerifier(keys, rules) }
             state.read = read
+            state.version += 1
             return isChanged
         }
         guard isChanged else { return }
@@ -178,20 +236,5 @@ extension MonotonicInstant {
     func advanced(by duration: Duration) -> MonotonicInstant {
         let (seconds, attoseconds) = duration.components
         return MonotonicInstant(nanoseconds: nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
-    }
-}
-
-extension KeySet {
-    /// Logs the keys, and the mistakes of the provider.
-    func report(to logger: Logger, of issuer: String) {
-        for mistake in skipped where mistake.isMistake {
-            logger.warning("Provider key not used", metadata: ["issuer": "\(issuer)", "reason": "\(mistake)"])
-        }
-        let ids = keys.map { $0.id ?? "without id" }
-        if keys.isEmpty {
-            logger.error("Provider has no key that can verify tokens", metadata: ["issuer": "\(issuer)"])
-        } else {
-            logger.info("Provider keys read", metadata: ["issuer": "\(issuer)", "keys": "\(ids)"])
-        }
     }
 }

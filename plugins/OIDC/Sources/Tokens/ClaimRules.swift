@@ -53,7 +53,8 @@ struct ClaimRules: Sendable {
         return WallTime(seconds: start)..<WallTime(seconds: max(start, token.expires + leeway))
     }
 
-    private func user(_ claims: JSONValue) throws(TokenFault) -> UserName {
+    /// Returns the user whom the claims name.
+    func user(_ claims: JSONValue) throws(TokenFault) -> UserName {
         guard let text = claims[settings.userClaim]?.string else { throw .claim(settings.userClaim) }
         // Whoever may choose an address at the provider could otherwise choose the account of somebody else.
         if settings.userClaim == "email", claims["email_verified"] != .bool(true) { throw .unverifiedEmail }

@@ -1,13 +1,21 @@
 internal import GatewayCore
 internal import GatewaySupport
 
+/// A result of a verification that other keys may change.
+protocol KeyDependentResult: Sendable {
+    /// Whether the token names a key that the verifier does not have.
+    var isOfUnknownKey: Bool { get }
+    /// Whether the keys are the reason why the token was not accepted.
+    var mayDifferWithOtherKeys: Bool { get }
+}
+
 /// Verifies tokens with one version of the provider's keys (RFC 7519, section 7.2, with RFC 8725).
 ///
 /// The choice of key decides the security of the format, so it is not left to a library: the algorithm comes from the
 /// configuration and must be that of the key's type, and the key id selects exactly one key.
 final class TokenVerifier: Sendable {
     /// The result of a verification.
-    enum Outcome: Sendable {
+    enum Outcome: KeyDependentResult {
         case accepted(Identity)
         case rejected(TokenFault)
         /// The token is of another issuer, or not a token. The reason applies if no other authenticator accepts tokens.
@@ -15,6 +23,15 @@ final class TokenVerifier: Sendable {
         /// The token is of the configured issuer and its claims are in order, but the set has no key for it. It says
         /// that it was issued at this time.
         case unknownKey(issued: WallTime)
+
+        var isOfUnknownKey: Bool { if case .unknownKey = self { true } else { false } }
+
+        var mayDifferWithOtherKeys: Bool {
+            switch self {
+            case .unknownKey, .rejected(.signature), .rejected(.ambiguousKey): true
+            case .accepted, .rejected, .foreign: false
+            }
+        }
     }
 
     let keys: KeySet
@@ -53,6 +70,17 @@ final class TokenVerifier: Sendable {
         }
     }
 
+    /// Returns the user of a token that the issuer has signed, whatever its other claims are; nil for any other token.
+    func user(of token: Secret) -> UserName? {
+        guard let token = token.withBytes({ SignedToken($0) }),
+            token.claims["iss"]?.string == rules.settings.issuer,
+            let header = try? TokenHeader(token.header, algorithms: rules.settings.algorithms),
+            case .key(let key) = keys.select(header.keyID, for: header.algorithm),
+            key.verifies(token.signature, of: token.signingInput, with: header.algorithm) == true
+        else { return nil }
+        return try? rules.user(token.claims)
+    }
+
     /// Verifies the ID token of a login for the given time. It is not cached, because it is presented once.
     func verify(_ token: Secret, of login: LoginRules, at now: WallTime) -> Outcome {
         guard let token = token.withBytes({ SignedToken($0) }) else { return .foreign(.malformed) }
@@ -75,11 +103,20 @@ final class TokenVerifier: Sendable {
     }
 
     /// The result of verifying a logout token.
-    enum LogoutResult: Sendable {
+    enum LogoutResult: KeyDependentResult {
         case accepted(LogoutRules.Logout)
         case rejected(TokenFault)
         case foreign
         case unknownKey(issued: WallTime)
+
+        var isOfUnknownKey: Bool { if case .unknownKey = self { true } else { false } }
+
+        var mayDifferWithOtherKeys: Bool {
+            switch self {
+            case .unknownKey, .rejected(.signature), .rejected(.ambiguousKey): true
+            case .accepted, .rejected, .foreign: false
+            }
+        }
     }
 
     /// Verifies a logout token for the given time, without regard to earlier uses.

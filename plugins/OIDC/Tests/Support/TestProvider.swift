@@ -61,12 +61,12 @@ final class TestProvider: Sendable {
 
     /// Makes the provider's authenticator, without its timer: tests call `refreshIfDue()`.
     func authenticator(
-        isLast: Bool = true, _ change: (inout OIDCPlugin.Settings) -> Void = { _ in }
+        isLast: Bool = true, clocks: Clocks? = nil, _ change: (inout OIDCPlugin.Settings) -> Void = { _ in }
     ) async throws -> OIDCAuthenticator {
         var settings = OIDCPlugin.Settings(issuer: issuer, audience: "notify")
         settings.algorithms = [.rs256, .es256]
         change(&settings)
-        let context = PluginContext.test(clocks: clock.clocks, isLastOfItsKind: isLast)
+        let context = PluginContext.test(clocks: clocks ?? clock.clocks, isLastOfItsKind: isLast)
         let authorities: TrustedAuthorities?
         if let file = settings.authorities {
             authorities = try await TrustedAuthorities.read(file, context: context)

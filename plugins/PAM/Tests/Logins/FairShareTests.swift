@@ -70,9 +70,9 @@ extension WorkerTests {
                     let place = Peer.documentation(UInt32(100 + number))
                     #expect(await authenticator.login("nobody", "x", from: place).isGrant)
                 }
-                // Logins that waited in the queue time out without a worker.
+                // Logins that waited in the queue until the deadline reached no worker.
                 for await answer in group { answers[answer, default: 0] += 1 }
-                #expect(answers[.unavailable(.timedOut), default: 0] >= 16)
+                #expect(answers[.unavailable(.timedOut), default: 0] >= 2)
                 #expect(answers[.unavailable(.timedOut), default: 0] + answers[.unavailable(.busy), default: 0] == 100)
             }
             await authenticator.stop()
@@ -84,7 +84,7 @@ extension WorkerTests {
             let stack = try PAMStack()
             let authenticator = stack.authenticator { $0.program = "/bin/cat" }
             await authenticator.stop()
-            #expect(await authenticator.login("nobody", "x") == .unavailable(.failed))
+            #expect(await authenticator.login("nobody", "x") == .unavailable(.unreachable))
         }
     }
 }

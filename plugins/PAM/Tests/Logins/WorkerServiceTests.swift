@@ -85,7 +85,7 @@ extension WorkerTests {
         func notThere() async throws {
             let stack = try PAMStack()
             let authenticator = stack.authenticator { $0.socket = "\(stack.path)/none.sock" }
-            #expect(await authenticator.login("nobody", "x") == .unavailable(.failed))
+            #expect(await authenticator.login("nobody", "x") == .unavailable(.unreachable))
             await authenticator.stop()
         }
     }

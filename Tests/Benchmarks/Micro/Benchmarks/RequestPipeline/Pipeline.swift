@@ -33,6 +33,7 @@ private final class Pipeline {
             credentialVerifier: CredentialVerifier(
                 chain: chain, names: rules.names, rules: rules.authentication, limiter: rules.limiter,
                 throttle: LoginThrottle(clocks: clocks), passwordCache: PasswordCache(clocks: clocks),
+                knownTokens: KnownTokens(),
                 failedLoginDelay: FailedLoginDelay(
                     rules: rules.authentication, clocks: clocks, scheduler: scheduler, randomness: { 7 }),
                 clocks: clocks, scheduler: scheduler, logger: logger),
