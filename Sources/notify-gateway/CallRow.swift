@@ -45,7 +45,7 @@ struct CallRow {
         for name in ["status", "ms"] { if let value = last(name) { members.append(.init(name, value)) } }
         if !limits.isEmpty { members.append(.init("limits", .array(limits.map(JSONValue.string)))) }
         if !wouldLimit.isEmpty { members.append(.init("would-limit", .array(wouldLimit.map(JSONValue.string)))) }
-        if let count = first("count") { members.append(.init("count", count)) }
+        for name in ["reason", "count"] { if let value = first(name) { members.append(.init(name, value)) } }
         members.append(.init("records", .number("\(records.count)")))
         return .object(members)
     }
@@ -62,7 +62,10 @@ struct CallRow {
         // A record without an action is named by its kind: start, stop, recovered.
         add("action", text("action") ?? text("kind"))
         let others = recipients.count > 1 ? " (\(recipients.count))" : ""
-        add("recipient", text("audience").map { "audience:\($0)\(others)" } ?? recipients.first.map { $0 + others })
+        add(
+            "recipient",
+            text("audience").map { "audience:\($0)\(others)" } ?? recipients.first.map { $0 + others }
+                ?? unnamedRecipients)
         add(
             "result",
             results.count == 1
@@ -87,6 +90,8 @@ struct CallRow {
     }
 
     private var recipients: [String] { distinct { record in Self.strings(record["recipient"]) } }
+    /// The reason of coalesced rejections of which no recipient is named: "and 14 others".
+    private var unnamedRecipients: String? { text("user") == nil ? nil : text("reason") }
     private var limits: [String] { distinct { record in Self.strings(record["limit"]) } }
     private var wouldLimit: [String] { distinct { record in Self.strings(record["would-limit"]) } }
 

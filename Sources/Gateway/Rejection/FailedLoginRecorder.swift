@@ -3,11 +3,12 @@ internal import GatewaySupport
 internal import Logging
 internal import Synchronization
 
-/// Records failed logins and login bans in the journal, and logs them with the same data.
+/// Records failed logins, logins that no authenticator could verify, and login bans in the journal, and logs the failed
+/// ones and the bans with the same data.
 ///
-/// Coalesced by name and address: the first one at once, then one record a minute with its `count`. At most 120 records
-/// a minute are written, and one summary record with the result `several`. Guessing passwords therefore cannot fill the
-/// disk or displace other records.
+/// Coalesced by name, address, authenticator and reason: the first one at once, then one record a minute with its
+/// `count`. At most 120 records a minute are written, and one summary record with the result `several`. Guessing passwords
+/// therefore cannot fill the disk or displace other records.
 ///
 /// Called just before the response is created, after the delay of rejected passwords, and equally for an unknown name
 /// and a wrong password, so that the response time reveals nothing. Shared by all event loops; never waits for the
@@ -17,6 +18,8 @@ final class FailedLoginRecorder: Sendable {
     enum Result: String {
         /// A credential was rejected.
         case failed = "login-failed"
+        /// A credential could not be verified. `RejectionLog` logs it as a fault of the gateway.
+        case undecided = "login-undecided"
         /// After too many wrong passwords, further passwords of a user, an address, or a pair of both are rejected
         /// without verification.
         case banned
@@ -26,25 +29,45 @@ final class FailedLoginRecorder: Sendable {
         fileprivate var message: Logger.Message {
             switch self {
             case .failed: "Login failed"
+            case .undecided: "Login not verified"
             case .banned: "Login ban started"
             case .banEnded: "Login ban ended"
             }
         }
 
-        fileprivate var level: Logger.Level { self == .failed ? .notice : .warning }
+        /// Nil for a result that this type does not log.
+        fileprivate var level: Logger.Level? {
+            switch self {
+            case .failed: .notice
+            case .undecided: nil
+            case .banned, .banEnded: .warning
+            }
+        }
     }
 
-    private struct Kind: Hashable {
+    private struct Kind: OwnedKey {
+        typealias Owner = SoleOwner
+
         let result: Result
         let name: String?
         let address: Peer.Address?
+        var authenticator: PluginName?
+        var reason: String?
 
-        init(_ result: Result, name: String?, address: Peer.Address?) {
-            (self.result, self.name, self.address) = (result, name, address)
+        /// The kind of failed or undecided logins.
+        init(_ result: Result, _ record: JournalRecord) {
+            self.result = result
+            name = record.facts?.attempted?.text
+            address = record.facts?.peer.limitKey
+            authenticator = record.facts?.authenticator
+            reason = record.reason
         }
 
+        /// The kind of bans.
         init(_ result: Result, _ subject: LoginThrottle.Subject) {
-            self.init(result, name: subject.user?.text, address: subject.address)
+            self.result = result
+            name = subject.user?.text
+            address = subject.address
         }
     }
 
@@ -57,7 +80,7 @@ final class FailedLoginRecorder: Sendable {
     }
 
     private struct Ban {
-        /// The record of the latest rejection.
+        /// What the rejections have in common.
         var record: JournalRecord
         var rejections = 0
         var until: Int64
@@ -92,10 +115,14 @@ final class FailedLoginRecorder: Sendable {
         guard let facts = rejection.facts, facts.user == nil else { return false }
         switch (rejection.code, rejection.extra) {
         case (.credentialsRejected, _), (.identityUnmapped, _):
-            write(recordFailure(facts, reason: rejection.detail), logger)
+            write(record(.failed, facts, reason: rejection.detail), logger)
         case (.rateLimited, .limit(FailedLoginDelay.limitName, _)?):
             // The password was wrong; only the delay of its rejection had no capacity left.
-            write(recordFailure(facts, reason: InvalidCredentialReason.wrong.rawValue), logger)
+            write(record(.failed, facts, reason: InvalidCredentialReason.wrong.rawValue), logger)
+        case (.authenticatorUnavailable, _) where facts.action != .providerLogout,
+            (.overloaded, _) where facts.authenticator != nil:
+            write(record(.undecided, facts, reason: rejection.detail), logger)
+            return false
         case (.rateLimited, .limit(let name, let seconds)?) where LoginThrottle.names.contains(name):
             write(recordBan(facts, by: name, seconds), logger)
         case _: return false
@@ -118,7 +145,7 @@ final class FailedLoginRecorder: Sendable {
                 record.reason = "\(ban.rejections) rejected"
                 entries += state.records.add(record, of: Kind(.banEnded, subject), now: now)
             }
-            return Coalescer.records(entries + state.records.flush(now: now, all: all))
+            return (entries + state.records.flush(now: now, all: all)).map(\.record)
         }
         write(records, logger)
     }
@@ -129,24 +156,23 @@ final class FailedLoginRecorder: Sendable {
         now.nanoseconds < ban.until || now.nanoseconds - ban.lastRejection >= minute
     }
 
-    private func recordFailure(_ facts: CallFacts, reason: String) -> [JournalRecord] {
-        let record = record(.failed, facts, reason: reason)
-        let kind = Kind(.failed, name: record.facts?.attempted?.text, address: facts.peer.limitKey)
+    private func record(_ result: Result, _ facts: CallFacts, reason: String) -> [JournalRecord] {
+        let record = Self.record(result, facts, reason: reason)
         let now = clocks.monotonic()
-        return state.withLock { Coalescer.records($0.records.add(record, of: kind, now: now)) }
+        return state.withLock { $0.records.add(record, of: Kind(result, record), now: now).map(\.record) }
     }
 
     private func recordBan(_ facts: CallFacts, by name: String, _ seconds: Int) -> [JournalRecord] {
         let user = facts.attempted.flatMap { names.canonical(names.login($0)) }
         guard let subject = LoginThrottle.Subject(name, user: user, address: facts.peer.limitKey) else { return [] }
-        var record = record(.banned, facts, reason: "\(seconds) s")
+        var record = Self.record(.banned, facts, reason: "\(seconds) s")
         record.facts?.rule = name
         let now = clocks.monotonic()
         return state.withLock { state in
             if state.bans[subject] != nil || state.bans.count < Self.maximumBans {
                 let isNew = state.bans[subject] == nil
                 var ban = state.bans[subject] ?? Ban(record: record, until: 0, lastRejection: 0)
-                ban.record = record
+                if !isNew { ban.record.merge(record) }
                 ban.rejections += 1
                 ban.until = now.nanoseconds + Int64(seconds) * 1_000_000_000
                 ban.lastRejection = now.nanoseconds
@@ -154,13 +180,13 @@ final class FailedLoginRecorder: Sendable {
                 // The record of a ban's end contains the number of its rejections.
                 if !isNew { return [] }
             }
-            return Coalescer.records(state.records.add(record, of: Kind(.banned, subject), now: now))
+            return state.records.add(record, of: Kind(.banned, subject), now: now).map(\.record)
         }
     }
 
-    private func record(_ result: Result, _ facts: CallFacts, reason: String) -> JournalRecord {
+    private static func record(_ result: Result, _ facts: CallFacts, reason: String) -> JournalRecord {
         var facts = facts
-        facts.attempted = facts.attempted.map { PresentedName(Self.sanitized($0.text)) }
+        facts.attempted = facts.attempted.map { PresentedName(sanitized($0.text)) }
         return JournalRecord(.rejection, facts: facts, result: result.rawValue, reason: reason)
     }
 
@@ -188,8 +214,9 @@ final class FailedLoginRecorder: Sendable {
                 logger.warning("Further logins failed or were rejected", metadata: ["count": "\(count)"])
                 continue
             }
+            guard let level = result.level else { continue }
             logger.log(
-                level: result.level, result.message,
+                level: level, result.message,
                 metadata: [
                     "attempted": "\(facts.attempted?.text ?? "-")",
                     "authenticator": "\(facts.authenticator?.text ?? "-")",

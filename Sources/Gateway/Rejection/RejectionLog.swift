@@ -12,7 +12,9 @@ internal import Synchronization
 final class RejectionLog: Sendable {
     /// The properties of rejections that share one line: code and detail, and also the caller if the caller is at
     /// fault.
-    private struct Kind: Hashable {
+    private struct Kind: OwnedKey {
+        typealias Owner = SoleOwner
+
         let code: RejectionCode
         let detail: String
         let user: UserName?
@@ -23,28 +25,52 @@ final class RejectionLog: Sendable {
             detail = rejection.detail
             let isCallers = rejection.side == .caller
             user = isCallers ? rejection.facts?.user : nil
-            address = isCallers && user == nil ? rejection.facts?.peer.limitKey : nil
+            address = isCallers ? rejection.facts?.peer.limitKey : nil
         }
     }
 
     /// One line without its count. Its text is built only when it is written; most lines never are.
-    private struct Line {
+    private struct Line: CoalescedEvent {
         let rejection: Rejection
         let call: CallID
+        /// Nil if there is none, or if the line stands for calls of several.
+        var user: UserName?
+        var attempted: PresentedName?
+        var peer: Peer?
+
+        init(_ rejection: Rejection, of call: CallID) {
+            self.rejection = rejection
+            self.call = call
+            user = rejection.facts?.user
+            attempted = rejection.facts?.attempted
+            peer = rejection.facts?.peer
+        }
+
+        mutating func merge(_ later: Line) {
+            var merged = later
+            if user != later.user { merged.user = nil }
+            if attempted != later.attempted { merged.attempted = nil }
+            if peer?.limitKey != later.peer?.limitKey { merged.peer = nil }
+            self = merged
+        }
 
         // Errors of callers are frequent; errors of the gateway or the backend need attention.
         var level: Logger.Level { rejection.side == .caller ? .info : .warning }
 
         var metadata: Logger.Metadata {
-            [
+            var metadata: Logger.Metadata = [
                 "call": "\(call)",
                 "code": "\(rejection.code.rawValue)",
                 "detail": "\(rejection.detail)",
-                "peer": "\(rejection.facts.map(\.peer.text) ?? "-")",
-                "user": "\(rejection.facts.flatMap(\.user).map(\.text) ?? "-")",
+                "peer": "\(peer.map(\.text) ?? "-")",
+                "user": "\(user.map(\.text) ?? "-")",
                 // A trace that a peer started has a different id from the call's.
                 "trace": "\(rejection.facts?.trace?.id ?? call.text)",
             ]
+            if user == nil, let attempted {
+                metadata["attempted"] = "\(FailedLoginRecorder.sanitized(attempted.text))"
+            }
+            return metadata
         }
     }
 
@@ -60,9 +86,9 @@ final class RejectionLog: Sendable {
 
     /// Adds a rejected call.
     func record(_ rejection: Rejection, of call: CallID, _ logger: Logger) {
-        let line = Line(rejection: rejection, call: call)
+        let line = Line(rejection, of: call)
         guard logger.logLevel <= line.level else { return }
-        if logger.logLevel <= .debug { return write([.kind(line, count: 1)], logger) }
+        if logger.logLevel <= .debug { return write(line, logger) }
         let now = clocks.monotonic()
         write(lines.withLock { $0.add(line, of: Kind(rejection), now: now) }, logger)
     }
@@ -76,14 +102,17 @@ final class RejectionLog: Sendable {
     private func write(_ entries: [Lines.Entry], _ logger: Logger) {
         for entry in entries {
             switch entry {
-            case .kind(let line, count: 1):
-                logger.log(level: line.level, "Call rejected", metadata: line.metadata)
-            case .kind(let line, let count):
+            case .kind(_, let line, count: 1): write(line, logger)
+            case .kind(_, let line, let count):
                 let counted = line.metadata.merging(["count": "\(count)"]) { $1 }
                 logger.log(level: line.level, "Further calls were rejected", metadata: counted)
             case .rest(let count):
                 logger.warning("Further calls were rejected", metadata: ["code": "several", "count": "\(count)"])
             }
         }
+    }
+
+    private func write(_ line: Line, _ logger: Logger) {
+        logger.log(level: line.level, "Call rejected", metadata: line.metadata)
     }
 }

@@ -18,7 +18,9 @@ struct RejectionResponder: Sendable {
     @inline(never)
     func response(_ rejection: Rejection, of call: CallID) -> Response {
         if let facts = rejection.facts, facts.user != nil { recording.record(rejection, facts) }
-        if !logins.record(rejection, logger) { log.record(rejection, of: call, logger) }
+        let isLogged = logins.record(rejection, logger)
+        // At the level debug each rejected call has its own line.
+        if !isLogged || logger.logLevel <= .debug { log.record(rejection, of: call, logger) }
         if rejection.code == .overloaded, rejection.hint == nil, case .retryAfter(1) = rejection.extra {
             return Self.overloadedResponse
         }

@@ -1,9 +1,38 @@
 import GatewayCore
 import GatewaySupport
 import GatewayTesting
+import Logging
 import Testing
 
 @testable import Gateway
+
+/// An authenticator of tokens such as `expired.alice`, whose signatures are valid, and of no password.
+struct SigningAuthenticator: InspectingAuthenticator {
+    private func parts(_ token: Secret) -> [String] {
+        token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }.split(separator: ".").map(String.init)
+    }
+
+    func immediateOutcome(on credential: Credential, from peer: Peer) -> AuthenticationOutcome? {
+        guard case .bearer(let token) = credential else { return .rejected(.wrong) }
+        let parts = parts(token)
+        guard parts.count == 2, let user = UserName(canonical: parts[1]) else { return .rejected(.untrusted) }
+        switch parts[0] {
+        case "valid": return .accepted(Identity(user: user, authenticator: "signing"))
+        case let word: return .rejected(InvalidCredentialReason(rawValue: word) ?? .untrusted)
+        }
+    }
+
+    func authenticate(_ credential: Credential, from peer: Peer) async -> AuthenticationOutcome {
+        immediateOutcome(on: credential, from: peer) ?? .notMine
+    }
+
+    func user(ofRejected token: Secret) -> UserName? {
+        let parts = parts(token)
+        return parts.count == 2 ? UserName(canonical: parts[1]) : nil
+    }
+
+    func inspect(_ token: Secret) async -> TokenInspection? { nil }
+}
 
 @Suite("Journal records of failed logins")
 struct FailedLoginRecorderTests {
@@ -55,6 +84,59 @@ struct FailedLoginRecorderTests {
         gateway.clock.advance(by: .seconds(60))
         gateway.gateway.flushRejections()
         #expect(gateway.journal.records(.rejection).map(\.count) == [nil, nil, 4])
+    }
+
+    @Test("An expired token beside wrong ones of its address has a record of its own, which names its user")
+    func reasons() async throws {
+        let tokens = SigningAuthenticator()
+        let gateway = TestGateway(asking: tokens, credentialKinds: [.bearer, .password])
+        func present(_ token: String) async {
+            let request = ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer \(token)"), peer: .v4(7))
+            #expect(await gateway.serve(request).status == 401)
+        }
+        for _ in 0..<25 { await present("garbage") }
+        await present("expired.alice")
+        await present("expired.bob")
+        await present("expired.alice")
+        #expect(await gateway.login("alice", "wrong", from: .v4(7)) == 401)
+        gateway.clock.advance(by: .seconds(60))
+        gateway.gateway.flushRejections()
+        let records = gateway.journal.records(.rejection).map {
+            "\($0.facts?.attempted?.text ?? "-") \($0.reason ?? "-") \($0.count ?? 1)"
+        }
+        #expect(
+            records.sorted() == [
+                "- untrusted 1", "- untrusted 24", "alice expired 1", "alice expired 1", "alice wrong 1",
+                "bob expired 1",
+            ])
+    }
+
+    @Test("At the level debug each failed login has its own line")
+    func debugLines() {
+        let clock = ManualClock()
+        let throttle = LoginThrottle(clocks: clock.clocks)
+        let recorder = LogRecorder()
+        func lines(at level: Logger.Level) -> Int {
+            var logger = recorder.logger
+            logger.logLevel = level
+            let responder = RejectionResponder(
+                challenges: [], recording: RejectionRecorder(journal: MemoryJournal(), clocks: clock.clocks),
+                logins: FailedLoginRecorder(
+                    journal: MemoryJournal(), clocks: clock.clocks, throttle: throttle, names: NameRules()),
+                log: RejectionLog(clocks: clock.clocks), logger: logger)
+            let before = recorder.lines.count
+            for number in 0..<20 as Range<UInt64> {
+                let call = CallID(process: 1, number: number)
+                var facts = CallFacts(call: call, peer: .v4(7))
+                facts.attempted = PresentedName("alice")
+                _ = responder.response(Rejection(.credentialsRejected, "wrong").with(facts), of: call)
+            }
+            let added = recorder.lines[before...]
+            #expect(added.allSatisfy { $0.metadata["attempted"] == "alice" })
+            return Set(added.compactMap { $0.metadata["call"] }).count
+        }
+        #expect(lines(at: .info) == 1)
+        #expect(lines(at: .debug) == 20)
     }
 
     @Test("A flood of failed logins writes at most 120 records a minute and one for the rest")

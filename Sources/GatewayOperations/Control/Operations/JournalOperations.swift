@@ -50,8 +50,7 @@ private enum RecordedSend {
     /// The members that all records of the call have in common, and their names in the result.
     private static let common = [
         ("user", "from"), ("attempted", "attempted"), ("audience", "audience"), ("pns", "platform"), ("rule", "rule"),
-        ("limit", "limit"),
-        ("peer", "peer"),
+        ("limit", "limit"), ("reason", "reason"), ("peer", "peer"), ("count", "count"),
     ]
 
     static func item(_ records: [JSONValue]) -> JSONValue? {

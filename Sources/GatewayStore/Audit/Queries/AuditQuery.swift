@@ -87,6 +87,6 @@ extension AuditQuery {
     }()
 
     /// Results of records that other code writes: a failed operator change, several coalesced rejections, failed
-    /// logins, and the start and end of a ban.
-    private static let otherWords = ["failed", "several", "login-failed", "banned", "ban-ended"]
+    /// and undecided logins, and the start and end of a ban.
+    private static let otherWords = ["failed", "several", "login-failed", "login-undecided", "banned", "ban-ended"]
 }
