@@ -2,6 +2,7 @@
 templates, installations, registrations without a user, old GCM tokens, other services, and escaped names. Import and
 reconciliation delete nothing that the operator did not name."""
 
+import argparse
 import base64
 import collections
 import http.client
@@ -9,6 +10,9 @@ import http.server
 import json
 import os
 import re
+import shutil
+import subprocess
+import tempfile
 import threading
 import time
 import urllib.parse
@@ -36,6 +40,51 @@ def description(registration, exported=False):
             f"<ExpirationTime>9999-12-31T23:59:59.9999999Z</ExpirationTime><RegistrationId>{registration.id}"
             f"</RegistrationId>{tags}<{element}>{escape(registration.handle)}</{element}>"
             f"{template if registration.template else ''}</{name}>")
+
+
+PASSWORD = "secret"
+HASH = "$6$rounds=1000$saltsalt$LAV5VE5Y7w1d73x1mFNspYWUpazfmwv2SoepNXNKJ/otop/Zok96Hr8Q13LEv0DRY/x8v0/crpIjl8NJSAqXV/"
+
+
+class HubGateway(field.Gateway):
+    """A gateway of the hub, with users whose password is PASSWORD, in a temporary directory. It is started by `start`."""
+
+    def __init__(self, program, hub, users):
+        self.program = program
+        self.directory = tempfile.mkdtemp(prefix="notify-gateway-hub-")
+        self.write("users.yaml", "users:\n" + "".join(f'  {user}: {{ hash: "{HASH}" }}\n' for user in users))
+        self.write("gateway.yaml", f"""
+listen:
+  - address: 127.0.0.1:0
+admin: {{ address: 127.0.0.1:0 }}
+backend: {{ hub: {{ connection-string: "{hub.connection_string()}", name: news }} }}
+identity: {{ escape: hex }}
+authenticators:
+  - static-users: {{ file: users.yaml }}
+policy:
+  send: [{{ from: "*", to: "*" }}]
+journal: {{ directory: journal }}
+ledger: {{ file: ledger.sqlite }}
+control: control.sock
+""")
+
+    def write(self, name, text):
+        path = os.path.join(self.directory, name)
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, 0o600)
+        return path
+
+    def start(self):
+        super().__init__(self.program, self.directory)
+
+    def command(self, *arguments):
+        return subprocess.run(
+            [self.program, *arguments, "--config", self.configuration], capture_output=True, text=True, input="")
+
+    def stop(self):
+        super().stop()
+        shutil.rmtree(self.directory)
 
 
 class Hub:
@@ -168,9 +217,7 @@ def reconciliation(checks, program, count):
     forged = [Registration(f"{number}-9-9", "Apple", False, token(10_000_000 + number), [f"username:f{number}", tag])
               for number, tag in enumerate(["from:alice", "username:bob"] * (count // 400))]
     hub = Hub(everything)
-    gateway = field.Gateway(
-        program, f'{{ hub: {{ connection-string: "{hub.connection_string()}", name: news }} }}', ["alice", "bob"],
-        "identity: { escape: hex }\n")
+    gateway = HubGateway(program, hub, ["alice", "bob"])
     gateway.write("manage.txt", hub.connection_string())
     gateway.start()
 
@@ -180,39 +227,39 @@ def reconciliation(checks, program, count):
 
     try:
         listed = reconcile()
-        checks.check(listed.returncode == 0 and not hub.writes, "a list changes nothing", listed.stderr)
+        checks.expect("a list changes nothing", listed.returncode == 0 and not hub.writes, listed.stderr)
         applied = reconcile("--apply")
         bound = {line["registration"] for line in lines(applied) if line["result"] == "bound"}
-        checks.check(applied.returncode == 0 and not hub.writes,
-                     f"--apply over {len(everything)} mixed registrations deletes nothing", applied.stderr)
+        checks.expect(f"--apply over {len(everything)} mixed registrations deletes nothing",
+                     applied.returncode == 0 and not hub.writes, applied.stderr)
         native = {registration.id for registration in kinds["native"]}
-        checks.check(bound == native, f"--apply binds the {len(native)} native registrations of users",
+        checks.expect(f"--apply binds the {len(native)} native registrations of users", bound == native,
                      f"{len(bound)} bound, {len(bound - native)} others, {sorted(native - bound)[:3]} missing")
         again = reconcile("--apply")
-        checks.check(again.returncode == 0 and not hub.writes and f"equal {len(native)}," in again.stderr,
-                     "a second run finds them equal", again.stderr)
+        checks.expect("a second run finds them equal",
+                     again.returncode == 0 and not hub.writes and f"equal {len(native)}," in again.stderr, again.stderr)
 
         hub.registrations.update({registration.id: registration for registration in forged})
         applied = reconcile("--apply")
         wanted = {registration.id for registration in forged}
         until(lambda: len(hub.deleted()) >= len(wanted))
-        checks.check(set(hub.deleted()) == wanted, f"--apply deletes the {len(wanted)} forged ones and no other",
+        checks.expect(f"--apply deletes the {len(wanted)} forged ones and no other", set(hub.deleted()) == wanted,
                      f"{len(hub.deleted())} deleted; {applied.stderr}")
 
         hub.writes.clear()
         wanted = {registration.id for registration in kinds["no-user"]}
         asked = reconcile("--apply", "--delete", "no-user", "--all")
-        checks.check(asked.returncode == 1 and f"{len(wanted)} of" in asked.stderr and not hub.writes,
-                     "a named kind is deleted after a confirmation only", asked.stderr)
+        checks.expect("a named kind is deleted after a confirmation only",
+                     asked.returncode == 1 and f"{len(wanted)} of" in asked.stderr and not hub.writes, asked.stderr)
         many = reconcile("--apply", "--delete", "no-user", "--yes")
-        checks.check(many.returncode == 1 and "more than a tenth" in many.stderr and not hub.writes,
-                     "more than a tenth is deleted with --all only", many.stderr)
+        checks.expect("more than a tenth is deleted with --all only",
+                     many.returncode == 1 and "more than a tenth" in many.stderr and not hub.writes, many.stderr)
         named = reconcile("--apply", "--delete", "no-user", "--yes", "--all")
         until(lambda: len(hub.deleted()) >= len(wanted), 300)
-        checks.check(set(hub.deleted()) == wanted, f"the {len(wanted)} registrations of the named kind are deleted",
+        checks.expect(f"the {len(wanted)} registrations of the named kind are deleted", set(hub.deleted()) == wanted,
                      f"{len(hub.deleted())} deleted; {named.stderr}")
         left = {registration.id for registration in everything} - wanted
-        checks.check(set(hub.registrations) == left, "everything else is still at the hub",
+        checks.expect("everything else is still at the hub", set(hub.registrations) == left,
                      f"{len(left - set(hub.registrations))} missing")
         devices(checks, hub, gateway)
     finally:
@@ -221,10 +268,10 @@ def reconciliation(checks, program, count):
 
 def devices(checks, hub, gateway):
     """Devices that the hub knows from before for other users, and for other apps, register in the ordinary flow."""
-    connection = http.client.HTTPConnection("127.0.0.1", gateway.port)
+    connection = http.client.HTTPConnection(gateway.base.removeprefix("http://"))
 
     def call(method, path, user, body=None):
-        basic = base64.b64encode(f"{user}:{field.PASSWORD}".encode()).decode()
+        basic = base64.b64encode(f"{user}:{PASSWORD}".encode()).decode()
         connection.request(method, path, body, {"Authorization": f"Basic {basic}", "Content-Type": "application/json"})
         response = connection.getresponse()
         return response.status, response.read().decode()
@@ -244,12 +291,12 @@ def devices(checks, hub, gateway):
         installed += len(found) - len(own)
         if status != 200 or [r.tags for r in own] != [["username:bob"]]:
             wrong.append((status, own))
-    checks.check(not wrong, "a device that registers has one registration, for its user", wrong[:2])
-    checks.check(installed == 40, "its template and its installation stay", installed)
+    checks.expect("a device that registers has one registration, for its user", not wrong, wrong[:2])
+    checks.expect("its template and its installation stay", installed == 40, installed)
     records = "".join(open(os.path.join(gateway.directory, "journal", name)).read()
                       for name in os.listdir(os.path.join(gateway.directory, "journal")) if name.endswith(".jsonl"))
-    checks.check(len(re.findall(r'"kind":"intent"[^\n]*"rule":"superseded"', records)) == 40,
-                 "each deletion beside a registration is a record")
+    checks.expect("each deletion beside a registration is a record",
+                 len(re.findall(r'"kind":"intent"[^\n]*"rule":"superseded"', records)) == 40)
 
 
 def exports(checks, program, count):
@@ -260,30 +307,32 @@ def exports(checks, program, count):
     for exported in (True, False):
         form = "export job" if exported else "interface"
         hub = Hub([])
-        gateway = field.Gateway(
-            program, f'{{ hub: {{ connection-string: "{hub.connection_string()}", name: news }} }}', ["alice"],
-            "identity: { escape: hex }\n")
+        gateway = HubGateway(program, hub, ["alice"])
         file = gateway.write("export.xml", "".join(description(r, exported) + "\n" for r in everything + forged))
         gateway.start()
         try:
             outcome = gateway.command("registrations", "import", file, "--purge", "--json")
             native = len(kinds["native"])
-            checks.check(outcome.returncode == 0 and f"bound {native}," in outcome.stderr,
-                         f"an export in the form of the {form} binds {native} registrations", outcome.stderr)
+            checks.expect(f"an export in the form of the {form} binds {native} registrations",
+                         outcome.returncode == 0 and f"bound {native}," in outcome.stderr, outcome.stderr)
             until(lambda: len(hub.deleted()) >= len(forged))
-            checks.check(set(hub.deleted()) == {r.id for r in forged}, "and --purge deletes the forged ones only",
+            checks.expect("and --purge deletes the forged ones only", set(hub.deleted()) == {r.id for r in forged},
                          f"{len(hub.deleted())} deleted")
             foreign = [r for name in kinds if name != "native" for r in kinds[name]]
             file = gateway.write("foreign.xml", "".join(description(r, exported) + "\n" for r in foreign))
             outcome = gateway.command("registrations", "import", file, "--purge", "--json")
-            checks.check(outcome.returncode == 1 and f"None of the {len(foreign)} lines" in outcome.stderr,
-                         "an import that recognizes nothing fails", outcome.stderr)
+            checks.expect("an import that recognizes nothing fails",
+                         outcome.returncode == 1 and f"None of the {len(foreign)} lines" in outcome.stderr, outcome.stderr)
         finally:
             gateway.stop()
 
 
-options = field.options(__doc__)
+parser = argparse.ArgumentParser(description=__doc__)
+parser.add_argument("--program", default=".build/debug/notify-gateway", help="the gateway's program")
+parser.add_argument("--full", action="store_true", help="20,000 registrations in place of 2,000")
+options = parser.parse_args()
+program, count = os.path.abspath(options.program), 20_000 if options.full else 2_000
 checks = field.Checks()
-reconciliation(checks, options.program, 20_000 if options.full else 2_000)
-exports(checks, options.program, 20_000 if options.full else 2_000)
+reconciliation(checks, program, count)
+exports(checks, program, count)
 checks.finish()
