@@ -215,7 +215,7 @@ let package = Package(
         .testTarget(
             name: "PAMTests",
             dependencies: [
-                "PAM", "GatewayCore", "GatewaySupport", "WorkerProcesses", "GatewayTesting", "notify-gateway",
+                "PAM", "CPAM", "GatewayCore", "GatewaySupport", "WorkerProcesses", "GatewayTesting", "notify-gateway",
             ],
             path: "plugins/PAM/Tests", swiftSettings: strict),
 

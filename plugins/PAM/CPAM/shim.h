@@ -10,6 +10,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <security/pam_appl.h>
+#include <shadow.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

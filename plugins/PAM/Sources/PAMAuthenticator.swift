@@ -96,10 +96,16 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
     private func outcome(
         of answer: WorkerResponse, to request: WorkerRequest, from user: UserName
     ) -> AuthenticationOutcome {
-        guard case .workerResult(let workerResult) = answer else {
-            if case .rejection(let rejection) = answer {
-                context.logger.error("PAM worker could not run the modules", metadata: ["reason": "\(rejection)"])
-            }
+        let workerResult: WorkerResult
+        switch answer {
+        case .workerResult(let result): workerResult = result
+        case .rejection(let rejection):
+            context.logger.error("PAM worker could not run the modules", metadata: ["reason": "\(rejection)"])
+            return .unavailable(.failed)
+        case .invalidStack(let problem):
+            context.logger.error(
+                "PAM stack is invalid, no module called",
+                metadata: ["service": "\(settings.service)", "problem": "\(problem)"])
             return .unavailable(.failed)
         }
         switch PAMResult(workerResult, of: request.operation, minimumUID: settings.minimumUID) {

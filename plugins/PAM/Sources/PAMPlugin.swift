@@ -145,8 +145,8 @@ extension PAMPlugin.Settings {
         guard Self.isServiceName(service) else { return [place.problem("\"\(service)\" is not a service name")] }
         if let socket { return problems(of: socket) }
         let stack = ServiceStack(service: service, directory: serviceDirectory)
-        var problems = stack.problems().map { place.problem($0) }
-        problems += stack.warnings().map { place.problem($0, severity: .warning) }
+        var problems = stack.errors.map { place.problem($0.description) }
+        problems += stack.warnings.map { place.problem($0.description, severity: .warning) }
         if geteuid() != 0 {
             problems.append(
                 place.problem(
@@ -157,6 +157,16 @@ extension PAMPlugin.Settings {
     }
 
     private func problems(of socket: String) -> [ConfigurationProblem] {
+        // The worker service reads the stack before each login. It may use another directory than the system's, so
+        // what is found here does not prevent the start.
+        let stack = ServiceStack(service: service, directory: nil)
+        let warnings = (stack.file == nil ? [] : stack.errors + stack.warnings).map {
+            place.problem($0.description, severity: .warning)
+        }
+        return warnings + socketProblems(socket)
+    }
+
+    private func socketProblems(_ socket: String) -> [ConfigurationProblem] {
         var status = stat()
         guard stat(socket, &status) == 0 else {
             let reason = String(cString: strerror(errno))

@@ -23,7 +23,7 @@ enum PAMResult: Sendable, Hashable {
         }
         switch operation {
         case .login:
-            switch workerResult.authentication?.meaning {
+            switch workerResult.authenticationMeaning {
             case .good: break
             // Before the password is verified, every rejection must look like a wrong password.
             case .bad(.wrong), .bad(.denied):
@@ -42,9 +42,10 @@ enum PAMResult: Sendable, Hashable {
                 ? Self.accountStatus(of: workerResult, minimumUID: minimumUID) : .undecided
             return
         }
-        switch workerResult.account?.meaning {
+        switch workerResult.accountMeaning {
         case .good: self = Self.verdict(on: workerResult, minimumUID: minimumUID)
-        case .bad(.wrong), .bad(.denied): self = .refused(.disabled, isKnown: isKnown)
+        case .bad(.wrong), .bad(.denied):
+            self = .refused(workerResult.facts.contains(.expired) ? .expired : .disabled, isKnown: isKnown)
         case .bad(.expired): self = .refused(.expired, isKnown: isKnown)
         case .unknown, nil: self = .undecided
         }
@@ -52,14 +53,18 @@ enum PAMResult: Sendable, Hashable {
 
     /// Decides on an account check. A rejection removes the account's devices and sessions, so it must concern the
     /// account itself. Modules report temporary conditions (a lockout, a machine closed to logins, an unreachable
-    /// directory) with the codes of a wrong password or user, so these codes are undecided. The account database
-    /// decides whether the user exists.
+    /// directory) with the codes of a wrong password or user, and Debian's common stack reports an expired account with
+    /// them too. The shadow file tells these apart; without its word they are undecided. The account database decides
+    /// whether the user exists.
     private static func accountStatus(of workerResult: WorkerResult, minimumUID: UInt32) -> PAMResult {
-        switch workerResult.account?.meaning {
+        let meaning = workerResult.account?.meaning
+        switch meaning {
         case .good, .bad: if workerResult.entry == .absent { return .refused(.wrong, isKnown: false) }
         case .unknown, nil: return .undecided
         }
-        return switch workerResult.account?.meaning {
+        let hasEnded = !workerResult.facts.isDisjoint(with: meaning == .good ? .locked : [.locked, .expired])
+        if hasEnded, workerResult.entry != .unreadable { return .refused(.expired, isKnown: true) }
+        return switch meaning {
         case .good: verdict(on: workerResult, minimumUID: minimumUID)
         case .bad(.denied): .refused(.disabled, isKnown: true)
         case .bad(.expired): .refused(.expired, isKnown: true)
@@ -80,5 +85,18 @@ enum PAMResult: Sendable, Hashable {
 
     private static func isTooLow(_ account: WorkerResult.Account, _ minimumUID: UInt32) -> Bool {
         account.uid == 0 || account.uid < minimumUID
+    }
+}
+
+extension WorkerResult {
+    /// The class of the result of `pam_authenticate`.
+    fileprivate var authenticationMeaning: PAMCode.Meaning? {
+        authentication?.isSystemError == true && facts.contains(.commandInAuth)
+            ? .bad(.wrong) : authentication?.meaning
+    }
+
+    /// The class of the result of `pam_acct_mgmt` at a login.
+    fileprivate var accountMeaning: PAMCode.Meaning? {
+        account?.isSystemError == true && facts.contains(.commandInAccount) ? .bad(.denied) : account?.meaning
     }
 }

@@ -17,7 +17,7 @@ struct WorkerRequest: Sendable {
         case accountStatus = 2
     }
 
-    static let version: UInt8 = 2
+    static let version: UInt8 = 3
     /// The size of a receive buffer in bytes: larger than any valid packet, since names and passwords are bounded.
     static let maximumLength = 4096
 

@@ -4,18 +4,21 @@ internal import WorkerProcesses
 /// A worker's response, sent as one packet.
 ///
 /// The packet has, in this order: version (1 byte), kind (1), the request's nonce (16), the changes that modules made
-/// to the worker process (1). An error then has its number (1). Results then have the two codes (1 each, 255 for a
-/// function that was not called), the user (text), and the kind of the account entry (1). A found account adds the
-/// uid (4), the number of groups (2) and each group (text). Text follows its length of two bytes.
+/// to the worker process (1). An error then has its number (1), and an invalid stack its problem (text). Results then
+/// have the two codes (1 each, 255 for a function that was not called), the facts (1), the user (text), and the kind of
+/// the account entry (1). A found account adds the uid (4), the number of groups (2) and each group (text). Text follows
+/// its length of two bytes.
 enum WorkerResponse: Sendable, Hashable {
     case workerResult(WorkerResult)
     case rejection(WorkerError)
+    /// The modules were not called, because the service's stack has this problem.
+    case invalidStack(String)
 
     /// The maximum length of a packet in bytes, below the default socket buffer size.
     static let maximumLength = 131_072
     private static let notCalled: UInt8 = 255
 
-    private enum Kind: UInt8 { case workerResult = 1, rejection = 2 }
+    private enum Kind: UInt8 { case workerResult = 1, rejection = 2, invalidStack = 3 }
     private enum EntryKind: UInt8 { case found = 1, absent = 2, unreadable = 3 }
 
     /// Returns the changes that modules made to the worker that sent the packet.
@@ -33,12 +36,18 @@ enum WorkerResponse: Sendable, Hashable {
             writer.bytes(nonce.bytes)
             writer.byte(changes.rawValue)
             writer.byte(rejection.rawValue)
+        case .invalidStack(let problem):
+            writer.byte(Kind.invalidStack.rawValue)
+            writer.bytes(nonce.bytes)
+            writer.byte(changes.rawValue)
+            writer.text(String(decoding: problem.utf8.prefix(1024).filter { $0 != 0 }, as: UTF8.self))
         case .workerResult(let workerResult):
             writer.byte(Kind.workerResult.rawValue)
             writer.bytes(nonce.bytes)
             writer.byte(changes.rawValue)
             writer.byte(workerResult.authentication?.number ?? Self.notCalled)
             writer.byte(workerResult.account?.number ?? Self.notCalled)
+            writer.byte(workerResult.facts.rawValue)
             guard workerResult.user.utf8.count <= 1024 else {
                 return Self.rejection(.unreadableUser).packet(nonce, after: changes)
             }
@@ -58,18 +67,20 @@ enum WorkerResponse: Sendable, Hashable {
         let answer: WorkerResponse?
         switch kind {
         case .rejection: answer = reader.byte().flatMap(WorkerError.init(rawValue:)).map(Self.rejection)
+        case .invalidStack: answer = reader.text().map(Self.invalidStack)
         case .workerResult: answer = workerResult(&reader).map(Self.workerResult)
         }
         return reader.isAtEnd ? answer : nil
     }
 
     private static func workerResult(_ reader: inout PacketReader) -> WorkerResult? {
-        guard let authentication = reader.byte(), let account = reader.byte(), let user = reader.text(),
-            let entry = entry(&reader)
+        guard let authentication = reader.byte(), let account = reader.byte(), let facts = reader.byte(),
+            let user = reader.text(), let entry = entry(&reader)
         else { return nil }
         func code(_ byte: UInt8) -> PAMCode? { byte == notCalled ? nil : PAMCode(CInt(byte)) }
         return WorkerResult(
-            authentication: code(authentication), account: code(account), user: user, entry: entry)
+            authentication: code(authentication), account: code(account), user: user, entry: entry,
+            facts: WorkerResult.Facts(rawValue: facts))
     }
 
     private static func write(_ entry: WorkerResult.Entry, to writer: inout PacketWriter) {
@@ -127,12 +138,25 @@ struct WorkerResult: Sendable, Hashable {
     var user: String
     /// The account database's entry for that user.
     var entry: Entry
+    var facts: Facts = []
+
+    /// What the codes of the modules do not say.
+    struct Facts: OptionSet, Sendable, Hashable {
+        let rawValue: UInt8
+
+        /// `auth` calls pam_exec, which returns `PAM_SYSTEM_ERR` if its command rejects the password.
+        static let commandInAuth = Facts(rawValue: 1)
+        /// `account` calls pam_exec, which returns `PAM_SYSTEM_ERR` if its command rejects the account.
+        static let commandInAccount = Facts(rawValue: 2)
+        /// The system's shadow file says that the account has expired, or its password long ago.
+        static let expired = Facts(rawValue: 4)
+        /// The password in the system's shadow file is locked, and no other password can be accepted.
+        static let locked = Facts(rawValue: 8)
+    }
 }
 
 /// The reason why a worker has no results.
 enum WorkerError: UInt8, Sendable, CaseIterable {
-    /// The service has no file of its own.
-    case noSuchService = 1
     /// The request names another service than the worker's.
     case otherService = 2
     /// libpam could not start a transaction.

@@ -34,8 +34,10 @@ struct WorkerService: ~Copyable {
         }
         guard let uid = SystemAccounts.uid(of: user) else { return Failure(description: "there is no user \(user)") }
         let stack = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
-        if let problem = stack.problems().first { return Failure(description: problem) }
-        stack.warnings().forEach(WorkerLog.write)
+        let errors = stack.errors.map(\.description)
+        errors.dropLast().forEach(WorkerLog.write)
+        if let last = errors.last { return Failure(description: last) }
+        stack.warnings.map(\.description).forEach(WorkerLog.write)
         notify_gateway_unblock_signals()
         guard removeStale(path) else { return Failure(description: "\(path) is in use, or is not a socket") }
         // The umask closes the socket to everybody until chown(2) gives it to the allowed user.

@@ -29,6 +29,9 @@ struct PAMCode: Hashable, Sendable, CustomStringConvertible {
         case expired
     }
 
+    /// Whether this is `PAM_SYSTEM_ERR`, the code of pam_exec for each command that fails.
+    var isSystemError: Bool { CInt(number) == PAM_SYSTEM_ERR }
+
     /// The class of the code. Only codes that modules return to reject a user are `bad`; faults and unknown codes are
     /// `unknown`.
     var meaning: Meaning {

@@ -23,9 +23,10 @@ struct PAMTransaction: ~Copyable {
     /// Calls the modules and the account database. Ends the transaction before it returns, so that a module that
     /// crashes in its cleanup accepts no login.
     ///
+    /// - Parameter stack: the service's stack, which has no errors.
     /// - Parameter state: the state of the process before any module was called.
     static func answer(
-        to request: WorkerRequest, directory: String?, in state: WorkerState
+        to request: WorkerRequest, _ stack: ServiceStack, directory: String?, in state: WorkerState
     ) -> WorkerResponse {
         guard RemoteHost.isAddress(request.remoteHost) else { return .rejection(.notStarted) }
         return request.password.withUnsafeBytes { secret in
@@ -34,11 +35,15 @@ struct PAMTransaction: ~Copyable {
                 var transaction = PAMTransaction(
                     request, password: secret.isEmpty ? nil : password, directory: directory)
             else { return .rejection(.notStarted) }
-            return transaction.run(request, in: state)
+            // libpam has read the files now. What it has read is what was checked only if they have not changed.
+            guard stack.isCurrent else { return .invalidStack("the files of the stack changed during this login") }
+            return transaction.run(request, stack, in: state)
         }
     }
 
-    private mutating func run(_ request: WorkerRequest, in state: WorkerState) -> WorkerResponse {
+    private mutating func run(
+        _ request: WorkerRequest, _ stack: ServiceStack, in state: WorkerState
+    ) -> WorkerResponse {
         guard set(PAM_RHOST, request.remoteHost), set(PAM_TTY, "notify-gateway") else { return .rejection(.notStarted) }
         let flags = CInt(bitPattern: PAM_SILENT | PAM_DISALLOW_NULL_AUTHTOK)
         var authentication: PAMCode?
@@ -57,7 +62,19 @@ struct PAMTransaction: ~Copyable {
         // Looked up after a rejection too, so that the duration does not reveal the reason.
         let entry = SystemAccounts.entry(of: user, ambiguousIsUnreadable: request.operation == .accountStatus)
         return .workerResult(
-            WorkerResult(authentication: authentication, account: account, user: user, entry: entry))
+            WorkerResult(
+                authentication: authentication, account: account, user: user, entry: entry,
+                facts: Self.facts(about: user, stack)))
+    }
+
+    private static func facts(about user: String, _ stack: ServiceStack) -> WorkerResult.Facts {
+        var facts: WorkerResult.Facts = []
+        if stack.calls("pam_exec.so", in: .auth) { facts.insert(.commandInAuth) }
+        if stack.calls("pam_exec.so", in: .account) { facts.insert(.commandInAccount) }
+        let shadow = ShadowEntry(of: user)
+        if shadow.isExpired { facts.insert(.expired) }
+        if shadow.isLocked, stack.endsWithLockedPassword { facts.insert(.locked) }
+        return facts
     }
 
     /// The user as the modules left it.

@@ -40,10 +40,10 @@ public enum PAMWorker {
     ) -> WorkerResponse {
         guard request.service == arguments.service else { return .rejection(.otherService) }
         let stack = ServiceStack(service: arguments.service, directory: arguments.serviceDirectory)
-        guard stack.file != nil else { return .rejection(.noSuchService) }
+        if let problem = stack.errors.first { return .invalidStack(problem.description) }
         if let entry = SystemAccounts.entryBelowMinimum(request) {
             return .workerResult(WorkerResult(authentication: nil, account: nil, user: request.user, entry: entry))
         }
-        return PAMTransaction.answer(to: request, directory: arguments.serviceDirectory, in: state)
+        return PAMTransaction.answer(to: request, stack, directory: arguments.serviceDirectory, in: state)
     }
 }

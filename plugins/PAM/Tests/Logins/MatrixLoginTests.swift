@@ -89,18 +89,57 @@ extension WorkerTests {
             #expect(await authenticator.status(of: LoginName("nobody")).isGood == false)
         }
 
-        @Test("A service without its own stack is not used, although libpam would use another stack")
+        @Test("A service whose stack lost modules of its own is not used, although libpam would use another stack")
         func stackGone() async throws {
             let stack = try PAMStack()
             try stack.useMatrix("nobody")
+            let whole = try stack.text(of: PAMStack.service)
             let authenticator = stack.authenticator()
             #expect(await authenticator.login("nobody", "right").isGrant)
             try stack.write("auth required pam_permit.so\naccount required pam_permit.so", to: "other")
+            let auth = try #require(whole.split(separator: "\n").first)
+            let account = whole.replacing(auth, with: "")
+            for text in ["", "# \(auth)", String(auth), account, "session required pam_permit.so"] {
+                try stack.write(text)
+                #expect(await authenticator.login("nobody", "right") == .unavailable(.failed), "\(text)")
+                #expect(await authenticator.login("nobody", "anything") == .unavailable(.failed), "\(text)")
+                #expect(await authenticator.status(of: LoginName("nobody")) == .unknown(.failed), "\(text)")
+            }
             try FileManager.default.removeItem(atPath: "\(stack.path)/\(PAMStack.service)")
-            #expect(await authenticator.login("nobody", "right") == .unavailable(.failed))
             #expect(await authenticator.login("nobody", "anything") == .unavailable(.failed))
             try stack.useMatrix("nobody")
             #expect(await authenticator.login("nobody", "right").isGrant)
+            await authenticator.stop()
+        }
+
+        @Test("A service's file that is cut anywhere admits nobody with a wrong password")
+        func stackCut() async throws {
+            let stack = try PAMStack()
+            try stack.useMatrix("nobody", before: "# a comment\nauth optional pam_permit.so \\\n debug")
+            try stack.write("auth required pam_permit.so\naccount required pam_permit.so", to: "other")
+            let whole = try stack.text(of: PAMStack.service)
+            let authenticator = stack.authenticator { $0.workers = 1 }
+            for count in 0..<whole.utf8.count {
+                try Data(whole.utf8.prefix(count)).write(to: URL(filePath: "\(stack.path)/\(PAMStack.service)"))
+                let outcome = await authenticator.login("nobody", "wrong")
+                #expect([.unavailable(.failed), .rejected(.wrong)].contains(outcome), "\(count): \(outcome)")
+            }
+            await authenticator.stop()
+        }
+
+        @Test("A command that rejects a password is a wrong password, and other faults of modules are not")
+        func command() async throws {
+            let stack = try PAMStack()
+            let program = try stack.write("#!/bin/sh\ntr -d '\\000' | grep -qx right", to: "program")
+            chmod(program, 0o755)
+            try stack.write("auth required pam_exec.so expose_authtok \(program)\naccount required pam_permit.so")
+            let authenticator = stack.authenticator()
+            #expect(await authenticator.login("nobody", "right").isGrant)
+            #expect(await authenticator.login("nobody", "wrong") == .rejected(.wrong))
+            try stack.write("auth required pam_permit.so\naccount required pam_exec.so /bin/false")
+            #expect(await authenticator.login("nobody", "right") == .rejected(.disabled))
+            #expect(await authenticator.status(of: LoginName("nobody")) == .unknown(.failed))
+            await authenticator.stop()
         }
 
         @Test("A service directory may be relative")

@@ -8,11 +8,11 @@ import Testing
 struct PAMResultTests {
     private func verdict(
         _ authentication: Int32?, _ account: Int32?, uid: UInt32 = 1000, of operation: WorkerRequest.Operation = .login,
-        minimumUID: UInt32 = 1000
+        minimumUID: UInt32 = 1000, facts: WorkerResult.Facts = []
     ) -> PAMResult {
         let workerResult = WorkerResult(
             authentication: authentication.map(PAMCode.init), account: account.map(PAMCode.init), user: "alice",
-            entry: .found(.init(uid: uid, groups: [])))
+            entry: .found(.init(uid: uid, groups: [])), facts: facts)
         return PAMResult(workerResult, of: operation, minimumUID: minimumUID)
     }
 
@@ -49,6 +49,34 @@ struct PAMResultTests {
             workerResult.entry = .absent
             #expect(PAMResult(workerResult, of: .accountStatus, minimumUID: 1) == .refused(.wrong, isKnown: false))
         }
+    }
+
+    @Test("The shadow file says which of the codes with two meanings ends an account, and never contradicts a success")
+    func shadow() {
+        let ended = PAMResult.refused(.expired, isKnown: true)
+        for code in [6, 7, 10, 11] as [Int32] {
+            #expect(verdict(nil, code, of: .accountStatus, facts: .expired) == ended)
+            #expect(verdict(nil, code, of: .accountStatus, facts: .locked) == ended)
+            #expect(verdict(0, code, facts: .expired) == ended)
+            #expect(verdict(0, code, facts: .locked) == .refused(.disabled, isKnown: true))
+        }
+        #expect(verdict(nil, 0, of: .accountStatus, facts: .expired) == Self.granted)
+        #expect(verdict(nil, 0, of: .accountStatus, facts: .locked) == ended)
+        #expect(verdict(0, 0, facts: [.expired, .locked]) == Self.granted)
+        // A fault of a module decides nothing.
+        for code in [3, 4, 9, 19, 26] as [Int32] {
+            #expect(verdict(nil, code, of: .accountStatus, facts: [.expired, .locked]) == .undecided)
+        }
+    }
+
+    @Test("PAM_SYSTEM_ERR is the refusal of a command only where the stack calls pam_exec")
+    func command() {
+        #expect(verdict(4, nil, facts: .commandInAuth) == .refused(.wrong, isKnown: true))
+        #expect(verdict(4, nil, facts: .commandInAccount) == .undecided)
+        #expect(verdict(0, 4, facts: .commandInAccount) == .refused(.disabled, isKnown: true))
+        #expect(verdict(0, 4, facts: .commandInAuth) == .undecided)
+        // At a check of an account the command may have failed for a reason that passes.
+        #expect(verdict(nil, 4, of: .accountStatus, facts: .commandInAccount) == .undecided)
     }
 
     @Test("Before the password is verified, an unknown user, a wrong password and a denied user are rejected alike")

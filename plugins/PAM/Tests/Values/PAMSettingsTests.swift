@@ -87,7 +87,7 @@ struct PAMSettingsTests {
 
     @Test("A missing stack and one that others can write are rejected")
     func stack() async throws {
-        let stack = try PAMStack("auth required pam_permit.so")
+        let stack = try PAMStack("auth required pam_permit.so\naccount required pam_permit.so")
         let settings = stack.settings()
         #expect(await problems(settings) == [])
         chmod("\(stack.path)/\(PAMStack.service)", 0o666)
@@ -112,16 +112,19 @@ struct PAMSettingsTests {
             ("auth required pam_faillock.so authsucc\naccount required pam_unix.so", 0),
             ("account required pam_faillock.so", 1), ("-account\trequired\t/lib/security/pam_tally2.so  deny=3", 1),
             ("# account required pam_faillock.so", 0), ("account [success=1 default=ignore] \\\n pam_faillock.so", 1),
-            ("@include common-account", 1), ("account include common-account", 1), ("auth include common-account", 0),
-            ("account substack nothing\naccount\naccount [", 0), ("@include itself", 0),
+            ("@include DIR/common-account", 1), ("account include DIR/common-account", 1),
+            ("auth include DIR/common-account", 0), ("account substack nothing\naccount\naccount [", 0),
+            ("@include DIR/itself", 0),
             ("# no comment goes on \\\naccount required pam_faillock.so", 1),
             ("auth required pam_unix.so \\ # nor what it ends\naccount required pam_faillock.so", 1),
             ("account required \\  \n pam_faillock.so # \\\n", 1),
         ])
     func countResettingModules(_ text: String, _ count: Int) async throws {
-        let stack = try PAMStack(text)
+        let stack = try PAMStack()
+        try stack.write(text.replacing("DIR", with: stack.path))
         try stack.write("account requisite pam_faillock.so", to: "common-account")
-        try stack.write("@include itself\n@include itself\n@include \(PAMStack.service)", to: "itself")
+        let itself = "@include \(stack.path)/itself"
+        try stack.write("\(itself)\n\(itself)\n@include \(stack.path)/\(PAMStack.service)", to: "itself")
         let problems = await PAMPlugin.problems(in: stack.settings(), context: .inRealTime())
         #expect(problems.count { $0.severity == .warning && $0.message.contains("resets its count") } == count)
     }

@@ -74,7 +74,11 @@ struct PacketTests {
             WorkerResponse.workerResult(workerResult),
             .workerResult(WorkerResult(authentication: PAMCode(7), account: nil, user: "", entry: .absent)),
             .workerResult(WorkerResult(authentication: nil, account: PAMCode(-1), user: "x", entry: .unreadable)),
-            .rejection(.otherService), .rejection(.tooManyGroups),
+            .workerResult(
+                WorkerResult(
+                    authentication: PAMCode(0), account: PAMCode(7), user: "x", entry: .absent,
+                    facts: [.commandInAuth, .expired])),
+            .rejection(.otherService), .rejection(.tooManyGroups), .invalidStack("/etc/pam.d/x:3: …"),
         ])
     func answers(_ answer: WorkerResponse) {
         let nonce = Nonce()
