@@ -60,7 +60,7 @@ final class TokenVerifier: Sendable {
     /// Returns the user of a token with a valid signature, whatever its other claims are; nil for any other token.
     func user(of token: CompactToken, at now: WallTime) -> UserName? {
         guard let (claims, _) = try? signedClaims(of: token, at: now) else { return nil }
-        return SubjectName.user(claims.subject, names: names)
+        return names.user(canonical: claims.subject)
     }
 
     private func entry(
