@@ -35,7 +35,7 @@ struct ServiceTLSTests {
                 accepted += 1
                 #expect(result == .success(200), "\(host)")
             } else {
-                guard case .failure(.failed(let reason)) = result else {
+                guard case .failure(.unreachable(let reason)) = result else {
                     Issue.record("\(host): \(result)")
                     continue
                 }

@@ -122,7 +122,7 @@ extension OutageReason {
     fileprivate init(_ fault: DirectoryFault) {
         switch fault.step {
         // The password was not sent yet.
-        case .settings, .startTLS, .serviceBind, .search: self = .unreachable
+        case .settings, .connection, .encryption, .serverName, .serviceBind, .search: self = .unreachable
         case .accountFilter, .groups, .tooManyGroups: self.init(ldapCode: fault.code)
         }
     }
