@@ -6,18 +6,16 @@ with one for the name everything has to, which shows that the test would notice.
 """
 
 import argparse
-import base64
-import http.client
 import os
 import pathlib
 import shutil
 import socket
 import ssl
 import subprocess
-import sys
 import tempfile
 import threading
-import time
+
+import field
 
 ADDRESS, DOMAIN = "127.0.0.66", "field.test"
 # What must not reach a false server.
@@ -116,18 +114,11 @@ class Attacker:
         return context
 
 
-class Gateway:
-    """The gateway's program with a configuration that uses every client with TLS."""
-
-    def __init__(self, program, directory, ports, authority):
-        self.program, self.directory = program, directory
-        url = {name: f"https://{name}.{DOMAIN}:{port}" for name, port in ports.items()}
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            self.port = found.getsockname()[1]
-        self.configuration = directory / "gateway.yaml"
-        self.text = f"""
-listen: [{{ address: "127.0.0.1:{self.port}" }}]
+def configuration(ports, authority):
+    """Returns a configuration that uses every client with TLS, without and with a store in PostgreSQL."""
+    url = {name: f"https://{name}.{DOMAIN}:{port}" for name, port in ports.items()}
+    text = f"""
+listen: [{{ address: "127.0.0.1:0" }}]
 admin: {{ address: "127.0.0.1:0" }}
 control: control.sock
 backend:
@@ -180,9 +171,8 @@ tracing:
   headers: {{ authorization: "Bearer {SHARED}" }}
   sample: 1
 drain: {{ grace: 0s }}
-log: {{ level: notice, format: text }}
 """
-        self.store = f"""store:
+    store = f"""store:
   postgresql:
     hosts: ["database.{DOMAIN}:{ports["database"]}"]
     ca: {authority}
@@ -191,54 +181,7 @@ log: {{ level: notice, format: text }}
     password: {SHARED}
     timeout: 2s
 """
-        self.configuration.write_text(self.text)
-        self.command("keys", "rotate")
-        self.command("users", "add", "bob", text=f"{PASSWORD}\n")
-
-    def command(self, *arguments, text=None, check=True):
-        return subprocess.run(
-            [self.program, *arguments, "--config", self.configuration], input=text, capture_output=True, text=True, check=check,
-            timeout=60)
-
-    def start(self):
-        self.log = open(self.directory / "log", "ab")
-        self.process = subprocess.Popen(
-            [self.program, "serve", "--config", self.configuration], stdout=self.log, stderr=self.log)
-        end = time.monotonic() + 30
-        while time.monotonic() < end and self.process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 0.2).close()
-                return
-            except OSError:
-                time.sleep(0.05)
-        raise RuntimeError("the gateway does not start: " + (self.directory / "log").read_text()[-1000:])
-
-    def call(self, method, path, user, body=None):
-        credentials = base64.b64encode(f"{user}:{PASSWORD}".encode()).decode()
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        try:
-            connection.request(
-                method, path, body, {"Authorization": f"Basic {credentials}", "Content-Type": "application/json"})
-            response = connection.getresponse()
-            response.read()
-            return response.status
-        finally:
-            connection.close()
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait(30)
-        self.log.close()
-
-
-class Results:
-    def __init__(self):
-        self.passed = self.failed = 0
-
-    def check(self, is_right, text):
-        self.passed += is_right
-        self.failed += not is_right
-        print("passed" if is_right else "FAILED", text, flush=True)
+    return text, text + store
 
 
 def curl(service, authority):
@@ -249,7 +192,7 @@ def curl(service, authority):
     return done.returncode == 0
 
 
-def attack(program, attacker, directory, is_attack, results):
+def attack(program, attacker, directory, is_attack, checks):
     """Runs a gateway with services whose certificates are for the attacker's address, or for their names."""
     kind = "for the address" if is_attack else "for the name"
     services = {}
@@ -257,17 +200,22 @@ def attack(program, attacker, directory, is_attack, results):
         alternative = f"IP:{ADDRESS}" if is_attack else f"DNS:{name}.{DOMAIN}"
         services[name] = Service(name, attacker.context(name, alternative))
     control = Service("control", attacker.context("control", f"IP:{ADDRESS}" if is_attack else f"DNS:control.{DOMAIN}"))
-    results.check(curl(control, attacker.authority) != is_attack, f"curl, certificate {kind}")
+    checks.expect(f"curl, certificate {kind}", curl(control, attacker.authority) != is_attack)
     control.stop()
-    gateway = Gateway(program, directory, {name: service.port for name, service in services.items()}, attacker.authority)
-    gateway.start()
+    file = directory / "gateway.yaml"
+    without_store, with_store = configuration(
+        {name: service.port for name, service in services.items()}, attacker.authority)
+    file.write_text(without_store)
+    field.run(program, "keys", "rotate", "--config", str(file))
+    field.run(program, "users", "add", "bob", "--config", str(file), text=f"{PASSWORD}\n")
+    gateway = field.Gateway(program, str(directory))
     try:
         for user in ("alice", "carol", "dave"):
-            status = gateway.call("GET", "/auth/whoami", user)
+            status, _ = gateway.call("GET", "/auth/whoami", user, PASSWORD)
             if is_attack:
-                results.check(status == 503, f"login of {user}, certificate {kind}: {status}")
-        status = gateway.call("POST", "/api/register?handle=" + "ab" * 32, "bob")
-        results.check((status in (502, 503)) == is_attack, f"registration, certificate {kind}: {status}")
+                checks.expect(f"login of {user}, certificate {kind}", status == 503, status)
+        status, _ = gateway.call("POST", "/api/register?handle=" + "ab" * 32, "bob", PASSWORD)
+        checks.expect(f"registration, certificate {kind}", (status in (502, 503)) == is_attack, status)
         for name, service in services.items():
             if name in ON_COMMAND:
                 continue
@@ -277,21 +225,20 @@ def attack(program, attacker, directory, is_attack, results):
                 service.wait(lambda service=service: service.received)
     finally:
         gateway.stop()
-    gateway.command("audit", "verify", "--archive", check=False)
-    gateway.configuration.write_text(gateway.text + gateway.store)
-    done = gateway.command("serve", check=False)
-    results.check(done.returncode != 0, f"start without the database, certificate {kind}: {done.returncode}")
+    gateway.run("audit", "verify", "--archive")
+    file.write_text(with_store)
+    status, output = gateway.run("serve")
+    checks.expect(f"start without the database, certificate {kind}", status != 0, status)
     for name, service in services.items():
         service.stop()
         if is_attack:
-            results.check(
-                service.handshakes > 0 and not service.received,
-                f"{name}, certificate {kind}: {service.handshakes} handshakes, {service.received[:60]!r}")
+            checks.expect(
+                f"{name}, certificate {kind}", service.handshakes > 0 and not service.received,
+                f"{service.handshakes} handshakes, {service.received[:60]!r}")
         else:
-            results.check(bool(service.received), f"{name}, certificate {kind}: {len(service.received)} bytes")
+            checks.expect(f"{name}, certificate {kind}", service.received)
     if is_attack:
-        text = (directory / "log").read_text() + done.stderr
-        results.check("is for another name" in text, "the log says why")
+        checks.expect("the log says why", "is for another name" in "".join(gateway.log) + output)
 
 
 def main():
@@ -301,7 +248,7 @@ def main():
     parser.add_argument("--full", action="store_true", help="the same: the test has one size")
     program = str(pathlib.Path(parser.parse_args().program).resolve())
     work = pathlib.Path(tempfile.mkdtemp(prefix="spoofed-dns-"))
-    results = Results()
+    checks = field.Checks()
     try:
         attacker = Attacker(work)
         names = " ".join(f"{name}.{DOMAIN}" for name in [*SERVICES, "control"])
@@ -314,11 +261,10 @@ def main():
         for is_attack in (True, False):
             directory = work / ("attack" if is_attack else "honest")
             directory.mkdir(mode=0o700)
-            attack(program, attacker, directory, is_attack, results)
+            attack(program, attacker, directory, is_attack, checks)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    print(f"{results.passed} passed, {results.failed} failed")
-    sys.exit(1 if results.failed else 0)
+    checks.finish()
 
 
 if __name__ == "__main__":
