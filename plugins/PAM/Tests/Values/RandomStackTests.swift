@@ -89,11 +89,12 @@ struct RandomStackTests {
             switch entry.name {
             case "pam_permit.so": return [UInt8(PAM_SUCCESS)]
             case "pam_deny.so": return [UInt8(PAM_AUTH_ERR)]
-            case "pam_absent.so": return [UInt8(PAM_MODULE_UNKNOWN)]
-            default:
+            case "pam_debug.so":
                 let prefix = facility == .auth ? "auth=" : "acct="
                 let name = entry.arguments.first { $0.hasPrefix(prefix) }?.dropFirst(prefix.count)
                 return [UInt8(StackControl.codes.firstIndex { $0 == name ?? "" } ?? 0)]
+            // A module that may be missing, and is.
+            default: return [UInt8(PAM_MODULE_UNKNOWN)]
             }
         }
     }
