@@ -106,7 +106,7 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
             context.logger.error(
                 "PAM stack is invalid, no module called",
                 metadata: ["service": "\(settings.service)", "problem": "\(problem)"])
-            return .unavailable(.failed)
+            return .unavailable(.unreachable)
         }
         switch PAMResult(workerResult, of: request.operation, minimumUID: settings.minimumUID) {
         case .undecided:

@@ -101,12 +101,12 @@ extension WorkerTests {
             let account = whole.replacing(auth, with: "")
             for text in ["", "# \(auth)", String(auth), account, "session required pam_permit.so"] {
                 try stack.write(text)
-                #expect(await authenticator.login("nobody", "right") == .unavailable(.failed), "\(text)")
-                #expect(await authenticator.login("nobody", "anything") == .unavailable(.failed), "\(text)")
-                #expect(await authenticator.status(of: LoginName("nobody")) == .unknown(.failed), "\(text)")
+                #expect(await authenticator.login("nobody", "right") == .unavailable(.unreachable), "\(text)")
+                #expect(await authenticator.login("nobody", "anything") == .unavailable(.unreachable), "\(text)")
+                #expect(await authenticator.status(of: LoginName("nobody")) == .unknown(.unreachable), "\(text)")
             }
             try FileManager.default.removeItem(atPath: "\(stack.path)/\(PAMStack.service)")
-            #expect(await authenticator.login("nobody", "anything") == .unavailable(.failed))
+            #expect(await authenticator.login("nobody", "anything") == .unavailable(.unreachable))
             try stack.useMatrix("nobody")
             #expect(await authenticator.login("nobody", "right").isGrant)
             await authenticator.stop()
@@ -122,7 +122,7 @@ extension WorkerTests {
             for count in 0..<whole.utf8.count {
                 try Data(whole.utf8.prefix(count)).write(to: URL(filePath: "\(stack.path)/\(PAMStack.service)"))
                 let outcome = await authenticator.login("nobody", "wrong")
-                #expect([.unavailable(.failed), .rejected(.wrong)].contains(outcome), "\(count): \(outcome)")
+                #expect([.unavailable(.unreachable), .rejected(.wrong)].contains(outcome), "\(count): \(outcome)")
             }
             await authenticator.stop()
         }
