@@ -25,11 +25,13 @@ final class ServiceClient: Sendable {
 
     private let delegation: DelegationSettings
     private let client: HTTPClient
+    private let isOnUnixSocket: Bool
     private let inProgress = Atomic(0)
 
     /// Creates the client of the service at the URL. Opens no connection.
     init(_ delegation: DelegationSettings, url: String, tls: TLSConfiguration = .outbound(trusting: nil)) {
         self.delegation = delegation
+        isOnUnixSocket = url.prefix(10).lowercased() == "http+unix:"
         let timeout = TimeAmount(delegation.timeout)
         client = .outbound(
             to: url, timeout: .init(connect: min(timeout, .seconds(2)), read: timeout), idleTime: .seconds(30),
@@ -51,6 +53,9 @@ final class ServiceClient: Sendable {
         }
         defer { inProgress.subtract(1, ordering: .relaxed) }
         let delegate = ResponseDelegate(meaning)
+        var fields = fields
+        // The host of such a URL is the path of the socket, which servers reject as a host: nginx responds 400.
+        if isOnUnixSocket { fields.add(name: "Host", value: "localhost") }
         do {
             let request = try HTTPClient.Request(url: url, method: .GET, headers: fields)
             // The deadline covers the whole exchange, including the body.

@@ -193,6 +193,7 @@ struct ForwardAuthTests {
             .init(url: url, delegation: .init(timeout: .seconds(60))), context: .test())
         #expect(await authenticator.login("alice", "good") == identity("alice"))
         #expect(service.seen.first?.line == "GET /verify HTTP/1.1")
+        #expect(service.seen.first?.values("Host") == ["localhost"])
         await service.stop()
     }
 
