@@ -22,8 +22,9 @@ package struct FramingError: Error, Equatable {
 }
 
 extension Rejection {
-    /// Creates the rejection for a fault. An `overloaded` fault allows a retry after one second.
+    /// Creates the rejection for a fault. A fault that is over in a moment allows a retry after one second.
     init(_ fault: FramingError) {
-        self.init(fault.code, fault.detail, extra: fault.code == .overloaded ? .retryAfter(seconds: 1) : nil)
+        let isTemporary = fault.code == .overloaded || fault.code == .rateLimited
+        self.init(fault.code, fault.detail, extra: isTemporary ? .retryAfter(seconds: 1) : nil)
     }
 }

@@ -35,6 +35,8 @@ final class ListenerLoop {
     let admissionQueue: AdmissionQueue
     /// The scheduler for HTTP/2 frames, pipelined HTTP/1.1 requests and TLS handshakes.
     let turns: TurnScheduler
+    /// The allowances of clients behind trusted proxies, for requests that they abort over HTTP/2.
+    var proxiedClients = ProxiedClientAllowances()
     /// The number of calls in progress, including those whose client has disconnected.
     var callsInFlight: Int { admissionQueue.inFlight }
     /// The idle connections of all listeners on this event loop.
@@ -157,8 +159,17 @@ final class ListenerLoop {
     }
 
     /// Returns whether the connections of the peer carry the calls of many clients.
-    private func carriesManyClients(_ peer: Peer) -> Bool {
+    func carriesManyClients(_ peer: Peer) -> Bool {
         peer.address == .local || configuration.trustedProxies.includes(peer)
+    }
+
+    /// Returns the client that a trusted proxy reports for a request, as the key of limits; nil if it is unknown.
+    func proxiedClient(of framed: FramedRequest, behind peer: Peer) -> Peer.Address? {
+        let trust = configuration.trustedProxies
+        guard trust.source != .proxyProtocol, let origin = framed.origin(behind: peer, trust),
+            !trust.includes(origin.peer)
+        else { return nil }
+        return origin.peer.limitKey
     }
 
     /// Registers a new connection.

@@ -76,6 +76,9 @@ struct StreamClient {
         try await say(type: 0, flags: 1, stream: stream, Array(body.utf8))
     }
 
+    /// Answers a PING frame.
+    func answer(_ ping: Frame) async throws { try await say(type: 6, flags: 1, stream: 0, ping.payload) }
+
     private func say(type: UInt8, flags: UInt8, stream: UInt32, _ payload: [UInt8]) async throws {
         var bytes = ByteBuffer()
         bytes.writeBytes([0, UInt8(payload.count >> 8), UInt8(payload.count & 0xFF), type, flags])

@@ -48,16 +48,16 @@ struct FrameRateLimiterTests {
             // Three of the four frames cost one unit each.
             let perRound = frames.flatMap(\.bytes).count
             let rounds = (taken - FrameClient.preface.count) / perRound
-            #expect(abs(rounds - FrameRateLimiter.allowance / 3) <= 1 + size / perRound, "\(size)")
+            #expect(abs(rounds - FrameAllowance.maximum / 3) <= 1 + size / perRound, "\(size)")
         }
     }
 
     @Test("The allowance refills over time and with completed calls")
     func comesBack() {
         var meter = meter()
-        let (first, most) = (taken(.ping, 300, &meter), FrameRateLimiter.allowance)
+        let (first, most) = (taken(.ping, 300, &meter), FrameAllowance.maximum)
         #expect(first == most)
-        let step = FrameRateLimiter.span.nanoseconds / Int64(most)
+        let step = FrameAllowance.span.nanoseconds / Int64(most)
         let later = taken(.ping, 10, &meter, at: start + .nanoseconds(step))
         #expect(later == 1)
         meter.served()
@@ -66,6 +66,23 @@ struct FrameRateLimiterTests {
         // After a long time the allowance is complete but not larger.
         let atLast = taken(.ping, 300, &meter, at: start + .hours(10))
         #expect(atLast == most)
+    }
+
+    @Test("Served calls do not pay for as many resets, but for fewer")
+    func resetsOfServedCalls() {
+        var meter = meter()
+        var count = 0
+        while count < 300, process(Frame.reset(1).bytes, &meter) {
+            meter.served()
+            count += 1
+        }
+        #expect(count == FrameAllowance.maximum)
+        meter = self.meter()
+        for _ in 0..<1000 {
+            let isAllowed = process(Frame.reset(1).bytes, &meter)
+            #expect(isAllowed)
+            for _ in 0..<16 { meter.served() }
+        }
     }
 
     @Test("Requests and their bodies cost nothing")
@@ -80,7 +97,23 @@ struct FrameRateLimiterTests {
             #expect(count == 1000)
         }
         let pings = taken(.ping, 300, &meter)
-        #expect(pings == FrameRateLimiter.allowance)
+        #expect(pings == FrameAllowance.maximum)
+    }
+
+    @Test("On a connection of many clients, only frames of the connection cost something")
+    func manyClients() {
+        var meter = FrameRateLimiter(now: start, carriesManyClients: true)
+        _ = process(FrameClient.preface, &meter)
+        let free: [Frame] = [
+            .data(1, "x", end: false), .reset(1), .windowUpdate(1, 1), .windowUpdate(0, 1),
+            .headers(3, HTTP2Fixture.get("/"), endsHead: false), .continuation(3, [("a", "b")], endsHead: true),
+        ]
+        for frame in free {
+            let count = taken(frame, 1000, &meter)
+            #expect(count == 1000)
+        }
+        let pings = taken(.ping, 300, &meter)
+        #expect(pings == FrameAllowance.maximum)
     }
 
     @Test("An incomplete header block or control frame is detected")

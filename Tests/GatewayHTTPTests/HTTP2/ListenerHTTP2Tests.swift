@@ -190,10 +190,9 @@ struct ListenerHTTP2Tests {
         try await HTTP2Fixture.run(serving) { bench in
             let client = try await bench.connect()
             for number in 0..<101 { try await client.send(.headers(UInt32(2 * number + 1), HTTP2Fixture.get("/"))) }
-            // REFUSED_STREAM, or GOAWAY for a client that knows the limit and exceeds it.
-            let answer = await client.answer(on: 201)
-            #expect(answer.status == nil)
+            #expect(await client.answer(on: 201).reset == 7)
             mayAnswer.raise()
+            #expect(await client.answer(on: 199).status == 200)
         }
     }
 
@@ -247,14 +246,19 @@ struct ListenerHTTP2Tests {
             try await client.send(.headers(1, HTTP2Fixture.get("/slow")))
             await arrived.wait()
             async let drained: Void = bench.listener.drain(deadline: .now() + .seconds(30))
-            let goAway = await client.frame { $0.type == 7 }
-            #expect(goAway?.payload == [0, 0, 0, 1, 0, 0, 0, 0])
-            // Streams opened before the client reads GOAWAY are not processed and may be repeated elsewhere.
-            try await client.send(.headers(3, HTTP2Fixture.get("/late")))
+            let first = await client.frame { $0.type == 7 }
+            #expect(first?.payload == [0x7F, 0xFF, 0xFF, 0xFF, 0, 0, 0, 0])
+            let ping = await client.frame { $0.type == 6 }
+            // A stream that the client opens before it has read GOAWAY is served.
+            try await client.send(.headers(3, HTTP2Fixture.get("/late")), .pingAck(ping?.payload ?? []))
+            let last = await client.frame { $0.type == 7 }
+            #expect(last?.payload == [0, 0, 0, 3, 0, 0, 0, 0])
+            try await client.send(.headers(5, HTTP2Fixture.get("/later")))
+            #expect(await client.answer(on: 5).reset == 7)
             mayAnswer.raise()
             #expect(await client.answer(on: 1).body == "/slow")
             #expect(await client.goAwayAtEnd() == 0)
-            #expect(await client.answer(on: 3).status == nil)
+            #expect(await client.answer(on: 3).body == "/late")
             await drained
         }
     }

@@ -34,7 +34,7 @@ struct ClosureResponder: RequestResponder {
     func reject(_ rejection: Rejection, id: CallID) -> Response {
         let statuses: [RejectionCode: Int] = [
             .requestTimeout: 408, .payloadTooLarge: 413, .uriTooLong: 414, .expectationFailed: 417,
-            .headersTooLarge: 431, .overloaded: 503,
+            .headersTooLarge: 431, .overloaded: 503, .rateLimited: 429,
         ]
         return Response(status: statuses[rejection.code] ?? 400, body: Array(rejection.code.rawValue.utf8))
     }

@@ -15,6 +15,8 @@ final class EmbeddedHTTP2Connection {
     let loop: EmbeddedEventLoop
     let shared: ListenerLoop
     let channel: EmbeddedChannel
+    /// Whether the client answers PING frames.
+    var answersPings = false
     private var decoder = HPACKDecoder(allocator: ByteBufferAllocator())
     private let ownsLoop: Bool
 
@@ -106,6 +108,9 @@ final class EmbeddedHTTP2Connection {
         while let buffer = try channel.readOutbound(as: ByteBuffer.self) { bytes += buffer.readableBytesView }
         var frames: [Frame] = []
         while let frame = Frame(takenFrom: &bytes) { frames.append(frame) }
-        return frames
+        let pings = frames.filter { $0.type == 6 && $0.flags == 0 }
+        guard answersPings, !pings.isEmpty, isOpen else { return frames }
+        for ping in pings { try send(.pingAck(ping.payload)) }
+        return frames + (try self.frames())
     }
 }

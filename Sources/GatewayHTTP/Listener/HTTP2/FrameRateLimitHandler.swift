@@ -1,16 +1,18 @@
 internal import NIOCore
 
 /// The first channel handler of an HTTP/2 connection. It applies the frame rate limit, passes on a bounded number of
-/// frames in each turn, and closes the connection if a frame is not completed in time.
+/// frames in each turn, and ends the connection if a frame is not completed in time. It also sends the frames that
+/// the HTTP/2 library must not know of; see ``HTTP2FrameBytes``.
 ///
 /// Loop-bound. While frames wait for the next turn, the socket is not read, and the end of the input is held back too.
 final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
     typealias OutboundIn = IOData
+    typealias OutboundOut = IOData
 
-    /// The event fired once when the allowance is exhausted, or when too many bytes of the client wait. No byte is
-    /// passed on after it.
+    /// The event fired once when the allowance is exhausted, when too many bytes of the client wait, or when a frame is
+    /// not completed in time. No byte is passed on after it.
     struct Exhausted {}
 
     private let loop: any EventLoop
@@ -26,6 +28,10 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     private var hasPassedOn = false
     private var isPassingOn = false
     private var context: ChannelHandlerContext?
+    /// Whether the library's first settings were acknowledged.
+    private var hasAcknowledgedSettings = false
+    /// The frame that the client gets in place of the one that the library writes next. The inner nil drops it.
+    private var replacement: ByteBuffer??
     /// Whether the connection is in the queue of the scheduler.
     private var isQueued = false
     /// The number of bytes that the scheduler counts as waiting.
@@ -38,13 +44,17 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     /// - Parameters:
     ///   - headTime: The time within which a frame or header block must be complete.
     ///   - owner: The owner of the connection's turns.
-    init(on loop: any EventLoop, headTime: TimeAmount, scheduler: TurnScheduler, owner: TurnOwner) {
+    ///   - carriesManyClients: Whether the connection carries the requests of many clients.
+    init(
+        on loop: any EventLoop, headTime: TimeAmount, scheduler: TurnScheduler, owner: TurnOwner,
+        carriesManyClients: Bool
+    ) {
         self.loop = loop
         self.headTime = headTime
         self.scheduler = scheduler
         self.owner = owner
         timer = DeadlineTimer(on: loop)
-        limiter = FrameRateLimiter(now: loop.now)
+        limiter = FrameRateLimiter(now: loop.now, carriesManyClients: carriesManyClients)
     }
 
     /// The memory of an incomplete frame or header block, in bytes: twice its size, because a buffer may be that large.
@@ -66,10 +76,34 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     /// Charges an invalid request. Returns whether the connection may continue.
     func charge() -> Bool { limiter.charge(now: loop.now) }
 
+    /// Stops passing on bytes of the client. Further bytes are discarded.
+    func discardInput() {
+        isExhausted = true
+        timer.stop()
+    }
+
+    /// Writes a frame that the HTTP/2 library does not know of, and flushes it.
+    func send(_ frame: ByteBuffer) { context?.writeAndFlush(wrapOutboundOut(.byteBuffer(frame)), promise: nil) }
+
+    /// Sends another frame in place of the one that the HTTP/2 library is about to write, which must have no separate
+    /// payload.
+    ///
+    /// - Parameter frame: The frame; nil sends none.
+    func replaceNextFrame(with frame: ByteBuffer?) { replacement = .some(frame) }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard let replacement else { return context.write(data, promise: promise) }
+        self.replacement = nil
+        if let frame = replacement {
+            context.write(wrapOutboundOut(.byteBuffer(frame)), promise: promise)
+        } else {
+            promise?.succeed()
+        }
+    }
+
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        let channel = context.channel
-        timer.setExpiryHandler { channel.close(promise: nil) }
+        timer.setExpiryHandler { self.exhaust() }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { stop() }
@@ -135,9 +169,13 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     }
 
     private func passOn(_ frames: inout Int, _ context: ChannelHandlerContext) {
-        guard let count = limiter.process(held.bytes.readableBytesView, frames: &frames, now: loop.now) else {
+        // The acknowledgement of the library's settings must follow the client's first frame.
+        let allowed = hasAcknowledgedSettings ? frames : 1
+        var left = allowed
+        guard let count = limiter.process(held.bytes.readableBytesView, frames: &left, now: loop.now) else {
             return exhaust()
         }
+        frames -= allowed - left
         // Further bytes of the same frame do not postpone the deadline; only a completed frame does.
         let waitsFor = limiter.isWithinHeadOrControl ? limiter.completed : nil
         if waitsFor != awaited {
@@ -149,6 +187,9 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
         if !hasPassedOn { passed = ByteBuffer(bytes: passed.readableBytesView) }
         hasPassedOn = true
         context.fireChannelRead(wrapInboundOut(passed))
+        guard !hasAcknowledgedSettings, left == 0, !isExhausted else { return }
+        hasAcknowledgedSettings = true
+        self.context?.fireChannelRead(wrapInboundOut(HTTP2FrameBytes.settingsAcknowledgement))
     }
 
     private func updateWaitingBytes() {
@@ -161,8 +202,7 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     }
 
     private func exhaust() {
-        isExhausted = true
-        timer.stop()
+        discardInput()
         context?.fireUserInboundEventTriggered(Exhausted())
     }
 

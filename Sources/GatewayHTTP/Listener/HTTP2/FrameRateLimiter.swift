@@ -4,22 +4,15 @@ internal import NIOCore
 /// HTTP/2 library does.
 ///
 /// It does not touch sockets or clocks. Every frame that does not advance a request costs one unit of an allowance. The
-/// allowance refills over time and with completed calls. The limiter does not track streams. It covers the frames that
-/// the more specific limits do not: WINDOW_UPDATE frames, frames of unknown types, and DATA frames with very little
-/// data.
+/// allowance refills over time and with served calls. The limiter does not track streams. On a connection that carries
+/// the requests of many clients, the frames that a proxy sends because of its clients cost nothing here:
+/// `HTTP2ConnectionHandler` charges the client.
 ///
 /// Stages, each with its successors: `preface` → `header`; `header` → `payload`, or the next `header` after an empty
 /// frame; `payload` → the next `header`.
 struct FrameRateLimiter {
-    /// The maximum of the allowance, in frames.
-    static let allowance = 200
-    /// The time in which an empty allowance refills completely.
-    static let span = TimeAmount.seconds(30)
-    /// The part of the allowance that a completed call refunds. Such a call usually needs some window updates and
-    /// pings.
-    private static let refundPerCall = 4
     /// The minimum length of a DATA frame that costs nothing, in bytes. The last frame of a stream may be shorter.
-    private static let minimumDataBytes = 64
+    static let minimumDataBytes = 64
     /// The maximum size of the frames of one header block, in bytes. Its decoded fields must be smaller.
     private static let maximumHeadBytes = 64 * 1024
 
@@ -47,12 +40,15 @@ struct FrameRateLimiter {
 
     private var stage = Stage.preface(missing: FrameRateLimiter.preface)
     private var isWithinHead = false
-    private var left: Int
-    private var refilled: NIODeadline
+    private var allowance: FrameAllowance
+    /// The number of resets that no served call has made up for yet.
+    private var resets = 0
+    private let carriesManyClients: Bool
 
-    init(now: NIODeadline) {
-        left = Self.allowance
-        refilled = now
+    /// - Parameter carriesManyClients: Whether the connection carries the requests of many clients.
+    init(now: NIODeadline, carriesManyClients: Bool = false) {
+        allowance = FrameAllowance(now: now)
+        self.carriesManyClients = carriesManyClients
     }
 
     /// Whether a frame other than DATA, or a header block, is incomplete. Both have the deadline of a request head.
@@ -104,52 +100,49 @@ struct FrameRateLimiter {
                 if length == 0 { frames -= 1 }
                 if !isData { largest = max(largest, Int(length)) }
                 stage = length == 0 ? Self.nextHeader : .payload(missing: Int(length), isData: isData)
-                if !evaluate(type, flags: flags, length: length, now: now) { isWithinAllowance = false }
+                let isCharged = evaluate(type, flags: flags, length: length)
+                if isCharged, !charge(now: now) { isWithinAllowance = false }
             }
         }
         return isWithinAllowance ? index - bytes.startIndex : nil
     }
 
     /// Charges one unit for an invalid request. Returns false if the allowance is exhausted.
-    mutating func charge(now: NIODeadline) -> Bool {
-        refill(now)
-        guard left > 0 else { return false }
-        left -= 1
-        return true
-    }
+    mutating func charge(now: NIODeadline) -> Bool { allowance.charge(now: now) }
 
-    /// Refunds a part of the allowance after a completed call.
-    mutating func served() { left = min(Self.allowance, left + Self.refundPerCall) }
+    /// Refunds a part of the allowance after a served call. For each reset, one served call refunds nothing: a client
+    /// may reset streams whose calls are served before the reset is processed.
+    mutating func served() {
+        if resets > 0 { resets -= 1 } else { allowance.refund() }
+    }
 
     private static let nextHeader = Stage.header(bytes: 0, length: 0, type: 0, flags: 0)
 
     private enum FrameType {
         static let data: UInt8 = 0
         static let headers: UInt8 = 1
+        static let reset: UInt8 = 3
+        static let windowUpdate: UInt8 = 8
         static let continuation: UInt8 = 9
     }
 
-    private mutating func evaluate(_ type: UInt8, flags: UInt8, length: UInt32, now: NIODeadline) -> Bool {
+    /// Returns whether the frame costs one unit.
+    private mutating func evaluate(_ type: UInt8, flags: UInt8, length: UInt32) -> Bool {
         let (endStream, endHeaders) = (flags & 0x1 != 0, flags & 0x4 != 0)
         switch type {
-        case FrameType.data:
-            if endStream || length >= Self.minimumDataBytes { return true }
+        case FrameType.data: return !endStream && length < Self.minimumDataBytes && !carriesManyClients
         case FrameType.headers:
             isWithinHead = !endHeaders
-            return true
+            return false
         case FrameType.continuation:
             isWithinHead = !endHeaders
-        default:
-            break
+            return !carriesManyClients
+        case FrameType.reset:
+            if carriesManyClients { return false }
+            resets = min(resets + 1, FrameAllowance.maximum)
+            return true
+        case FrameType.windowUpdate: return !carriesManyClients
+        default: return true
         }
-        return charge(now: now)
-    }
-
-    private mutating func refill(_ now: NIODeadline) {
-        let step = Self.span.nanoseconds / Int64(Self.allowance)
-        let steps = (now - refilled).nanoseconds / step
-        guard steps > 0 else { return }
-        left = min(Self.allowance, left + Int(min(steps, Int64(Self.allowance))))
-        refilled = refilled + .nanoseconds(steps * step)
     }
 }

@@ -16,8 +16,10 @@ extension HTTP2ConnectionHandler {
         while phase != .closing {
             let held = streams.heldBytes(buffers: rateLimiter.usualBufferBytes) - sparedBytes + rateLimiter.heldBytes
             guard let fault = memory.set(held, isBurst: isBurst).fault else { return }
-            if let (id, request) = streams.newestIncomplete(except: spared?.id) {
-                reject(fault, on: id, omitsBody: request.head.isHead, isComplete: false)
+            if let (id, _) = streams.newestIncomplete(except: spared?.id) {
+                reject(fault, on: id, isComplete: false)
+                // On a connection of one client, what is still on its way affects only that client.
+                if !carriesManyClients { forget(id) }
             } else if let id = streams.newestUnread {
                 resetUnread(id)
             } else if isBurst {
@@ -25,7 +27,7 @@ extension HTTP2ConnectionHandler {
                 return
             } else {
                 isOutOfMemory = true
-                return closeWithGoAway(.enhanceYourCalm)
+                return fail(.enhanceYourCalm)
             }
         }
     }

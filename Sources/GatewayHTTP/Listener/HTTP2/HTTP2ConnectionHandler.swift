@@ -14,12 +14,17 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     typealias OutboundIn = Never
     typealias OutboundOut = HTTP2Frame
 
-    /// The state of the connection. `open` → `draining` → `closing`; `open` → `closing`.
+    /// The state of the connection. `open` → `announced` → `draining` → `closing`; each may also change to `failing`,
+    /// `draining` or `closing` at once; `failing` → `closing`.
     enum Phase {
         /// New streams are accepted.
         case open
-        /// No further stream is accepted; open streams continue.
+        /// GOAWAY asks the client to open no further stream. Those that it opens nevertheless are accepted.
+        case announced
+        /// GOAWAY names the last stream. No further stream is accepted; open streams continue.
         case draining
+        /// GOAWAY reports an error. Nothing more is read; calls in progress get their responses.
+        case failing
         /// Nothing more is written.
         case closing
     }
@@ -30,6 +35,8 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     let opened: NIODeadline
     let timer: DeadlineTimer
     let allowsCredentials: Bool
+    /// Whether the connection carries the requests of many clients, each of which pays for its own events.
+    let carriesManyClients: Bool
     /// The certificate that the peer presented in the TLS handshake; nil if there is none.
     let certificate: PresentedCertificate?
     /// How the proxy reports the client's address (a header field or the PROXY protocol) if the peer is a trusted
@@ -41,11 +48,13 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     var memory: RequestMemory.Account
     /// The memory of the bodies of responses that the client has not taken.
     var unread: RequestMemory.Account
-    /// The latest stream that the client has opened; the root stream before the first one.
+    /// The latest stream that the client has opened while streams were accepted; the root stream before the first one.
     var lastStream = HTTP2StreamID.rootStream
-    /// Whether to drain as soon as the first stream is opened. Set if the shutdown is announced before any stream.
-    var drainsAfterFirstStream = false
-    /// The number of incomplete calls, including those of reset streams.
+    /// Whether to drain as soon as the client has answered the PING after the first GOAWAY.
+    var drainsAfterRoundTrip = false
+    /// Whether the client has answered the PING after the first GOAWAY.
+    var hasAnsweredPing = false
+    /// The number of calls in progress, including those of reset streams.
     var callsInProgress = 0
     var evictionEntry: EvictionCandidates.Entry?
     var context: ChannelHandlerContext?
@@ -54,14 +63,18 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     /// While no stream is open, the time by which the client must open one. While `closing`, the time by which the
     /// client must close its side.
     var idleDeadline: NIODeadline?
+    /// The time of the next step of the shutdown at the latest; nil if no step is pending.
+    var shutdownDeadline: NIODeadline?
     /// The time by which the client must have read enough for the channel to become writable; nil while the channel is
     /// writable.
     var writabilityDeadline: NIODeadline?
     private var hasDeferredRead = false
     /// Whether the connection is closed for lack of memory.
     var isOutOfMemory = false
-    /// Whether a GOAWAY with an error code was written.
-    private var hasSentErrorGoAway = false
+    /// Whether the client has got the settings.
+    var hasAnnouncedSettings = false
+    /// Whether the HTTP/2 library has reported a connection error and written GOAWAY.
+    var hasConnectionError = false
 
     init(
         loop: ListenerLoop, peer: Peer, trustedProxy source: TrustedProxies.Source?, rateLimiter: FrameRateLimitHandler,
@@ -77,6 +90,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         memory = loop.memoryAccount(of: peer)
         unread = loop.memoryAccount(of: peer, part: .proxy)
         self.source = source
+        carriesManyClients = loop.carriesManyClients(peer)
         allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, usesProxyProtocol: usesProxyProtocol)
     }
 
@@ -89,9 +103,10 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         timer.setExpiryHandler { self.deadlinePassed() }
         evictionEntry = loop.evictionEntry(for: self, of: peer)
         updateEvictionEntry()
-        loop.join(self)
+        applySettings()
         idleDeadline = opened + loop.configuration.deadlines.head
         scheduleTimer(by: idleDeadline)
+        loop.join(self)
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }
@@ -102,11 +117,12 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard phase != .closing else { return }
+        guard phase != .failing, phase != .closing else { return }
         let frame = unwrapInboundIn(data)
         switch frame.payload {
         case .headers(let payload): received(payload, on: frame.streamID)
         case .data(let payload): received(payload, on: frame.streamID)
+        case .ping(Self.shutdownPing, ack: true): receivedPingAnswer()
         // The HTTP/2 library processes these frames.
         case .ping, .settings, .windowUpdate, .priority, .rstStream, .goAway, .pushPromise, .alternativeService,
             .origin:
@@ -124,42 +140,24 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         switch event {
         case let event as StreamClosedEvent: closed(event.streamID)
         case let event as NIOHTTP2WindowUpdatedEvent: restoreWindow(event)
-        case is FrameRateLimitHandler.Exhausted: closeWithGoAway(.enhanceYourCalm)
+        case is FrameRateLimitHandler.Exhausted: fail(.enhanceYourCalm)
         // The client sends no more but may still wait for responses.
-        case let event as ChannelEvent where event == .inputClosed: drain()
+        case let event as ChannelEvent where event == .inputClosed: finishShutdown()
         default: break
         }
         context.fireUserInboundEventTriggered(event)
     }
 
-    // A stream error needs no action here: it does not end the connection. After a connection error NIOHTTP2 has
-    // written GOAWAY, and the connection closes.
+    // After a stream error the HTTP/2 library has reset the stream, after a connection error it has written GOAWAY.
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         switch error {
-        case is NIOHTTP2Errors.StreamError: break
-        case is any NIOHTTP2Error: if hasSentErrorGoAway { close() }
+        case is NIOHTTP2Errors.StreamError: charge(nil)
+        case is any NIOHTTP2Error: if hasConnectionError { fail(nil) } else { charge(nil) }
         default: close()
         }
     }
 
-    /// An observer of written frames. A GOAWAY from the HTTP/2 library distinguishes a connection error from a stream
-    /// error.
-    struct GoAwayObserver: NIOHTTP2FrameDelegate {
-        private let handler: HTTP2ConnectionHandler
-
-        init(_ handler: HTTP2ConnectionHandler) { self.handler = handler }
-
-        func wroteFrame(_ frame: HTTP2Frame) {
-            guard case .goAway(_, let code, _) = frame.payload, code != .noError, !handler.hasSentErrorGoAway else {
-                return
-            }
-            handler.hasSentErrorGoAway = true
-            // The limits of the library and our own have this code.
-            if code == .enhanceYourCalm, !handler.isOutOfMemory { handler.loop.exceededFrameLimit(handler.peer) }
-        }
-    }
-
-    private func close() {
+    func close() {
         phase = .closing
         context?.close(promise: nil)
     }

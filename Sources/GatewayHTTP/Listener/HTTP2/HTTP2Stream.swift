@@ -4,9 +4,14 @@ internal import NIOHTTP2
 
 /// One stream of an HTTP/2 connection.
 ///
-/// - `receiving`: The body is incomplete. → `serving` when the request is complete; → `responded` after a fault.
+/// - `receiving`: The body is incomplete. → `serving` when the request is complete; → `responded` after a fault of a
+///   complete request, `discarding` or `reset` after a fault of an incomplete one.
 /// - `serving`: The request pipeline processes the request. → `responded` when the response is written.
 /// - `responded`: The response is written but may wait for flow control. The stream is removed when it closes.
+/// - `discarding`: The response is written, and the rest of the request is discarded. → `responded` when the client has
+///   sent it; → `reset` at the deadline.
+/// - `reset`: RST_STREAM is sent. Frames that are on their way are ignored (RFC 9113, section 5.1) until the client
+///   ends or resets the stream too. The client counts such a stream no more.
 ///
 /// A stream that the client resets is removed in any state.
 struct HTTP2Stream {
@@ -15,9 +20,13 @@ struct HTTP2Stream {
         /// The head is complete, the body is not.
         case receiving(IncompleteRequest)
         /// The request pipeline processes the request.
-        case serving(ClientDisconnect, omitsBody: Bool)
+        case serving(ClientDisconnect, FramedRequest)
         /// The response is written. The stream closes when the client has received it.
         case responded
+        /// The response is written, or waits for flow control. The rest of the request is not needed.
+        case discarding(hasSentResponse: Bool)
+        /// RST_STREAM is sent. The HTTP/2 library does not know that, so that it ignores no header block.
+        case reset(hasSentResponse: Bool)
     }
 
     var state: State
@@ -57,17 +66,30 @@ struct HTTP2Stream {
         switch state {
         case .receiving(let request): Self.overhead + request.heldBytes
         case .serving: 0
-        case .responded: Self.overhead
+        case .responded, .discarding, .reset: Self.overhead
         }
+    }
+
+    /// Whether the stream counts towards the maximum number of concurrent streams.
+    var isOpen: Bool {
+        switch state {
+        case .receiving, .serving, .responded, .discarding: true
+        case .reset: false
+        }
+    }
+
+    /// Whether the request pipeline processes the request of this stream.
+    var isServing: Bool {
+        if case .serving = state { true } else { false }
     }
 }
 
 @available(*, unavailable)
 extension HTTP2Stream.IncompleteRequest: Sendable {}
 
-/// The open streams of one connection and the memory that they hold.
+/// The streams of one connection and the memory that they hold.
 struct HTTP2Streams {
-    /// The memory of one place in the tables of open streams: the one below and two of the HTTP/2 library. Measured:
+    /// The memory of one place in the tables of streams: the one below and two of the HTTP/2 library. Measured:
     /// 172 bytes.
     static let placeBytes = 192
     /// The number of places that the tables of a new connection have. They are a part of an idle connection.
@@ -93,7 +115,10 @@ struct HTTP2Streams {
         return streamBytes + min(streamBytes, tables + buffers)
     }
 
-    var isEmpty: Bool { streams.isEmpty }
+    /// The number of open streams.
+    private(set) var openCount = 0
+    /// The number of streams that were reset while the client may still send frames for them.
+    var resetCount: Int { streams.count - openCount }
     var values: some Sequence<HTTP2Stream> { streams.values }
     /// Returns the streams whose deadline has passed.
     func overdue(_ now: NIODeadline) -> [(key: HTTP2StreamID, value: HTTP2Stream)] {
@@ -106,6 +131,7 @@ struct HTTP2Streams {
             let old = newValue.map { streams.updateValue($0, forKey: id) } ?? streams.removeValue(forKey: id)
             streamBytes += (newValue?.heldBytes ?? 0) - (old?.heldBytes ?? 0)
             unreadBytes += (newValue?.unreadBytes ?? 0) - (old?.unreadBytes ?? 0)
+            openCount += (newValue?.isOpen == true ? 1 : 0) - (old?.isOpen == true ? 1 : 0)
             // The library doubles a table before its last place is used.
             while streams.count >= places { places *= 2 }
             // An idle connection need not keep a large table.

@@ -70,16 +70,19 @@ final class ConnectionSetup: ListenerConnection {
         // Until the setup is complete, closing the connection loses no call.
         evictionEntry = loop.evictionEntry(for: self, of: peer)
         evictionEntry?.markIdle()
-        loop.join(self)
         timer.setExpiryHandler { self.closeImmediately() }
         timer.set(opened + loop.configuration.deadlines.head)
+        loop.join(self)
     }
 
     // Nothing to do: `ListenerLoop.join` announces the end to the connection handler.
     func announceShutdown() {}
 
-    // No request has started, so none is lost.
-    func drain() { closeImmediately() }
+    /// Limits the setup to the time that a new connection has for its first byte. Its first request may be on its way.
+    func drain() {
+        let deadlines = loop.configuration.deadlines
+        if !isFinished { timer.set(min(opened + deadlines.head, loop.eventLoop.now + deadlines.linger)) }
+    }
 
     func closeImmediately() { channel.close(promise: nil) }
 
@@ -129,7 +132,9 @@ final class ConnectionSetup: ListenerConnection {
         _ applicationProtocol: ApplicationProtocol, isEncrypted: Bool, handler context: ChannelHandlerContext,
         passOn: () -> Void = {}
     ) {
-        leave()
+        stop()
+        // The connection handler joins the loop first, so that a drain waits for it.
+        defer { loop.leave(self) }
         let isEncrypted = isEncrypted || self.isEncrypted
         do {
             if let handshake {
@@ -147,17 +152,21 @@ final class ConnectionSetup: ListenerConnection {
         context.pipeline.syncOperations.removeHandler(context: context, promise: nil)
     }
 
-    /// Stops the deadline and removes the setup from the loop. Called when the connection closes, and before its
-    /// connection handler joins the loop. Later calls have no effect.
+    /// Stops the deadline and removes the setup from the loop. Called when the connection closes before its connection
+    /// handler has joined the loop. Later calls have no effect.
     func leave() {
         if isFinished { return }
+        stop()
+        loop.leave(self)
+    }
+
+    private func stop() {
         isFinished = true
         timer.stop()
         memory?.close()
         memory = nil
         evictionEntry?.remove()
         evictionEntry = nil
-        loop.leave(self)
     }
 
     private func addNextHandler() throws {
@@ -176,7 +185,8 @@ final class ConnectionSetup: ListenerConnection {
         } else if loop.configuration.supportsHTTP2 {
             try pipeline.addHandler(HTTP2PrefaceDetector(opening: self))
         } else {
-            leave()
+            stop()
+            defer { loop.leave(self) }
             try addHTTP1Handler(isEncrypted: isEncrypted)
         }
     }
@@ -193,15 +203,17 @@ final class ConnectionSetup: ListenerConnection {
     }
 
     private func addHTTP2Handler(isEncrypted: Bool) throws {
+        let carriesManyClients = loop.carriesManyClients(peer)
         let rateLimiter = FrameRateLimitHandler(
             on: loop.eventLoop, headTime: loop.configuration.deadlines.head, scheduler: loop.turns,
-            owner: loop.turnOwner(of: channel, of: peer))
+            owner: loop.turnOwner(of: channel, of: peer), carriesManyClients: carriesManyClients)
         let handler = HTTP2ConnectionHandler(
             loop: loop, peer: peer, trustedProxy: source, rateLimiter: rateLimiter, opened: opened,
             isEncrypted: isEncrypted, usesProxyProtocol: usesProxyProtocol, certificate: certificate)
         let frames = NIOHTTP2Handler(
-            mode: .server, frameDelegate: HTTP2ConnectionHandler.GoAwayObserver(handler),
-            connectionConfiguration: HTTP2Limits.connection(loop.configuration.limits),
+            mode: .server, frameDelegate: HTTP2ConnectionHandler.FrameObserver(handler),
+            connectionConfiguration: HTTP2Limits.connection(
+                loop.configuration.limits, carriesManyClients: carriesManyClients),
             streamConfiguration: HTTP2Limits.stream())
         try channel.pipeline.syncOperations.addHandlers([rateLimiter, frames, handler])
     }

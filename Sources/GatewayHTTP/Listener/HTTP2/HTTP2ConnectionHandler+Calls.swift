@@ -1,0 +1,85 @@
+internal import Gateway
+internal import GatewayCore
+internal import NIOCore
+internal import NIOHTTP2
+
+extension HTTP2ConnectionHandler {
+    /// Serves a complete request.
+    func serve(_ framed: FramedRequest, on id: HTTP2StreamID) {
+        let clientDisconnect = ClientDisconnect()
+        streams[id] = HTTP2Stream(state: .serving(clientDisconnect, framed))
+        callsInProgress += 1
+        evictionEntry?.markBusy()
+        if loop.admit(framed) { return begin(framed, on: id, clientDisconnect) }
+        loop.admissionQueue.enqueue(
+            AdmissionQueue.Call(
+                isAwaited: { !clientDisconnect.hasDisconnected },
+                begin: { self.begin(framed, on: id, clientDisconnect) },
+                reject: {
+                    let callID = self.loop.ids.next()
+                    self.respond(self.loop.overloadResponse(callID), id: callID, on: id)
+                }))
+    }
+
+    private func begin(_ framed: FramedRequest, on id: HTTP2StreamID, _ clientDisconnect: ClientDisconnect) {
+        let callID = loop.ids.next()
+        var request = loop.request(
+            framed, id: callID, peer: peer, allowsCredentials: allowsCredentials, certificate: certificate)
+        request.clientDisconnect = clientDisconnect
+        let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        Task.immediate(executorPreference: loop.executor) { [serving = loop.serving, request] in
+            let response = await serving.serve(request)
+            handler.value.finish(response, id: callID, on: id)
+        }
+    }
+
+    private func finish(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
+        loop.finishedCall()
+        if streams[stream]?.isServing == true {
+            rateLimiter.served()
+            if !loop.proxiedClients.isEmpty, let client = clientOfStream(stream) { loop.proxiedClients.refund(client) }
+        }
+        self.respond(response, id: id, on: stream)
+        loop.admissionQueue.beginNext()
+    }
+
+    private func respond(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
+        callsInProgress -= 1
+        defer { updateEvictionEntry() }
+        guard case .serving(_, let framed)? = streams[stream]?.state else { return }
+        write(response, id: id, on: stream, omitsBody: framed.head.isHead)
+        context?.flush()
+        updateUnread()
+        if phase == .failing, !streams.values.contains(where: \.isServing) { closeOutput() }
+    }
+
+    /// Writes a response. The caller flushes it.
+    ///
+    /// - Parameter isComplete: Whether the client has sent the complete request. The rest of an incomplete one is
+    ///   discarded for a short time before the stream is reset (RFC 9113, section 8.1).
+    func write(
+        _ response: Response, id: CallID, on stream: HTTP2StreamID, omitsBody: Bool, isComplete: Bool = true
+    ) {
+        guard let context, phase != .closing else { return }
+        let deadlines = loop.configuration.deadlines
+        let deadline = loop.eventLoop.now + (isComplete ? deadlines.body : deadlines.linger)
+        let state = isComplete ? HTTP2Stream.State.responded : .discarding(hasSentResponse: false)
+        let hasBody = !omitsBody && !response.body.isEmpty && ResponseWriter.mayHaveBody(response.status)
+        streams[stream] = HTTP2Stream(
+            state: state, deadline: deadline, unreadBytes: hasBody ? response.body.count : 0)
+        send(
+            .headers(.init(headers: loop.responseWriter.fields(of: response, id: id), endStream: !hasBody)), on: stream)
+        if hasBody {
+            let body = context.channel.allocator.buffer(bytes: response.body)
+            send(.data(.init(data: .byteBuffer(body), endStream: true)), on: stream)
+        }
+        // A response without a body may already have closed and removed the stream.
+        if streams[stream] != nil { scheduleTimer(by: deadline) }
+    }
+
+    /// Records that the HTTP/2 library has written the end of a response.
+    func sentResponse(on id: HTTP2StreamID) {
+        guard let stream = streams[id], case .discarding(hasSentResponse: false) = stream.state else { return }
+        streams[id] = HTTP2Stream(state: .discarding(hasSentResponse: true), deadline: stream.deadline)
+    }
+}
