@@ -7,6 +7,8 @@ internal import GatewaySupport
 extension ClosedSegments {
     /// The number of bytes at a segment's beginning that are searched for its first line.
     private static let headBytes = 64 << 10
+    /// The number of bytes at a segment's end in which its last line usually is.
+    private static let tailBytes = 64 << 10
 
     /// Returns the first file that the writer did not write, or that has grown, with what is wrong with it; nil without one.
     ///
@@ -50,13 +52,18 @@ extension ClosedSegments {
         let names = names
         for (index, name) in names.enumerated() where !isConfirmed(name) {
             let next = index + 1 < names.count ? names[index + 1] : open
-            let bytes = try files.read(path(name), last: JournalRecovery.maximumTornBytes)
             let head = try files.read(path(next), first: Self.headBytes)
             let first = ChainCheck.endOfLine(in: head, from: 0).map { JournalLineReader(bytes: head[..<$0]) }
             guard size(of: name) <= JournalSegment.maximumBytes else {
                 return "\(name.text) has \(size(of: name)) bytes, more than any segment that is written"
             }
-            let tail = SegmentTail(number: next.first - 1, in: bytes)
+            var bytes = try files.read(path(name), last: Self.tailBytes)
+            var tail = SegmentTail(number: next.first - 1, in: bytes)
+            if tail == nil {
+                // The lines of a failed batch may follow the last valid line.
+                bytes = try files.read(path(name), last: JournalRecovery.maximumTornBytes)
+                tail = SegmentTail(number: next.first - 1, in: bytes)
+            }
             if let tail, tail.hash.hexDigits == first?.previous {
                 let rest = bytes[tail.end...]
                 // Preallocated line feeds follow, or the lines of a failed write.
