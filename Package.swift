@@ -184,7 +184,7 @@ let package = Package(
                 "GatewayConfiguration", "GatewayCore", "GatewayOperations", "GatewayServer", "GatewayStore",
                 "GatewaySupport", "NotifyBackend", "OutboundHTTP", "SegmentArchive", "StaticUsers", "HMACToken", "PAM",
                 "LDAP", "ExternalProcess",
-                "ForwardAuth", "ClientCertificate", "OIDC", arguments, logging,
+                "ForwardAuth", "ClientCertificate", "OIDC", "WorkerProcesses", arguments, logging,
             ],
             swiftSettings: strict),
 

@@ -57,8 +57,9 @@ static inline int notify_gateway_spawn(
     return fault;
 }
 
-// Disables core dumps and ptrace access to this process's memory.
-static inline void notify_gateway_harden_worker(void) {
+// Disables core dumps, and access of other processes of the same user to this process's memory. The limit holds in all
+// processes that it starts; a core dump that the kernel pipes to a program does not obey it, and obeys the second call.
+static inline void notify_gateway_protect_memory(void) {
     struct rlimit none = {0, 0};
     setrlimit(RLIMIT_CORE, &none);
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -5,6 +5,7 @@ import GatewayServer
 import GatewaySupport
 import LDAP
 import PAM
+import WorkerProcesses
 
 /// The executable: a root command and its subcommands. Results go to standard output, everything else to standard
 /// error.
@@ -40,6 +41,7 @@ struct NotifyGateway: AsyncParsableCommand {
         ])
 
     static func main() async {
+        ProcessMemory.protect()
         // Not commands for people: the gateway starts this program with one of these arguments as a worker.
         switch CommandLine.arguments.dropFirst().first {
         case "pam-worker": PAMWorker.run(Array(CommandLine.arguments.dropFirst(2)))

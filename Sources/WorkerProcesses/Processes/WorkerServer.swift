@@ -11,11 +11,10 @@ package enum WorkerServer {
             && type == CInt(SOCK_SEQPACKET.rawValue)
     }
 
-    /// Forks a guardian from this process, which must have one thread, and protects the worker: no core dumps, no
-    /// ptrace, no umask that opens files to others. Returns in the worker only; false if no worker could be started.
+    /// Forks a guardian from this process, which must have one thread. The worker gets a umask that opens no files to
+    /// others. Returns in the worker only; false if no worker could be started.
     package static func isolate() -> Bool {
         guard notify_gateway_guard_worker(NOTIFY_GATEWAY_WORKER_SOCKET) == 0 else { return false }
-        notify_gateway_harden_worker()
         // Processes that libraries start must neither keep the connection open nor write to it.
         _ = fcntl(NOTIFY_GATEWAY_WORKER_SOCKET, F_SETFD, FD_CLOEXEC)
         umask(0o077)
