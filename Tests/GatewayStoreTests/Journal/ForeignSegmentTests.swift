@@ -3,6 +3,7 @@ import GatewayCore
 import GatewaySupport
 import GatewayTesting
 import Glibc
+import Logging
 import Testing
 
 @testable import GatewayStore
@@ -35,7 +36,7 @@ struct ForeignSegmentTests {
         if !FileManager.default.fileExists(atPath: fixture.directory(name)) {
             try fixture.directory.write([], to: name)
         }
-        try #require(truncate(fixture.directory(name), size) == 0)
+        try #require(truncate(fixture.directory(name), off_t(size)) == 0)
         chmod(fixture.directory(name), 0o600)
     }
 

@@ -49,7 +49,7 @@ struct ForgedDirectory {
             return "grown \(name)"
         case 3:
             let size = Int64(1) << Int64.random(in: 17...42, using: &random)
-            truncate(directory(name), size)
+            truncate(directory(name), off_t(size))
             return "sparse \(name): \(size)"
         case 4:
             let other = plantedName()
@@ -136,7 +136,7 @@ struct ForgedDirectory {
         case 0: try write(rubbish(), name)
         case 1:
             try write([], name)
-            truncate(directory(name), Int64(1) << Int64.random(in: 17...42, using: &random))
+            truncate(directory(name), off_t(1) << off_t.random(in: 17...42, using: &random))
         case 2 where random.next() % 4 == 0:
             mkdir(directory(name), 0o700)
         case 2 where random.next() % 4 == 0:
