@@ -146,8 +146,15 @@ struct HTTP2Streams {
         streamBytes += request.heldBytes - before
     }
 
-    /// The stream that started last of those whose response the client has not taken; nil if there is none.
-    var newestUnread: HTTP2StreamID? { streams.filter { $0.value.unreadBytes > 0 }.keys.max() }
+    /// The stream that started last of those whose response the client has not taken; nil if there is none. The client
+    /// has sent the complete request, so the stream can be reset.
+    var newestUnread: HTTP2StreamID? {
+        var newest: HTTP2StreamID?
+        for (id, stream) in streams where stream.unreadBytes > 0 && newest.map({ $0 < id }) ?? true {
+            if case .responded = stream.state { newest = id }
+        }
+        return newest
+    }
 
     /// Returns the incomplete request that started last.
     ///
