@@ -103,18 +103,19 @@ import Testing
         func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
         let size = 40 << 20
         var policy = TrimPolicy(size: size, now: at(0))
-        #expect(!policy.isDue(size: size, now: at(100)))
-        #expect(!policy.isDue(size: size + TrimPolicy.growth - 1, now: at(100)))
-        #expect(policy.isDue(size: size + TrimPolicy.growth, now: at(100)))
+        func isDue(_ size: Int, _ now: NIODeadline) -> Bool { policy.isDue(size: size, now: now) }
+        #expect(!isDue(size, at(100)))
+        #expect(!isDue(size + TrimPolicy.growth - 1, at(100)))
+        #expect(isDue(size + TrimPolicy.growth, at(100)))
         // The memory is in use.
         policy.recordTrim(size: 2 * size, now: at(100))
-        #expect(!policy.isDue(size: 2 * size, now: at(159)))
-        #expect(policy.isDue(size: 2 * size, now: at(160)), "It may be free now")
-        #expect(policy.isDue(size: 2 * size + TrimPolicy.growth, now: at(101)))
+        #expect(!isDue(2 * size, at(159)))
+        #expect(isDue(2 * size, at(160)), "It may be free now")
+        #expect(isDue(2 * size + TrimPolicy.growth, at(101)))
         // A smaller size is the new base.
         policy.recordTrim(size: 2 * size, now: at(160))
-        #expect(!policy.isDue(size: size, now: at(161)))
-        #expect(policy.isDue(size: size + TrimPolicy.growth, now: at(162)))
+        #expect(!isDue(size, at(161)))
+        #expect(isDue(size + TrimPolicy.growth, at(162)))
     }
 
     @Test("A trim runs after a drop, and after a closed connection if the process has grown")
