@@ -1,6 +1,7 @@
 import GatewayCore
 import GatewayTesting
 import NIOCore
+import NIOHTTP1
 import NIOSSL
 import OutboundTLS
 import Testing
