@@ -123,7 +123,10 @@ package struct NodeJournalVerification {
         (result.first, result.last) = row.next > 0 ? (max(1, row.first), row.next - 1) : (0, 0)
         if let known { try compare(known, with: row, &result) }
         if row.restartedAtLine != nil { result.record(row.describeNewChain()) }
-        guard row.next > 0, !isExpired else { return result }
+        guard row.next > 0, !isExpired else {
+            if options.verifiesLines, !isExpired, let finding = try strayRows(of: row) { result.record(finding) }
+            return result
+        }
         if try hashes([Int64(clamping: row.next - 1)], of: node, chain: row.chain)[row.next - 1]
             != SHA256.Digest(row.hash)
         {
@@ -169,6 +172,7 @@ package struct NodeJournalVerification {
             result.record(
                 "its signing key is not the one that line \(last.recordedIn) of this gateway's journal recorded")
         }
+        if row.key == nil { result.record("the store has no signing key of it any more") }
         let isExpired = isExpired(known)
         var index = 0
         while index < known.entries.count {
