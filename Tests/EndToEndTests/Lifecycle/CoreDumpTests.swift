@@ -20,7 +20,7 @@ struct CoreDumpTests {
                 """, to: "gateway.yaml")
         _ = try await ServedProgram.run(in: directory) { gateway in
             #expect(try await gateway.client.call("GET", "/auth/whoami", as: "nobody").status == 200)
-            let guardians = gateway.observed.workers
+            let guardians = gateway.observed.children
             let workers = guardians.flatMap { ObservedProcess(pid: $0).children }
             #expect(!workers.isEmpty)
             for pid in [gateway.processIdentifier] + guardians + workers {
