@@ -43,7 +43,7 @@ struct LimitCommandTests {
             #expect(json.output.contains(#""shadow":true}"#))
 
             let reset = try await gateway.command("limits", "reset", "--user", "ALICE", "--limit", "pair")
-            #expect(reset.status == 0 && reset.errors.hasPrefix("Reset: 1."))
+            #expect(reset.status == 0 && reset.errors.hasPrefix("Reset: 1 of alice."))
             #expect(try await send("alice") == 200)
             let nothing = try await gateway.command("limits", "reset", "--user", "eve")
             #expect(nothing.status == 0 && nothing.errors.hasPrefix("There was nothing"))

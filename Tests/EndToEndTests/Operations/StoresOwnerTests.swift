@@ -69,8 +69,12 @@ struct StoresOwnerTests {
         #expect(revoked.errors.contains("1 session, 1 registration."), "\(revoked.errors)")
         #expect(try await directory.command("ledger", "backup", "\(directory.path)/data/copy.sqlite").status == 0)
         #expect(try await directory.command("registrations", "revoke", "1-1-1").status == 1)
-        try directory.write("<entry/>\n", to: "export.xml", mode: 0o644)
-        #expect(try await directory.command("registrations", "import", "export.xml").status == 0)
+        try directory.write(
+            "<AppleRegistrationDescription><RegistrationId>2-2-2</RegistrationId><Tags>username:alice</Tags>"
+                + "<DeviceToken>\(String(repeating: "A1", count: 32))</DeviceToken></AppleRegistrationDescription>\n",
+            to: "export.xml", mode: 0o644)
+        let imported = try await directory.command("registrations", "import", "export.xml")
+        #expect(imported.status == 0, "\(imported.errors)")
         // The record names the real user who ran the command.
         let records = try GatewayUnderTest.journal(in: directory, "data/journal").filter {
             $0["kind"] as? String == "operator"
