@@ -163,7 +163,8 @@ struct AccountStatusTests {
             #expect(await authenticator.login("alice", "good") == identity("alice"))
             #expect(await authenticator.login("alice", "good") == identity("alice"))
             await process.stop()
-            #expect(await query.value == .unknown(.failed))
+            // On a busy machine the query may not have been sent yet.
+            #expect([.unknown(.failed), .unknown(.unreachable)].contains(await query.value))
         }
     }
 
@@ -171,7 +172,7 @@ struct AccountStatusTests {
     func down() async throws {
         try await withProcess(Self.answer) { authenticator, process in
             await process.stop()
-            #expect(await authenticator.status(of: LoginName("alice")) == .unknown(.failed))
+            #expect(await authenticator.status(of: LoginName("alice")) == .unknown(.unreachable))
         }
     }
 }
