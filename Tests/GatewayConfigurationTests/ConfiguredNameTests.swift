@@ -13,7 +13,7 @@ struct ConfiguredNameTests {
         let quoted = #""\#(name)""#
         return ConfigurationFile.read(
             """
-            backend: { hub: { connection-string: "Endpoint=sb://127.0.0.1/;SharedAccessKeyName=S;SharedAccessKey=c2Vj", name: n } }
+            backend: { hub: { connection-string: "Endpoint=sb://127.0.0.1/;SharedAccessKeyName=S;SharedAccessKey=QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVoxMjM0NTY=", name: n } }
             authenticators: [{ fixed: { users: [\(quoted)] } }]
             identity: \(identity)
             audiences: { oncall: [\(quoted)] }
