@@ -1,5 +1,6 @@
 internal import CLDAP
 internal import GatewaySupport
+internal import Glibc
 
 /// A connection to a directory server, in the worker. Blocks; each operation takes at most the timeout of the server.
 struct DirectoryConnection: ~Copyable {
@@ -23,6 +24,8 @@ struct DirectoryConnection: ~Copyable {
         do throws(DirectoryFault) {
             if url.isTLS || server.usesStartTLS { try Self.encrypt(handle, url) }
         } catch {
+            // Keeps libldap from sending its farewell to a false server.
+            shutdown(descriptor, Int32(SHUT_RDWR))
             ldap_unbind_ext_s(handle, nil, nil)
             throw error
         }
