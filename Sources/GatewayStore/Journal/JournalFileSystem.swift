@@ -26,7 +26,8 @@ protocol JournalFileSystem: Sendable {
     func freeBytes(at path: String) throws(FileFailure) -> UInt64
     /// Returns the names in the directory, in any order.
     func fileNames(in path: String) throws(FileFailure) -> [String]
-    /// Returns all bytes of a segment. Throws if the file is longer than ``JournalSegment/maximumBytes``.
+    /// Returns the bytes of a segment: all of them, or the first ``JournalSegment/maximumBytes`` of a file that somebody else
+    /// has written.
     func read(_ path: String) throws(FileFailure) -> [UInt8]
     /// Returns at most `count` bytes from the beginning of the file.
     func read(_ path: String, first count: Int) throws(FileFailure) -> [UInt8]

@@ -44,6 +44,12 @@ struct JournalRecovery {
                 segments.removeLast()
                 continue
             }
+            guard try files.size(path(last)) <= JournalSegment.maximumBytes else {
+                throw FileFailure(
+                    unfit: path(last),
+                    "has more than \(JournalSegment.maximumBytes) bytes, which no segment of the journal has; move it out of the "
+                        + "directory to continue without it")
+            }
             let end = try endOfLastLine(in: bytes, last)
             if let chain = end.chain {
                 try requireEveryLine(of: bytes[..<end.offset], last, before: chain.next)

@@ -22,7 +22,7 @@ struct JournalSegment {
     private var lastBytes = 0
 
     /// The maximum size of a segment's file: a full segment, its last batch and preallocated space take much less. A longer
-    /// file is never read into memory, because somebody else has written it.
+    /// file is never read whole, because somebody else has written it.
     static let maximumBytes: UInt64 = 128 << 20
 
     /// Creates the segment that starts with the line of this number, and makes its name durable.

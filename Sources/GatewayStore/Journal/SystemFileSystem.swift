@@ -80,14 +80,7 @@ struct SystemFileSystem: JournalFileSystem {
     }
 
     func read(_ path: String) throws(FileFailure) -> [UInt8] {
-        let reader = try SegmentReader(path)
-        defer { reader.close() }
-        let limit = Int(JournalSegment.maximumBytes)
-        let bytes = try reader.read(from: 0, count: limit + 1)
-        guard bytes.count <= limit else {
-            throw FileFailure(unfit: path, "has more than \(limit) bytes, which no segment of the journal has")
-        }
-        return bytes
+        try read(path, first: Int(JournalSegment.maximumBytes))
     }
 
     func read(_ path: String, first count: Int) throws(FileFailure) -> [UInt8] {
