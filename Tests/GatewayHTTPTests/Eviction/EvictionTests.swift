@@ -181,7 +181,7 @@ struct EvictionTests {
         http2.loop.advanceTime(by: .seconds(14))
         #expect(http2.isOpen)
         http2.loop.advanceTime(by: .seconds(1))
-        #expect(try http2.written() == ["goaway after 1 by 0"])
+        #expect(try http2.written() == ["goaway after 2147483647 by 0", "goaway after 1 by 0"])
         #expect(!http2.isOpen)
     }
 }
