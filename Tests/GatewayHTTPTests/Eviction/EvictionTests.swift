@@ -175,6 +175,7 @@ struct EvictionTests {
         #expect(connectionLimit.admit(nil) == .admittedNearlyFull)
         #expect(try seconds(EmbeddedConnection { $0.connectionLimit = connectionLimit }) == 15)
         let http2 = try EmbeddedHTTP2Connection { $0.connectionLimit = connectionLimit }
+        http2.answersPings = true
         try http2.begin()
         try http2.send(.headers(1, HTTP2Fixture.get("/a")))
         #expect(try http2.written() == ["200 on 1", "/a on 1"])
