@@ -37,7 +37,7 @@ struct PresentedNameTests {
     @Test("The canonical name of an account means its user, however often it is given back")
     func aCanonicalNameMeansItsUser() {
         var random = SplitMix(seed: 39)
-        for _ in 0..<40_000 {
+        for _ in 0..<TestRun.count(full: 40_000, otherwise: 10_000) {
             let name = Self.name(&random)
             for rules in Self.rules {
                 guard let user = Self.account(name, rules) else { continue }
@@ -52,7 +52,7 @@ struct PresentedNameTests {
     @Test("The user whom a text means is meant by their canonical name too")
     func readingIsIdempotent() {
         var random = SplitMix(seed: 40)
-        for _ in 0..<40_000 {
+        for _ in 0..<TestRun.count(full: 40_000, otherwise: 10_000) {
             let text = Self.name(&random)
             for rules in Self.rules {
                 guard let user = Self.typed(text, rules) else {
@@ -73,7 +73,7 @@ struct PresentedNameTests {
         var random = SplitMix(seed: 41)
         for rules in Self.rules {
             var names: [UserName: LoginName] = [:]
-            for _ in 0..<20_000 {
+            for _ in 0..<TestRun.count(full: 20_000, otherwise: 5000) {
                 let name = Self.name(&random)
                 guard let user = Self.account(name, rules) else { continue }
                 let plain = rules.login(of: user)

@@ -9,9 +9,11 @@ extension NameRules {
     }
 
     /// Returns how to write the user whose name `configuredUser(_:)` does not accept, as the end of a message; empty if
-    /// there is none.
+    /// there is none, and for texts that mean a group, an audience or a pattern.
     func advice(on text: String) -> String {
-        guard configuredUser(text) == nil, let user = user(PresentedName(text)) else { return "" }
+        guard text.contains(":"), !text.contains("*"), !text.hasPrefix("group:"), AudienceName.named(in: text) == nil,
+            let user = user(PresentedName(text))
+        else { return "" }
         return "; for the user of that name write \"\(user)\""
     }
 

@@ -87,8 +87,9 @@ struct LimitOperationsTests {
         send(1, from: "alice", to: "carol")
         send(1, from: "eve", to: "bob")
         let pick = ["user": "alice", "recipient": "bob", "limit": "pair"]
-        #expect(await ask("limits reset", pick).items.map(text) == [#"{"reset":1}"#])
-        #expect(await ask("limits reset", ["user": "alice"]).items.map(text) == [#"{"reset":1}"#])
+        #expect(
+            await ask("limits reset", pick).items.map(text) == [#"{"user":"alice","recipient":"bob","reset":1}"#])
+        #expect(await ask("limits reset", ["user": "alice"]).items.map(text) == [#"{"user":"alice","reset":1}"#])
         #expect(await ask("limits reset", all: true).items.map(text) == [#"{"reset":2}"#])
         #expect(journal.records.map(\.kind) == [.operator, .operator, .operator])
         #expect(journal.records.map(\.facts?.action) == Array(repeating: .operatorResetLimits, count: 3))
