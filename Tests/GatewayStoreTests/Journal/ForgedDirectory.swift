@@ -48,8 +48,8 @@ struct ForgedDirectory {
             try write(present + rubbish(), name)
             return "grown \(name)"
         case 3:
-            let size = Int64(1) << Int64.random(in: 17...42, using: &random)
-            truncate(directory(name), off_t(size))
+            let size = sparseSize()
+            truncate(directory(name), size)
             return "sparse \(name): \(size)"
         case 4:
             let other = plantedName()
@@ -102,6 +102,11 @@ struct ForgedDirectory {
         }
     }
 
+    /// Returns a length with a hole: mostly a short one, which is read, and otherwise more than any segment has.
+    private mutating func sparseSize() -> off_t {
+        off_t(1) << (Int.random(in: 0..<8, using: &random) > 0 ? 17 : Int.random(in: 28...42, using: &random))
+    }
+
     private static let zero = [UInt8](repeating: UInt8(ascii: "0"), count: 64)
 
     private mutating func changeLines(_ name: String, _ body: (inout [[UInt8]], inout SplitMix) -> Void) throws {
@@ -136,7 +141,7 @@ struct ForgedDirectory {
         case 0: try write(rubbish(), name)
         case 1:
             try write([], name)
-            truncate(directory(name), off_t(1) << off_t.random(in: 17...42, using: &random))
+            truncate(directory(name), sparseSize())
         case 2 where random.next() % 4 == 0:
             mkdir(directory(name), 0o700)
         case 2 where random.next() % 4 == 0:
