@@ -119,6 +119,9 @@ final class CopiedJournals {
             """)
     }
 
+    /// Returns a connection of the test.
+    func connect() throws -> PostgreSQLConnection { try shared.connect() }
+
     /// Executes statements on a connection of its own.
     func execute(_ sql: String) throws { try shared.run(sql) }
 

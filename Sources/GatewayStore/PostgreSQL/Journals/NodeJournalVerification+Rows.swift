@@ -136,13 +136,14 @@ extension NodeJournalVerification {
         for row in rows {
             let number = try row.required("number", as: Int64.self)
             let bytes = Array(try row.required("line", as: String.self).utf8)
-            guard let expected = CopiedColumns(bytes, &times), expected.number.value == UInt64(exactly: number),
-                try expected == CopiedColumns(row, expected.number)
-            else {
+            let expected = CopiedColumns(bytes, &times)
+            let isAtItsPlace = expected?.number.value == UInt64(exactly: number)
+            // The chain may show what is wrong with the line.
+            if isAtItsPlace, let expected { page.lines.append(StoredLine(number: expected.number, bytes: bytes)) }
+            guard isAtItsPlace, let expected, try expected == CopiedColumns(row, expected.number) else {
                 page.finding = "the columns of its line \(number) in the store do not repeat the line"
                 return page
             }
-            page.lines.append(StoredLine(number: expected.number, bytes: bytes))
         }
         return page
     }

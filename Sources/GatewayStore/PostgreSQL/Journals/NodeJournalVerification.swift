@@ -232,13 +232,13 @@ package struct NodeJournalVerification {
         }
         let report = check.finish()
         result.verifiedLines = report.lines
-        if let finding = page.finding { result.record(finding) }
-        if let finding = try strayRows(of: row) { result.record(finding) }
         if let finding = report.finding {
             result.record("line \(finding.number): \(finding.what)")
         } else if let loss = report.losses.first {
             result.record("\(loss), as line \(loss.recordedIn) records")
         }
+        if let finding = page.finding { result.record(finding) }
+        if let finding = try strayRows(of: row) { result.record(finding) }
     }
 
     /// Returns the lines as segments of successive numbers, each with the number of its first line.
