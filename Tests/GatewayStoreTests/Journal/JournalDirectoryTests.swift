@@ -16,7 +16,7 @@ private typealias Fixture = JournalFixture
 @Suite("Journal: any state of its directory", .timeLimit(.minutes(240)))
 struct JournalDirectoryTests {
     private static let shards = 8
-    private static let states = TestRun.count(full: 100_000, otherwise: 480) / shards
+    private static let states = TestRun.count(full: 100_000, otherwise: 240) / shards
 
     @Test("Stopped, and started again", arguments: 0..<shards)
     func stopped(shard: Int) async throws {

@@ -15,7 +15,7 @@ import Testing
     "PostgreSQL: any rows of the journals", .timeLimit(.minutes(240)),
     .enabled(if: PostgreSQLServer.isInstalled, "PostgreSQL is not installed"))
 struct StoredRowTests {
-    private static let states = TestRun.count(full: 100_000, otherwise: 1000)
+    private static let states = TestRun.count(full: 100_000, otherwise: 400)
     private static let tables = ["journal_line", "journal_copy", "minute_count", "pair_count", "pair_other", "node"]
     private static let numbers = [
         "0", "1", "-1", "2", "7", "\(Int64.max)", "\(Int64.max - 1)", "\(Int64.min)", "\(Int64.max / 2)",
