@@ -63,7 +63,7 @@ struct BrowserLoginTests {
         #expect(await chain(off, on).beginBrowserLogin(request) == .redirect(to: "https://id.example"))
     }
 
-    @Test("A failed login is charged to the address and recorded; an outage is neither")
+    @Test("A failed login, and one without a result, is charged to the address; one that reached nothing is recorded only")
     func failures() async {
         func gateway(_ outcome: AuthenticationOutcome) -> TestGateway {
             TestGateway(asking: FixedProvider(outcome: outcome), credentialKinds: [.bearer]) { rules in
@@ -78,9 +78,13 @@ struct BrowserLoginTests {
         let record = wrong.journal.records(.rejection).first
         #expect(record?.result == "login-failed" && record?.facts?.action == .operatorLogin)
         #expect(record?.facts?.authenticator == "asked" && record?.facts?.attempted == nil)
-        let away = gateway(.unavailable(.failed))
+        let failing = gateway(.unavailable(.failed))
+        for _ in 0..<2 { #expect(code(await complete(failing)) == .authenticatorUnavailable) }
+        #expect(code(await complete(failing)) == .rateLimited)
+        #expect(failing.journal.records(.rejection).first?.result == "login-undecided")
+        let away = gateway(.unavailable(.unreachable))
         for _ in 0..<3 { #expect(code(await complete(away)) == .authenticatorUnavailable) }
-        #expect(away.journal.records(.rejection).isEmpty)
+        #expect(away.journal.records(.rejection).first?.result == "login-undecided")
         let busy = gateway(.unavailable(.busy))
         #expect(code(await complete(busy)) == .overloaded)
         let good = gateway(Self.accepted)
