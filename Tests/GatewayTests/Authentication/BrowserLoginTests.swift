@@ -63,7 +63,7 @@ struct BrowserLoginTests {
         #expect(await chain(off, on).beginBrowserLogin(request) == .redirect(to: "https://id.example"))
     }
 
-    @Test("A failed login, and one without a result, is charged to the address; one that reached nothing is recorded only")
+    @Test("A failed login and one without a result are charged and recorded; one that reached nothing is recorded")
     func failures() async {
         func gateway(_ outcome: AuthenticationOutcome) -> TestGateway {
             TestGateway(asking: FixedProvider(outcome: outcome), credentialKinds: [.bearer]) { rules in
