@@ -41,7 +41,10 @@ extension WorkerTests {
 
         @Test("A login times out if a module hangs", arguments: ["hang", "hang-in-child"])
         func hang(_ word: String) async throws {
-            #expect(try await Self.attack(word, deadline: .milliseconds(100)) == [.unavailable(.timedOut): repetitions])
+            let answers = try await Self.attack(word, deadline: .milliseconds(100))
+            let hanging = answers[.unavailable(.timedOut)] ?? 0
+            // On a busy machine a login may still wait for a worker at its deadline.
+            #expect(hanging > 0 && hanging + (answers[.unavailable(.busy)] ?? 0) == repetitions, "\(answers)")
         }
 
         @Test(
