@@ -126,6 +126,7 @@ package final class PostgreSQLConnection {
             // Rows that nobody wants are dropped, but not without a bound on time.
             if deadline.hasPassed { throw LibpqConnection.timedOut }
         }
+        if let failure { throw failure }
         return changedRows
     }
 
