@@ -15,12 +15,12 @@ import Testing
     private let memory = RequestMemory(limit: 16 << 20)
 
     private func connection(
-        _ serving: any RequestResponder = ClosureResponder.echo
+        _ serving: any RequestResponder = ClosureResponder.echo, _ memory: RequestMemory? = nil
     ) throws -> EmbeddedHTTP2Connection {
         let tls = try ServerTLS(TestCertificate.one.identity())
         return try EmbeddedHTTP2Connection(serving) {
             $0.tls = tls
-            $0.requestMemory = memory
+            $0.requestMemory = memory ?? self.memory
         }
     }
 
@@ -78,7 +78,8 @@ import Testing
     @Test("The frames of many HTTP/2 responses are encrypted in pieces")
     func manyResponses() throws {
         let body = [UInt8](repeating: 0x78, count: 500)
-        let connection = try connection(ClosureResponder { _ in Response(status: 200, body: body) })
+        // With the default limit, a hundred streams fit in the share of a connection.
+        let connection = try connection(ClosureResponder { _ in Response(status: 200, body: body) }, RequestMemory())
         let client = try EmbeddedTLSClient(to: connection, offering: ["h2"])
         // The responses wait for the window and leave together.
         try client.send(bytes: FrameClient.preface + Frame.setting(4, 0).bytes)
