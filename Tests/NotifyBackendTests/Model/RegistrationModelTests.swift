@@ -231,7 +231,7 @@ private final class RegistrationModel {
     private func remaining() async throws -> [String] {
         let left = try await gateway.sweep()
         let ids = Set(hub.registrations().map(\.id))
-        return left.filter { isHub || ids.contains($0.text) }.map { "cannot be deleted: \($0)" }
+        return left.filter { isHub || ids.contains("\($0)") }.map { "cannot be deleted: \($0)" }
     }
 
     /// The registrations of users at the hub. Those of nobody, which neutralise others, deliver to no device.
