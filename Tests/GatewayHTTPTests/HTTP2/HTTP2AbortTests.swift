@@ -51,6 +51,16 @@ import Testing
         while connection.shared.turns.waitingBytes > 0 { connection.loop.advanceTime(by: TurnScheduler.pause) }
     }
 
+    /// HAProxy sends such a frame for a request that was aborted before it got a stream.
+    @Test("A reset of stream 0 ends the connection of one client, and not that of a proxy", arguments: [false, true])
+    func resetOfStreamZero(_ isProxied: Bool) throws {
+        let connection = try isProxied ? Self.proxied() : EmbeddedHTTP2Connection()
+        if !isProxied { try connection.begin() }
+        try Self.send([.reset(0), .headers(1, Self.get("/a")), .reset(0), .headers(3, Self.get("/b"))], on: connection)
+        #expect(connection.isOpen == isProxied)
+        if isProxied { #expect(try connection.written() == ["200 on 1", "/a on 1", "200 on 3", "/b on 3"]) }
+    }
+
     @Test("Aborted requests among served ones do not end the connection", arguments: [false, true])
     func abortsAmongServedRequests(_ isProxied: Bool) throws {
         let connection = try isProxied ? Self.proxied() : EmbeddedHTTP2Connection()

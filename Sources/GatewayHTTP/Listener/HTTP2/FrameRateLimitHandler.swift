@@ -186,6 +186,8 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
         // The HTTP/2 library keeps the first buffer. It need not be as large as that of a read.
         if !hasPassedOn { passed = ByteBuffer(bytes: passed.readableBytesView) }
         hasPassedOn = true
+        // The library ignores a frame of an unknown type (RFC 9113, section 4.1).
+        for place in limiter.invalidResets { passed.setInteger(UInt8.max, at: passed.readerIndex + place) }
         context.fireChannelRead(wrapInboundOut(passed))
         guard !hasAcknowledgedSettings, left == 0, !isExhausted else { return }
         hasAcknowledgedSettings = true
