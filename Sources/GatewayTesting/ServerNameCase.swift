@@ -38,7 +38,7 @@ public struct ServerNameCase: Sendable, CustomStringConvertible {
         ServerNameCase("DNS:LOCALHOST", name: true, address: false),
         ServerNameCase("DNS:localhost,IP:127.0.0.1", name: true, address: true),
         ServerNameCase("DNS:other.test,DNS:localhost", commonName: "other.test", name: true, address: false),
-        // What an attacker has who owns the address.
+        // An attacker who owns the address has such a certificate.
         ServerNameCase("IP:127.0.0.1", name: false, address: true),
         ServerNameCase("IP:127.0.0.1", commonName: "localhost", name: false, address: true),
         ServerNameCase("DNS:other.test,IP:127.0.0.1", commonName: "localhost", name: false, address: true),

@@ -107,7 +107,7 @@ import Testing
         let rules = NameRules(prefixes: ["EXAMPLE\\", "ex\\"], suffixes: ["@Example.com", "@x"])
         #expect(canonical("EXAMPLE\\Alice", rules) == "alice")
         #expect(canonical("example\\alice@EXAMPLE.COM", rules) == "alice")
-        // What is left would mean another user: "alice@x" is alice.
+        // The rest would mean another user: "alice@x" is alice.
         #expect(canonical("alice@x@x", rules) == nil && canonical("alice@x@example.com", rules) == nil)
         #expect(canonical("alice@example.com@x", rules) == nil && canonical("alice@x", rules) == "alice")
         #expect(canonical("EXAMPLE\\EXAMPLE\\alice", rules) == nil)

@@ -104,7 +104,7 @@ struct PresentedNameTests {
         let user = try #require(Self.account(victim))
         let attacker = try #require(Self.account(user.text))
         #expect(attacker != user && Self.hex.unambiguousCanonical(LoginName(user.text)) == attacker)
-        // Who types the name means the user who has it as the canonical name.
+        // A typed name means the user who has it as the canonical name.
         #expect(Self.typed(user.text) == user)
         #expect(Self.typed(attacker.text) == attacker)
         #expect(Self.hex.login(of: attacker).text == user.text)

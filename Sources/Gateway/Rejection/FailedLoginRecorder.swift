@@ -80,7 +80,7 @@ final class FailedLoginRecorder: Sendable {
     }
 
     private struct Ban {
-        /// What the rejections have in common.
+        /// The facts that the rejections have in common.
         var record: JournalRecord
         var rejections = 0
         var until: Int64

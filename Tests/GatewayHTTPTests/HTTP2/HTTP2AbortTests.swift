@@ -140,7 +140,7 @@ import Testing
         Rejected(name: "a body that is too short", fields: [("content-length", "5")], body: ["xx"]),
     ]
 
-    /// What follows a rejected request.
+    /// The frames that follow a rejected request.
     static let remainders: [[Frame]] = [
         [], [.headers(1, [("trailer", "x")])], [.data(1, "x", end: false), .headers(1, [("trailer", "x")])],
         [.data(1, "x")], [.reset(1)], [.data(1, "x", end: false), .reset(1), .windowUpdate(1, 1)],

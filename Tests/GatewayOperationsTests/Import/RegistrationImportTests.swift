@@ -52,7 +52,7 @@ import Testing
         let line = try #require(judged([ExportLine.apple("1-2-3", Self.token(1), tags: tags)]).first)
         #expect(line.reason == reason)
         if reason == nil { #expect(line.assessment == .valid(try #require(UserName(canonical: "alice")))) }
-        // What receives for another user is deleted, and everything else only by its name.
+        // A registration that receives for another user is deleted, and everything else only by its name.
         let isHarmful = reason == "from-tag" || reason == "several-users"
         #expect(try line.entry(deletions())?.isPurged == (isHarmful || reason == nil ? true : nil))
         for kind in Self.kinds where reason != nil && !isHarmful {

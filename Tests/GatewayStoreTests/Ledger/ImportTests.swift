@@ -15,7 +15,7 @@ extension StoredLedger {
         }
         let preview = try await importResults(of: entries, confirming: confirming)
         let results = try await importEntries(entries, confirming: confirming, now: now)
-        // Of several entries with one id or handle only the first is bound or purged.
+        // Only the first of several entries with one id or handle is bound or purged.
         for (index, result) in results.enumerated() where result != preview[index] {
             #expect(result == .alreadyHandled && entries[..<index].contains { $0.id == entries[index].id })
         }

@@ -9,7 +9,7 @@ import Testing
 /// Passwords and tokens that are guessed while authenticators give no result.
 @Suite("Logins without a result")
 struct UndecidedLoginTests {
-    /// What an authenticator does with a wrong password or token. It accepts the right one, unless it is away.
+    /// The result of an authenticator for a wrong password or token. It accepts the right one, unless it is away.
     enum Failure: String, CaseIterable, Sendable {
         /// The usual case, for comparison.
         case rejects

@@ -31,7 +31,7 @@ private final class RegistrationModel {
     private let isHub: Bool
     private let faults = ModelFaults()
     private var random: SplitMix
-    /// What each user's app on each device takes for its id.
+    /// The id that each user's app on each device uses.
     private var labels: [String: String] = [:]
     /// The handles whose registrations somebody changed beside the gateway since their device has registered.
     private var touched: Set<String> = []

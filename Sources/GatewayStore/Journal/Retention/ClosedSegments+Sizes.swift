@@ -39,7 +39,7 @@ extension ClosedSegments {
     /// Confirms the sizes of segments from before the start: a segment ends with the line before the next segment, to whose
     /// first line the chain leads. Each is read once, at its ends.
     ///
-    /// What follows a segment may have been deleted. Then it must have a signed checkpoint, and its size does not count.
+    /// The files after a segment may have been deleted. Then it must have a signed checkpoint, and its size does not count.
     ///
     /// - Parameters:
     ///   - open: The segment that is being written.

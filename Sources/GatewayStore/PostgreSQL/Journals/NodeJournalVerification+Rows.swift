@@ -32,7 +32,7 @@ extension NodeJournalVerification {
     /// Successive lines in the store.
     struct Page {
         var lines: [StoredLine] = []
-        /// What is wrong with the row after them, which the gateway did not write; nil if nothing is.
+        /// The fault of the row after them, which the gateway did not write; nil if nothing is.
         var finding: String?
     }
 

@@ -101,7 +101,7 @@ package struct NodeJournalVerification {
                 guard result?.finding != nil, let again = try self.row(node), again.first != row?.first else { break }
             }
             done = done.addingSaturating(sizes[node] ?? 0)
-            // Of this gateway's own copy only problems are of interest: its journal was verified before.
+            // This gateway's own copy is only searched for problems: its journal was verified before.
             if let result, node != instance || result.finding != nil { results.append(result) }
         }
         return results.sorted { ($0.host, $0.node) < ($1.host, $1.node) }

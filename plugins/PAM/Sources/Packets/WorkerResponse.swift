@@ -140,7 +140,7 @@ struct WorkerResult: Sendable, Hashable {
     var entry: Entry
     var facts: Facts = []
 
-    /// What the codes of the modules do not say.
+    /// The facts that the codes of the modules lack.
     struct Facts: OptionSet, Sendable, Hashable {
         let rawValue: UInt8
 

@@ -1,7 +1,7 @@
 internal import CPAM
 internal import Foundation
 
-/// What the system's shadow file says about a local account (shadow(5)).
+/// The entry of a local account in the system's shadow file (shadow(5)).
 ///
 /// Debian's `common-account` turns every result of pam_unix except success into `PAM_AUTH_ERR`, and pam_unix does not
 /// look at a locked password in `account`. Without the right to read the file, nothing is known.

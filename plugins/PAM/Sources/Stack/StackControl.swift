@@ -1,7 +1,7 @@
 internal import CPAM
 internal import GatewaySupport
 
-/// What libpam does with the return code of a module (pam.d(5)).
+/// The action of libpam for the return code of a module (pam.d(5)).
 enum StackAction: Hashable, Sendable {
     case ignore, ok, done, bad, die, reset
     /// Skips this many modules.

@@ -25,7 +25,7 @@ struct StackLines {
         var hasReturn = false
         let physical = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for (number, line) in zip(1..., physical) {
-            // What follows the last line end is not a line.
+            // The bytes after the last line end are not a line.
             if line.isEmpty, line.endIndex == bytes.endIndex { break }
             let code = line.prefix { $0 != UInt8(ascii: "#") }.drop(while: Self.isBlank)
             length = (first == nil ? 0 : length) + line.count + 1
