@@ -53,7 +53,7 @@ struct CountsFixture {
         self.now = now
     }
 
-    func add(_ lines: [CountedRow], from number: Int = 0, of instance: String = instances[0], chain: Int64 = 0) throws {
+    func add(_ lines: [CountedRow], from number: Int = 1, of instance: String = instances[0], chain: Int64 = 0) throws {
         try rows.add(lines.enumerated().map { $1.bytes(number + $0) }, of: instance, chain: chain)
     }
 

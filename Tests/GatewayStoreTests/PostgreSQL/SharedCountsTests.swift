@@ -133,7 +133,7 @@ struct SharedCountsTests {
         }
         for round in 0..<5 {
             try fixture.add(
-                (0..<200).map { _ in CountedRow(time: fixture.now) }, from: 200 * round)
+                (0..<200).map { _ in CountedRow(time: fixture.now) }, from: 200 * round + 1)
             async let first = fixture.update()
             while try await other.update() {}
             _ = try await first
@@ -153,7 +153,7 @@ struct SharedCountsTests {
         let before = try await fixture.pairs().coverage
         #expect(!before.isComplete && before.countedUntil == WallTime(microseconds: fixture.now - 2 * hour))
         try await fixture.update()
-        try fixture.add([CountedRow(time: fixture.now - hour)], from: 2)
+        try fixture.add([CountedRow(time: fixture.now - hour)], from: 3)
         #expect(try await fixture.pairs().coverage.countedUntil == WallTime(microseconds: fixture.now - hour))
         try await fixture.update()
         let after = try await fixture.history.minutes(since: nil, until: nil).coverage
@@ -173,7 +173,7 @@ struct SharedCountsTests {
         #expect(found.rows.map(\.sender) == (20..<30).reversed().map { "user\($0)" })
         #expect(found.others.accepted == (1...20).reduce(0, +))
         // A few more are kept until there are twice as many.
-        try fixture.add((30..<35).map { CountedRow(user: "user\($0)", time: fixture.now - 60_000_000) }, from: 30)
+        try fixture.add((30..<35).map { CountedRow(user: "user\($0)", time: fixture.now - 60_000_000) }, from: 31)
         try await fixture.update()
         try await fixture.counts.maintain(checksAll: true)
         #expect(try await fixture.pairs().rows.count == 15)

@@ -204,7 +204,7 @@ struct TwoJournalsTests {
     func behind() async throws {
         let rows = try JournalRows()
         let lines = (0...Int(SharedTail.maximumLines) * 2).map { number in
-            Array(#"{"seq":\#(number),"at":"2026-11-26T05:00:00.000000Z","kind":"start","hash":"0"}"#.utf8)
+            Array(#"{"seq":\#(number + 1),"at":"2026-11-26T05:00:00.000000Z","kind":"start","hash":"0"}"#.utf8)
         }
         try rows.add([lines[0]], of: Self.instances[0])
         let feed = SharedJournalFeed(rows.settings, clocks: .system)

@@ -149,14 +149,18 @@ extension NodeJournalVerification {
     }
 
     /// Returns what is wrong with the rows of a gateway that are outside of its journal; nil if there are none.
-    func strayRows(of row: Row) throws(LedgerUnavailable) -> String? {
+    ///
+    /// One statement reads lines and end, since the gateway may copy lines meanwhile.
+    func strayRows(of node: String) throws(LedgerUnavailable) -> String? {
         let found = try read { transaction in
             try transaction.firstRow(
                 sql: """
-                    SELECT chain, number FROM journal_line
-                    WHERE instance = ? AND (chain < 0 OR chain > ? OR number < 1 OR (chain = ? AND number >= ?))
-                    ORDER BY chain, number LIMIT 1
-                    """, arguments: [row.node, row.chain, row.chain, Int64(clamping: row.next)]
+                    SELECT line.chain, line.number FROM journal_line AS line
+                    JOIN journal_copy AS copy ON copy.instance = line.instance
+                    WHERE line.instance = ? AND (line.chain < 0 OR line.number < 1 OR line.chain > copy.chain
+                        OR (line.chain = copy.chain AND line.number >= copy.next))
+                    ORDER BY line.chain, line.number LIMIT 1
+                    """, arguments: [node]
             ).map { (try $0.required("chain", as: Int64.self), try $0.required("number", as: Int64.self)) }
         }
         guard let (chain, number) = found else { return nil }

@@ -124,7 +124,7 @@ package struct NodeJournalVerification {
         if let known { try compare(known, with: row, &result) }
         if row.restartedAtLine != nil { result.record(row.describeNewChain()) }
         guard row.next > 0, !isExpired else {
-            if options.verifiesLines, !isExpired, let finding = try strayRows(of: row) { result.record(finding) }
+            if options.verifiesLines, !isExpired, let finding = try strayRows(of: node) { result.record(finding) }
             return result
         }
         if try hashes([Int64(clamping: row.next - 1)], of: node, chain: row.chain)[row.next - 1]
@@ -238,7 +238,7 @@ package struct NodeJournalVerification {
             result.record("\(loss), as line \(loss.recordedIn) records")
         }
         if let finding = page.finding { result.record(finding) }
-        if let finding = try strayRows(of: row) { result.record(finding) }
+        if let finding = try strayRows(of: row.node) { result.record(finding) }
     }
 
     /// Returns the lines as segments of successive numbers, each with the number of its first line.
