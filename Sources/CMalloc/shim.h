@@ -12,9 +12,9 @@ static inline void notify_gateway_trim_heap(void) {
 #endif
 }
 
-// Returns the resident memory of the process in bytes, or 0 if the system does not tell.
+// Returns the resident memory of the process besides that of mapped files, in bytes, or 0 if the system does not tell.
 static inline long notify_gateway_resident_bytes(void) {
-    // "size resident …", in pages.
+    // "size resident shared …", in pages.
     char text[128];
     int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     if (file < 0) return 0;
@@ -22,7 +22,8 @@ static inline long notify_gateway_resident_bytes(void) {
     close(file);
     if (length <= 0) return 0;
     text[length] = 0;
-    char *resident;
-    strtol(text, &resident, 10);
-    return strtol(resident, NULL, 10) * sysconf(_SC_PAGESIZE);
+    char *next;
+    strtol(text, &next, 10);
+    long resident = strtol(next, &next, 10);
+    return (resident - strtol(next, NULL, 10)) * sysconf(_SC_PAGESIZE);
 }

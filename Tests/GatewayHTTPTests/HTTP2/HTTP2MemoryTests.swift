@@ -122,6 +122,37 @@ import Testing
         #expect(memory.bytes == 0)
     }
 
+    @Test("Calls that wait for admission count, and the newest beyond the limit are rejected at once")
+    func waitingCalls() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        let connection = try EmbeddedHTTP2Connection {
+            $0.requestMemory = memory
+            $0.calls = InFlightLimit(maximum: 1)
+        }
+        let (calls, queue) = (connection.shared.configuration.calls, connection.shared.admissionQueue)
+        #expect(calls.admit())
+        try connection.begin()
+        let body = String(repeating: "x", count: 12_000)
+        // All of it at once, in the order of the streams.
+        for number in UInt32(0)..<90 {
+            let id = 2 * number + 1
+            try connection.send(.headers(id, HTTP2Fixture.post("/a"), end: false), .data(id, body), .windowUpdate(0, 1))
+        }
+        // A sixteenth of what is free holds 50 to 60 of them.
+        #expect(memory.bytes > 45 * 16_384 && memory.bytes <= (16 << 20) / 16)
+        let rejected = try connection.written().filter { $0.hasPrefix("503") }
+        #expect(rejected.count >= 1)
+        let held = memory.bytes
+        // One that its client resets is no longer held.
+        try connection.send(.reset(1))
+        #expect(memory.bytes < held - 16_384)
+        // A free place begins the others, which then count by their number only.
+        calls.release()
+        connection.loop.advanceTime(by: .milliseconds(50))
+        #expect(queue.count == 0 && calls.inFlight == 0 && connection.shared.callsInFlight == 0)
+        #expect(memory.bytes == 0 && connection.isOpen)
+    }
+
     @Test("Responses that a client takes at once do not count, and a reset frees those that wait")
     func readResponses() throws {
         let memory = RequestMemory(limit: 16 << 20)

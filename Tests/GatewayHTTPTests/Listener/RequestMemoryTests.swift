@@ -98,24 +98,29 @@ import Testing
         #expect(fallen == [10, 75])
     }
 
-    @Test("The heap is trimmed after growth, and once a minute while the process is larger than at the start")
+    @Test("The heap is trimmed after growth, and ever more rarely while a larger process keeps its memory in use")
     func trimming() {
         func at(_ seconds: Int64) -> NIODeadline { .uptimeNanoseconds(0) + .seconds(seconds) }
         let size = 40 << 20
         var policy = TrimPolicy(size: size, now: at(0))
-        func isDue(_ size: Int, _ now: NIODeadline) -> Bool { policy.isDue(size: size, now: now) }
-        #expect(!isDue(size, at(100)))
-        #expect(!isDue(size + TrimPolicy.growth - 1, at(100)))
-        #expect(isDue(size + TrimPolicy.growth, at(100)))
-        // The memory is in use.
-        policy.recordTrim(size: 2 * size, now: at(100))
-        #expect(!isDue(2 * size, at(159)))
-        #expect(isDue(2 * size, at(160)), "It may be free now")
-        #expect(isDue(2 * size + TrimPolicy.growth, at(101)))
-        // A smaller size is the new base.
-        policy.recordTrim(size: 2 * size, now: at(160))
-        #expect(!isDue(size, at(161)))
-        #expect(isDue(size + TrimPolicy.growth, at(162)))
+        func pause(_ size: Int, _ now: NIODeadline) -> TimeAmount? { policy.pause(size: size, now: now) }
+        #expect(pause(size, at(100)) == nil)
+        #expect(pause(size + TrimPolicy.growth - 1, at(100)) == nil)
+        #expect(pause(size + TrimPolicy.growth, at(100)) == .zero)
+        // The memory is in use, but may be free soon.
+        var now: Int64 = 100
+        for seconds: Int64 in [4, 8, 16, 32, 60, 60] {
+            policy.recordTrim(from: 2 * size + TrimPolicy.success - 1, to: 2 * size, now: at(now))
+            #expect(pause(2 * size, at(now + 1)) == .seconds(seconds - 1))
+            #expect(pause(2 * size + TrimPolicy.growth, at(now + 1)) == .zero)
+            now += seconds
+            #expect(pause(2 * size, at(now)) == .zero)
+        }
+        // A trim that released much is followed soon by the next. A smaller size is the new base.
+        policy.recordTrim(from: 2 * size + TrimPolicy.success, to: 2 * size, now: at(now))
+        #expect(pause(2 * size, at(now)) == .seconds(2))
+        #expect(pause(size, at(now + 1)) == nil)
+        #expect(pause(size + TrimPolicy.growth, at(now + 1)) == .zero)
     }
 
     @Test("A trim runs after a drop, and after a closed connection if the process has grown")

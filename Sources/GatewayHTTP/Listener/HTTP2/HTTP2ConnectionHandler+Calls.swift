@@ -11,14 +11,36 @@ extension HTTP2ConnectionHandler {
         callsInProgress += 1
         evictionEntry?.markBusy()
         if loop.admit(framed) { return begin(framed, on: id, clientDisconnect) }
+        streams[id]?.pendingBytes =
+            HTTP2Stream.overhead + framed.headBytes.storageCapacity + framed.body.storageCapacity
+        // The queue holds no request: one that is rejected for lack of memory is released at once.
         loop.admissionQueue.enqueue(
             AdmissionQueue.Call(
-                isAwaited: { !clientDisconnect.hasDisconnected },
-                begin: { self.begin(framed, on: id, clientDisconnect) },
+                isAwaited: { !clientDisconnect.hasDisconnected }, begin: { self.beginWaiting(id) },
                 reject: {
+                    guard self.streams[id]?.isServing == true else { return self.endCall() }
                     let callID = self.loop.ids.next()
                     self.respond(self.loop.overloadResponse(callID), id: callID, on: id)
                 }))
+        updatePending()
+    }
+
+    private func beginWaiting(_ id: HTTP2StreamID) {
+        guard case .serving(let clientDisconnect, let framed)? = streams[id]?.state else {
+            endCall()
+            return loop.finishedCall()
+        }
+        streams[id]?.pendingBytes = 0
+        updatePending()
+        begin(framed, on: id, clientDisconnect)
+    }
+
+    /// Rejects a call that waits for admission. The queue drops it later.
+    func rejectWaiting(_ id: HTTP2StreamID) {
+        guard case .serving(let clientDisconnect, let framed)? = streams[id]?.state else { return }
+        clientDisconnect.signal()
+        let callID = loop.ids.next()
+        conclude(framed, with: loop.overloadResponse(callID), id: callID, on: id)
     }
 
     private func begin(_ framed: FramedRequest, on id: HTTP2StreamID, _ clientDisconnect: ClientDisconnect) {
@@ -44,13 +66,21 @@ extension HTTP2ConnectionHandler {
     }
 
     private func respond(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
-        callsInProgress -= 1
-        defer { updateEvictionEntry() }
+        defer { endCall() }
         guard case .serving(_, let framed)? = streams[stream]?.state else { return }
+        conclude(framed, with: response, id: id, on: stream)
+        updatePending()
+    }
+
+    private func conclude(_ framed: FramedRequest, with response: Response, id: CallID, on stream: HTTP2StreamID) {
         write(response, id: id, on: stream, omitsBody: framed.head.isHead)
         context?.flush()
-        updateUnread()
         if phase == .failing, !streams.values.contains(where: \.isServing) { closeOutput() }
+    }
+
+    private func endCall() {
+        callsInProgress -= 1
+        updateEvictionEntry()
     }
 
     /// Writes a response. The caller flushes it.
@@ -66,7 +96,7 @@ extension HTTP2ConnectionHandler {
         let state = isComplete ? HTTP2Stream.State.responded : .discarding(hasSentResponse: false)
         let hasBody = !omitsBody && !response.body.isEmpty && ResponseWriter.mayHaveBody(response.status)
         streams[stream] = HTTP2Stream(
-            state: state, deadline: deadline, unreadBytes: hasBody ? response.body.count : 0)
+            state: state, deadline: deadline, pendingBytes: hasBody ? response.body.count : 0)
         send(
             .headers(.init(headers: loop.responseWriter.fields(of: response, id: id), endStream: !hasBody)), on: stream)
         if hasBody {

@@ -32,17 +32,23 @@ extension HTTP2ConnectionHandler {
         }
     }
 
-    /// Counts the bodies of responses that the client has not taken. Resets the newest of these streams if there is no
-    /// memory for them; the client does not learn how these calls ended. Call it when a response is written and when a
-    /// stream closes.
-    func updateUnread() {
-        while phase != .closing, unread.set(streams.unreadBytes) != .granted, let newest = streams.newestUnread {
-            resetUnread(newest)
+    /// Counts the requests that wait for admission and the bodies of responses that the client has not taken. Without
+    /// memory for them it rejects the newest waiting calls, then resets the newest streams with a response; the client
+    /// does not learn how these calls ended. Call it when `pendingBytes` of a stream change and when a stream closes.
+    func updatePending() {
+        while phase != .closing, pending.set(streams.pendingBytes) != .granted {
+            if let id = streams.newestWaiting {
+                rejectWaiting(id)
+            } else if let id = streams.newestUnread {
+                resetUnread(id)
+            } else {
+                return
+            }
         }
     }
 
     private func resetUnread(_ id: HTTP2StreamID) {
-        streams[id]?.unreadBytes = 0
+        streams[id]?.pendingBytes = 0
         send(.rstStream(.enhanceYourCalm), on: id)
         context?.flush()
     }

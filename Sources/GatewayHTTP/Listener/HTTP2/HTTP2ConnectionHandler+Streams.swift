@@ -106,7 +106,7 @@ extension HTTP2ConnectionHandler {
         }
         streams[id] = nil
         stream.signalDisconnect()
-        updateUnread()
+        updatePending()
         streamEnded()
     }
 

@@ -44,10 +44,10 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
     let source: TrustedProxies.Source?
     var phase = Phase.open
     var streams = HTTP2Streams()
-    /// The memory that counts towards the client's limit, except for the bodies of responses.
+    /// The memory that counts towards the client's limit, except for pending requests and responses.
     var memory: RequestMemory.Account
-    /// The memory of the bodies of responses that the client has not taken.
-    var unread: RequestMemory.Account
+    /// The memory of requests that wait for admission and of bodies of responses that the client has not taken.
+    var pending: RequestMemory.Account
     /// The latest stream that the client has opened while streams were accepted; the root stream before the first one.
     var lastStream = HTTP2StreamID.rootStream
     /// Whether to drain as soon as the client has answered the PING after the first GOAWAY.
@@ -88,7 +88,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         self.opened = opened
         timer = DeadlineTimer(on: loop.eventLoop)
         memory = loop.memoryAccount(of: peer)
-        unread = loop.memoryAccount(of: peer, part: .proxy)
+        pending = loop.memoryAccount(of: peer, part: .proxy)
         self.source = source
         carriesManyClients = loop.carriesManyClients(peer)
         allowsCredentials = loop.allowsCredentials(isEncrypted: isEncrypted, usesProxyProtocol: usesProxyProtocol)
@@ -187,7 +187,7 @@ final class HTTP2ConnectionHandler: ChannelDuplexHandler, ListenerConnection {
         phase = .closing
         timer.stop()
         memory.close()
-        unread.close()
+        pending.close()
         evictionEntry?.remove()
         evictionEntry = nil
         let left = streams

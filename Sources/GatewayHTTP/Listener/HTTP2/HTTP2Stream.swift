@@ -32,8 +32,9 @@ struct HTTP2Stream {
     var state: State
     /// The time by which the client must act; nil while the gateway must act.
     var deadline: NIODeadline?
-    /// The size of the response's body, in bytes, while the client has not taken all of it.
-    var unreadBytes = 0
+    /// The memory of a complete request that waits for admission, or of a response's body that the client has not taken
+    /// completely, in bytes.
+    var pendingBytes = 0
 
     /// The received part of a request. It is a class because a head is large and the table of streams has many free
     /// slots.
@@ -60,7 +61,7 @@ struct HTTP2Stream {
     /// and in the HTTP/2 library. Measured: 510 bytes, and up to half as much again for the allocator.
     static let overhead = 768
 
-    /// The memory that counts towards the client's limit, in bytes, except for `unreadBytes`. It is 0 while a call is in
+    /// The memory that counts towards the client's limit, in bytes, except for `pendingBytes`. It is 0 while a call is in
     /// progress, because calls are limited by their number.
     var heldBytes: Int {
         switch state {
@@ -98,13 +99,13 @@ struct HTTP2Streams {
     private var streams: [HTTP2StreamID: HTTP2Stream] = [:]
     /// The memory of the streams themselves, in bytes.
     private var streamBytes = 0
-    /// The bodies of the responses that clients have not taken, in bytes.
-    private(set) var unreadBytes = 0
+    /// The memory of requests that wait for admission and of bodies that the client has not taken, in bytes.
+    private(set) var pendingBytes = 0
     /// The number of places in the tables. The tables of the library never shrink.
     private var places = HTTP2Streams.initialPlaces
 
     /// Returns the memory of incomplete requests and of streams with responses in transit, in bytes, as counted by
-    /// ``RequestMemory``. The bodies of responses count separately.
+    /// ``RequestMemory``. `pendingBytes` count separately.
     ///
     /// Tables and buffers that have grown are included, but not with more than the streams: a connection with large
     /// tables and few streams is like an idle one, which does not count.
@@ -130,7 +131,7 @@ struct HTTP2Streams {
         set {
             let old = newValue.map { streams.updateValue($0, forKey: id) } ?? streams.removeValue(forKey: id)
             streamBytes += (newValue?.heldBytes ?? 0) - (old?.heldBytes ?? 0)
-            unreadBytes += (newValue?.unreadBytes ?? 0) - (old?.unreadBytes ?? 0)
+            pendingBytes += (newValue?.pendingBytes ?? 0) - (old?.pendingBytes ?? 0)
             openCount += (newValue?.isOpen == true ? 1 : 0) - (old?.isOpen == true ? 1 : 0)
             // The library doubles a table before its last place is used.
             while streams.count >= places { places *= 2 }
@@ -148,10 +149,15 @@ struct HTTP2Streams {
 
     /// The stream that started last of those whose response the client has not taken; nil if there is none. The client
     /// has sent the complete request, so the stream can be reset.
-    var newestUnread: HTTP2StreamID? {
+    var newestUnread: HTTP2StreamID? { newestPending { if case .responded = $0 { true } else { false } } }
+
+    /// The stream that started last of those whose call waits for admission; nil if there is none.
+    var newestWaiting: HTTP2StreamID? { newestPending { if case .serving = $0 { true } else { false } } }
+
+    private func newestPending(in isState: (HTTP2Stream.State) -> Bool) -> HTTP2StreamID? {
         var newest: HTTP2StreamID?
-        for (id, stream) in streams where stream.unreadBytes > 0 && newest.map({ $0 < id }) ?? true {
-            if case .responded = stream.state { newest = id }
+        for (id, stream) in streams where stream.pendingBytes > 0 && newest.map({ $0 < id }) ?? true {
+            if isState(stream.state) { newest = id }
         }
         return newest
     }
