@@ -51,9 +51,9 @@ def attack_bytes(name, references):
 
 
 def resident(pid):
-    """Returns the resident memory of a process in MiB."""
+    """Returns the resident memory of a process in MiB, without the pages of its program, which are read when they run first."""
     with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
-        return next(int(line.split()[1]) for line in file if line.startswith("Rss:")) / 1024
+        return next(int(line.split()[1]) for line in file if line.startswith("Anonymous:")) / 1024
 
 
 async def hold(port, source, data):
