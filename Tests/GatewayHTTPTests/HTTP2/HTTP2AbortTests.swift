@@ -61,6 +61,22 @@ import Testing
         if isProxied { #expect(try connection.written() == ["200 on 1", "/a on 1", "200 on 3", "/b on 3"]) }
     }
 
+    @Test("A reset of stream 0 from a proxy may arrive in any pieces")
+    func resetOfStreamZeroInPieces() throws {
+        let frames: [Frame] = [.reset(0), .ping, .reset(0), .headers(1, Self.get("/a"))]
+        let bytes = frames.flatMap(\.bytes)
+        for split in 1..<bytes.count {
+            for end in split..<min(split + 9, bytes.count) {
+                let connection = try Self.proxied()
+                for piece in [bytes[..<split], bytes[split..<end], bytes[end...]] {
+                    try connection.receive(Array(piece))
+                }
+                try Self.send([], on: connection)
+                #expect(try connection.isOpen && connection.written() == ["200 on 1", "/a on 1"], "\(split), \(end)")
+            }
+        }
+    }
+
     @Test("Aborted requests among served ones do not end the connection", arguments: [false, true])
     func abortsAmongServedRequests(_ isProxied: Bool) throws {
         let connection = try isProxied ? Self.proxied() : EmbeddedHTTP2Connection()

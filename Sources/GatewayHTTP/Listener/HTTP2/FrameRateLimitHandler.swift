@@ -25,6 +25,8 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
     /// The number of completed frames when the timer was set; nil if no frame has a deadline.
     private var awaited: Int?
     private let held = PendingBytes()
+    /// The start of a frame header, which is passed on in one piece.
+    private var header = ByteBuffer()
     private var hasPassedOn = false
     private var isPassingOn = false
     private var context: ChannelHandlerContext?
@@ -183,11 +185,19 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
             timer.set(waitsFor == nil ? nil : loop.now + headTime)
         }
         var passed = held.process(count)
+        let (place, rest) = (header.readableBytes, limiter.headerBytes)
+        if place > 0 {
+            header.writeImmutableBuffer(passed)
+            passed = header
+        }
+        header = rest > 0 ? ByteBuffer(bytes: passed.readableBytesView.suffix(rest)) : ByteBuffer()
+        passed.moveWriterIndex(to: passed.writerIndex - rest)
+        if passed.readableBytes == 0 { return }
         // The HTTP/2 library keeps the first buffer. It need not be as large as that of a read.
         if !hasPassedOn { passed = ByteBuffer(bytes: passed.readableBytesView) }
         hasPassedOn = true
         // The library ignores a frame of an unknown type (RFC 9113, section 4.1).
-        for place in limiter.invalidResets { passed.setInteger(UInt8.max, at: passed.readerIndex + place) }
+        for type in limiter.invalidResets { passed.setInteger(UInt8.max, at: passed.readerIndex + place + type) }
         context.fireChannelRead(wrapInboundOut(passed))
         guard !hasAcknowledgedSettings, left == 0, !isExhausted else { return }
         hasAcknowledgedSettings = true

@@ -44,13 +44,11 @@ struct FrameRateLimiter {
     /// The number of resets that no served call has made up for yet.
     private var resets = 0
     private let carriesManyClients: Bool
-    /// The place of the type of the frame header that is being parsed, if it is among the bytes being parsed.
-    private var typePlace: Int?
     /// The bytes of the stream's number that have been parsed, without the reserved bit.
     private var stream: UInt32 = 0
 
     /// The type bytes, by their distance from the first byte, of those frames in the bytes parsed last that must not reach
-    /// the HTTP/2 library.
+    /// the HTTP/2 library. The distance is negative if the byte was parsed before.
     ///
     /// HAProxy resets a request that was aborted before it got a stream with RST_STREAM on stream 0, which ends the
     /// connection of all its clients (RFC 9113, section 6.4).
@@ -67,17 +65,19 @@ struct FrameRateLimiter {
         if isWithinHead { return true }
         switch stage {
         case .preface: return false
-        case .header(let bytes, _, _, _): return bytes > 0
+        case .header: return headerBytes > 0
         case .payload(_, let isData): return !isData
         }
     }
+
+    /// The number of bytes of an incomplete frame header.
+    var headerBytes: Int { if case .header(let bytes, _, _, _) = stage { bytes } else { 0 } }
 
     /// Parses bytes up to the end of at most `frames` frames, and subtracts the parsed frames from `frames`. Returns
     /// the number of parsed bytes, or nil if the allowance is exhausted.
     mutating func process(_ bytes: ByteBufferView, frames: inout Int, now: NIODeadline) -> Int? {
         var isWithinAllowance = true
         var index = bytes.startIndex
-        typePlace = nil
         invalidResets.removeAll(keepingCapacity: true)
         while index < bytes.endIndex, frames > 0 {
             switch stage {
@@ -101,7 +101,7 @@ struct FrameRateLimiter {
                 index += 1
                 switch have {
                 case 0, 1, 2: length = length << 8 | UInt32(byte)
-                case 3: (type, typePlace) = (byte, index - 1 - bytes.startIndex)
+                case 3: type = byte
                 case 4: (flags, stream) = (byte, 0)
                 default: stream = stream << 8 | UInt32(have == 5 ? byte & 0x7F : byte)
                 }
@@ -109,8 +109,8 @@ struct FrameRateLimiter {
                     stage = .header(bytes: have + 1, length: length, type: type, flags: flags)
                     continue
                 }
-                if carriesManyClients, type == FrameType.reset, stream == 0, let typePlace {
-                    invalidResets.append(typePlace)
+                if carriesManyClients, type == FrameType.reset, stream == 0 {
+                    invalidResets.append(index - bytes.startIndex - Self.frameHeader + 3)
                 }
                 let isData = type == FrameType.data
                 if length == 0 { frames -= 1 }
