@@ -120,7 +120,7 @@ struct CredentialVerifier: Sendable {
                 candidates.recordCacheHit(authenticator)
                 return VerificationResult(outcome: .rejected(reason), authenticator: authenticator)
             case .inProgress(let pending):
-                try checkThrottles(user, from: peer)
+                if pending.charge(of: peer.limitKey) == nil { try checkThrottles(user, from: peer) }
                 // Nil means that the call that should have started the verification was rejected; try again with this
                 // call.
                 if let verification = await pending.result(unless: clientDisconnect) {
@@ -158,7 +158,7 @@ struct CredentialVerifier: Sendable {
         for pending: PendingVerification, _ key: PasswordCacheKey?, of user: UserName?, from peer: Peer
     ) throws(Rejection) -> PasswordCharge {
         do throws(Rejection) {
-            if let paid = pending.paid, paid.address == peer.limitKey {
+            if let paid = pending.charge(of: peer.limitKey) {
                 return PasswordCharge(throttle: paid, isEarlier: true)
             }
             let charge = try throttle.admit(user, from: peer)
@@ -185,6 +185,9 @@ struct CredentialVerifier: Sendable {
                 if let outcome = verification?.outcome, !outcome.countsAsFailure {
                     if case .accepted = outcome {
                         throttle.recordSuccess(of: charge.throttle)
+                        for other in pending.paid where other.address != charge.throttle.address {
+                            throttle.refund(other)
+                        }
                     } else if !charge.isEarlier {
                         throttle.refund(charge.throttle)
                     }

@@ -10,14 +10,17 @@ internal import Synchronization
 /// - Running: the result, the deadline or the last waiter's disconnect changes the state to completed.
 /// - Completed: final. Waiters get the result, or nil if they have to start a new verification.
 final class PendingVerification: Sendable {
-    /// The charge of an earlier attempt with the same password, which had no result; nil if there was none.
-    let paid: LoginThrottle.Charge?
+    /// The charges of earlier attempts with the same password, which had no result: one for each address.
+    let paid: [LoginThrottle.Charge]
     private let isCompleted = Atomic(false)
     private let waiting = Atomic(0)
     private let running = Mutex<InProgress?>(nil)
     private let promise = AsyncPromise<VerificationResult?>()
 
-    init(paid: LoginThrottle.Charge? = nil) { self.paid = paid }
+    init(paid: [LoginThrottle.Charge] = []) { self.paid = paid }
+
+    /// Returns the charge of an earlier attempt from the address; nil if there was none.
+    func charge(of address: Peer.Address) -> LoginThrottle.Charge? { paid.first { $0.address == address } }
 
     /// The running verification: its deadline timer, its task, and the completion callback.
     private struct InProgress {

@@ -66,7 +66,9 @@ struct CoalescedRejections {
             target = record.facts.map { facts in
                 Target(
                     peer: facts.peer.address, recipient: facts.recipient, audience: facts.audience,
-                    registration: facts.registration, session: facts.session, tags: facts.tags)
+                    registration: facts.registration, session: facts.session,
+                    // Beyond a limit a caller is rejected at any rate, and a list of tags may be long.
+                    tags: facts.limit == nil ? facts.tags : [])
             }
         }
 

@@ -23,6 +23,8 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
     private var evictionEntry: EvictionCandidates.Entry?
     private var context: ChannelHandlerContext?
     /// The deadline that the timer is set for.
+    /// The request that waits for admission.
+    private var waiting: FramedRequest?
     private var armedDeadline = HTTP1ConnectionStateMachine.Deadline.none
     private var isAdvancing = false
     /// Whether a read was requested while the socket must not be read.
@@ -113,6 +115,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
         guard context != nil else { return }
         context = nil
         timer.stop()
+        waiting = nil
         memory.close()
         evictionEntry?.remove()
         evictionEntry = nil
@@ -137,7 +140,7 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
     /// Counts the incomplete request, and the responses that the client does not read.
     private func enforceMemoryLimit(_ context: ChannelHandlerContext) {
         let unsentBytes = context.channel.isWritable ? 0 : context.channel.unsentBytes
-        guard let fault = memory.set(machine.heldBytes + unsentBytes).fault else { return }
+        guard let fault = memory.set(machine.heldBytes + unsentBytes + waitingBytes).fault else { return }
         // A client that does not read gets no further response.
         if unsentBytes > 0 { return context.close(promise: nil) }
         _ = perform(machine.reject(fault), context)
@@ -178,14 +181,32 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
 
     private func serve(_ framed: FramedRequest) {
         if loop.admit(framed) { return begin(framed) }
+        waiting = framed
+        guard memory.set(memory.bytes + waitingBytes) == .granted else { return rejectWaiting() }
+        // The queue holds no request: that of a closed connection is released at once.
         loop.admissionQueue.enqueue(
             AdmissionQueue.Call(
-                isAwaited: { self.context != nil },
-                begin: { self.begin(framed) },
-                reject: {
-                    let id = self.loop.ids.next()
-                    self.respond(self.loop.overloadResponse(id), id: id)
-                }))
+                isAwaited: { self.waiting != nil }, begin: { self.beginWaiting() }, reject: { self.rejectWaiting() }))
+    }
+
+    /// The memory of the request that waits for admission, in bytes.
+    private var waitingBytes: Int {
+        waiting.map { $0.headBytes.storageCapacity + $0.body.storageCapacity } ?? 0
+    }
+
+    private func beginWaiting() {
+        guard let framed = waiting else { return loop.finishedCall() }
+        _ = memory.set(max(0, memory.bytes - waitingBytes))
+        waiting = nil
+        begin(framed)
+    }
+
+    private func rejectWaiting() {
+        guard waiting != nil else { return }
+        _ = memory.set(max(0, memory.bytes - waitingBytes))
+        waiting = nil
+        let id = loop.ids.next()
+        respond(loop.overloadResponse(id), id: id)
     }
 
     private func begin(_ framed: FramedRequest) {

@@ -39,8 +39,8 @@ final class JournalWriter {
     var hasReportedDistrust = false
     /// The file that the gateway did not write and that the log reports; nil without one.
     var reportedForeignFile: String?
-    /// The last lines of the oldest segments, cached to avoid reading them again.
-    var cachedTails: [JournalSegmentName: SegmentTail] = [:]
+    /// The times of the signed lines with which the oldest segments end, cached to avoid reading them again.
+    var signedTails: [JournalSegmentName: WallTime] = [:]
     /// The batch being assembled; reused.
     var batch: JournalBatch
     private var preallocation = SegmentPreallocation()

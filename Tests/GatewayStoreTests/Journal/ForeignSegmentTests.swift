@@ -197,4 +197,97 @@ struct ForeignSegmentTests {
         await (try fixture.open()).close()
         #expect(Set(try fixture.directory.names()).isSuperset(of: names))
     }
+
+    /// Replaces the last line of the first segment with one from long ago, and lets the second segment continue it.
+    private static func backdate(_ fixture: JournalFixture, _ names: [String]) throws {
+        let first = try fixture.directory.bytes(names[0])
+        var second = try fixture.directory.bytes(names[1])
+        var lines = first.split(separator: 0x0A).map(Array.init)
+        let genuine = ForgedLine.hash(of: lines[lines.count - 1])
+        let last = String(decoding: try #require(lines.last), as: UTF8.self)
+        let time = try #require(last.firstRange(of: /"at":"[^"]+"/))
+        let old = Array(last.replacingCharacters(in: time, with: #""at":"2000-01-01T00:00:00.000000Z""#).utf8)
+        let previous = ForgedLine.hash(of: lines[lines.count - 2])
+        lines[lines.count - 1] = try ForgedLine.hashed(old, number: "\(lines.count)", previous: previous)
+        try fixture.directory.write(Array(lines.map { $0 + [0x0A] }.joined()), to: names[0])
+        let place = try #require(second.firstRange(of: genuine))
+        second.replaceSubrange(place, with: ForgedLine.hash(of: lines[lines.count - 1]))
+        try fixture.directory.write(second, to: names[1])
+    }
+
+    @Test("Lines that nobody signed do not make a segment old", arguments: [false, true])
+    func forgedAge(isAppended: Bool) async throws {
+        var fixture = Fixture(segmentBytes: 2000, isSigned: true)
+        fixture.configuration.keep = .seconds(90 * 86_400)
+        try await Self.filled(fixture)
+        let names = try JournalReading.segments(in: fixture.directory)
+        if isAppended {
+            let bytes = try fixture.directory.bytes(names[0])
+            let lines = bytes.split(separator: 0x0A).map(Array.init)
+            let line = #"{"seq":1,"at":"2000-01-01T00:00:00.000000Z","kind":"intent","user":"mallory","prev":"","hash":""}"#
+            let old = try ForgedLine.hashed(
+                Array(line.utf8), number: "\(lines.count - 1)", previous: ForgedLine.hash(of: lines[0]))
+            try fixture.directory.write(bytes + old + [0x0A], to: names[0])
+        } else {
+            try Self.backdate(fixture, names)
+        }
+        let time = fixture.hands.time
+        fixture.files.state.withLock { $0.modified = time }
+        let journal = try fixture.open()
+        for number in 100..<104 {
+            fixture.hands.pass(seconds: 3700)
+            try await journal.record([Fixture.intent(number), Fixture.outcome(number)])
+        }
+        await journal.close()
+        #expect(Set(try fixture.directory.names()).isSuperset(of: names))
+    }
+
+    @Test("Copies of lines and holes do not count towards the size of the journal")
+    func holes() async throws {
+        var fixture = Fixture(segmentBytes: 2000, isSigned: true)
+        try await Self.filled(fixture)
+        let names = try JournalReading.segments(in: fixture.directory)
+        let first = try #require(JournalSegmentName(names[2])?.first)
+        let lines = try fixture.directory.bytes(names[2]).split(separator: 0x0A).map(Array.init)
+        for (index, line) in lines.enumerated() {
+            let hole = [UInt8](repeating: 0, count: 200_000)
+            try fixture.directory.write(
+                line + [0x0A] + hole + [0x0A] + line + [0x0A],
+                to: JournalSegmentName(first: first + UInt64(index)).text)
+            chmod(fixture.directory(JournalSegmentName(first: first + UInt64(index)).text), 0o600)
+        }
+        #expect(lines.count > 3)
+        fixture.configuration.keepBytes = 400_000
+        await (try fixture.open()).close()
+        #expect(Set(try fixture.directory.names()).isSuperset(of: names))
+    }
+
+    @Test("A signed removal of other lines than the first one continues is a finding", arguments: [true, false])
+    func otherLinesRemoved(isOther: Bool) async throws {
+        let fixture = Fixture(segmentBytes: 2000, isSigned: true)
+        try await Self.filled(fixture)
+        let names = try JournalReading.segments(in: fixture.directory)
+        let removed = try fixture.directory.bytes(names[0]).split(separator: 0x0A).map(Array.init)
+        let statement = JournalStatement(
+            kind: .retired, through: UInt64(removed.count),
+            head: isOther ? Array(repeating: 0x30, count: 64) : ForgedLine.hash(of: removed[removed.count - 1]),
+            time: "2026-11-21T08:00:00.000000Z")
+        let signed = try #require(Fixture.key.sign(statement))
+        let bytes = try fixture.directory.bytes(names[names.count - 1])
+        let last = try #require(bytes.split(separator: 0x0A).map(Array.init).last)
+        let number = try #require(JournalLineReader(bytes: last[...]).sequence) + 1
+        let members = #""through":\#(statement.through),"head":"\#(String(decoding: statement.head, as: UTF8.self))""#
+        let line = try ForgedLine.hashed(
+            Array(
+                (#"{"seq":1,"at":"\#(statement.time)","kind":"retired",\#(members),"key":"\#(signed.keyID)","#
+                    + #""signature":"\#(Data(signed.signature).base64EncodedString())","prev":"","hash":""}"#).utf8),
+            number: "\(number)", previous: ForgedLine.hash(of: last))
+        try fixture.directory.write(
+            Array(bytes.split(separator: 0x0A).map { $0 + [0x0A] }.joined()) + line + [0x0A],
+            to: names[names.count - 1])
+        try FileManager.default.removeItem(atPath: fixture.directory(names[0]))
+        let finding = try fixture.verified().finding
+        #expect((finding != nil) == isOther, "\(String(describing: finding))")
+        if isOther { #expect(finding?.what.contains("signs the removal of other lines") == true) }
+    }
 }

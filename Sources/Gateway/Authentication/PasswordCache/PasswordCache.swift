@@ -77,15 +77,15 @@ public final class PasswordCache: Sendable {
         guard let digest else { return .unknown(PendingVerification(), nil) }
         let key = PasswordCacheKey(user: user, digest: digest)
         return state.withLock { state in
-            var charge: LoginThrottle.Charge?
+            var charges: [LoginThrottle.Charge] = []
             switch state.table.result(for: key, now: clocks.monotonic().nanoseconds) {
             case .accepted(let identity): return .accepted(identity)
             case .rejected(let reason, let authenticator): return .rejected(reason, by: authenticator)
-            case .undecided(let paid): charge = paid
+            case .undecided(let paid): charges = paid
             case nil: break
             }
             if let pending = state.inProgress[key] { return .inProgress(pending) }
-            let pending = PendingVerification(paid: charge)
+            let pending = PendingVerification(paid: charges)
             // If the cache was cleared meanwhile, the key belongs to an old generation that is never looked up again.
             if state.generation == generation { state.inProgress[key] = pending }
             return .unknown(pending, key)

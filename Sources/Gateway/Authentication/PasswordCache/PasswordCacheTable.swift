@@ -7,8 +7,9 @@ struct PasswordCacheTable {
     enum CachedResult {
         case accepted(Identity)
         case rejected(InvalidCredentialReason, by: PluginName?)
-        /// The authenticators gave no result. The charge is that of the first attempt with this password.
-        case undecided(LoginThrottle.Charge)
+        /// The authenticators gave no result. The charges are those of the first attempts with this password, one for each
+        /// address.
+        case undecided([LoginThrottle.Charge])
 
         var isAcceptance: Bool {
             switch self {
@@ -29,6 +30,8 @@ struct PasswordCacheTable {
     /// The maximum number of entries of one user, which bounds the search for one to evict. The throttle admits fewer
     /// wrong passwords than this.
     private static let maximumPerUser = 256
+    /// The maximum number of charges that are remembered for one password.
+    private static let maximumCharges = 8
 
     private var entries: BoundedMap<PasswordCacheKey, Cached>
     /// The number of entries.
@@ -61,7 +64,11 @@ struct PasswordCacheTable {
 
     /// Remembers the charge of a password without a result.
     mutating func remember(_ charge: LoginThrottle.Charge, for key: PasswordCacheKey, now: Int64) {
-        write(.undecided(charge), for: key, expiry: now + Self.rejectionLifetime)
+        var charges: [LoginThrottle.Charge] = []
+        if case .undecided(let known) = result(for: key, now: now) {
+            charges = known.filter { $0.address != charge.address }.suffix(Self.maximumCharges - 1)
+        }
+        write(.undecided(charges + [charge]), for: key, expiry: now + Self.rejectionLifetime)
     }
 
     /// Removes all entries of one user.

@@ -21,7 +21,7 @@ extension HTTP2ConnectionHandler {
                 // On a connection of one client, what is still on its way affects only that client.
                 if !carriesManyClients { forget(id) }
             } else if let id = streams.newestUnread {
-                resetUnread(id)
+                guard resetUnread(id) else { return }
             } else if isBurst {
                 // The waiting frames may still complete the spared request.
                 return
@@ -40,16 +40,24 @@ extension HTTP2ConnectionHandler {
             if let id = streams.newestWaiting {
                 rejectWaiting(id)
             } else if let id = streams.newestUnread {
-                resetUnread(id)
+                guard resetUnread(id) else { return }
             } else {
                 return
             }
         }
     }
 
-    private func resetUnread(_ id: HTTP2StreamID) {
+    /// Returns whether memory is free now. While the client reads nothing at all, the HTTP/2 library holds a reset back, and
+    /// the response with it: the connection of one client is closed.
+    private func resetUnread(_ id: HTTP2StreamID) -> Bool {
+        guard context?.channel.isWritable == true else {
+            isOutOfMemory = true
+            if !carriesManyClients { close() }
+            return false
+        }
         streams[id]?.pendingBytes = 0
         send(.rstStream(.enhanceYourCalm), on: id)
         context?.flush()
+        return true
     }
 }

@@ -38,7 +38,9 @@ extension HTTP2ConnectionHandler {
         case .discarding(hasSentResponse: true):
             reset(id, .noError, isComplete: false, hasSentResponse: true)
         case .discarding(hasSentResponse: false), .responded:
-            // The response waits for flow control because the client never enlarged the window.
+            // The response waits for flow control because the client never enlarged the window. If the client reads
+            // nothing at all, the reset waits too; it is sent once.
+            streams[id]?.deadline = nil
             reset(id, .cancel, isComplete: true)
         case .serving, .reset: break
         }

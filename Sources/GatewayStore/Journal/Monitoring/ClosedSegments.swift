@@ -40,7 +40,8 @@ struct ClosedSegments {
         var isConfirmed = true
     }
 
-    private let directory: String
+    let directory: String
+    let measurements = SegmentMeasurements()
     let files: any JournalFileSystem
     private var segments: [JournalSegmentName: Segment] = [:]
 
@@ -85,6 +86,9 @@ struct ClosedSegments {
 
     /// The largest size of a segment's file that its writer explains; nil for an unknown segment.
     func maximumSize(of name: JournalSegmentName) -> UInt64? { segments[name]?.maximumSize }
+
+    /// Whether it is known of all segments how much was written.
+    var areConfirmed: Bool { segments.values.allSatisfy(\.isConfirmed) }
 
     /// Whether it is known how much was written into the segment.
     func isConfirmed(_ name: JournalSegmentName) -> Bool { segments[name]?.isConfirmed ?? false }
@@ -134,18 +138,7 @@ struct ClosedSegments {
     /// Returns the number of the last line that the chain connects with the segment's first line; nil if the first line
     /// is missing.
     private func lastLine(of name: JournalSegmentName, through last: UInt64) throws(FileFailure) -> UInt64? {
-        let bytes = try files.read(path(name))
-        var end = 0
-        var found: (number: UInt64, hash: [UInt8])?
-        while let feed = ChainCheck.endOfLine(in: bytes, from: end) {
-            let line = JournalLineReader(bytes: bytes[end..<feed])
-            guard let number = line.sequence, number == (found.map { $0.number + 1 } ?? name.first), number <= last,
-                let hash = line.verifiedHash, found.map({ line.previous == $0.hash }) ?? true
-            else { break }
-            found = (number, hash.hexDigits)
-            end = feed + 1
-        }
-        return found?.number
+        SegmentChain(of: try files.read(path(name)), from: name.first, through: last).last
     }
 
     func path(_ name: JournalSegmentName) -> String { "\(directory)/\(name.text)" }

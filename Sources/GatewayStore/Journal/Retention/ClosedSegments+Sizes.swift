@@ -7,8 +7,8 @@ internal import GatewaySupport
 extension ClosedSegments {
     /// The number of bytes at a segment's beginning that are searched for its first line.
     private static let headBytes = 64 << 10
-    /// The number of bytes at a segment's end in which its last line usually is.
-    private static let tailBytes = 64 << 10
+    /// The total size of segments that are measured at once. Larger ones are measured on a thread of their own.
+    private static let measuredAtOnce: UInt64 = 4 << 20
 
     /// Returns the first file that the writer did not write, or that has grown, with what is wrong with it; nil without one.
     ///
@@ -36,56 +36,64 @@ extension ClosedSegments {
         return "\(name.text) has grown to \(size) bytes, of which at most \(most) were written"
     }
 
-    /// Confirms the sizes of segments from before the start: a segment ends with the line before the next segment, to whose
-    /// first line the chain leads. Each is read once, at its ends.
-    ///
-    /// The files after a segment may have been deleted. Then it must have a signed checkpoint, and its size does not count.
+    /// Confirms the sizes of segments from before the start: what counts is the unbroken chain from the first line to the
+    /// last signed checkpoint. Each is read once, completely. Those that take long are confirmed by a later call.
     ///
     /// - Parameters:
     ///   - open: The segment that is being written.
     ///   - keys: The keys that may have signed.
-    ///   - fullBytes: The length of a full segment with its last batch. More does not count.
-    /// - Returns: The first segment that cannot be confirmed, with the reason; nil if all can.
+    /// - Returns: The first segment that the gateway did not write, with the reason; nil without one.
     mutating func confirmSizes(
-        before open: JournalSegmentName, signedBy keys: [Ed25519.PublicKey], fullBytes: UInt64
+        before open: JournalSegmentName, signedBy keys: [Ed25519.PublicKey]
     ) throws(FileFailure) -> String? {
         let names = names
-        for (index, name) in names.enumerated() where !isConfirmed(name) {
-            let next = index + 1 < names.count ? names[index + 1] : open
-            let head = try files.read(path(next), first: Self.headBytes)
-            let first = ChainCheck.endOfLine(in: head, from: 0).map { JournalLineReader(bytes: head[..<$0]) }
-            guard size(of: name) <= JournalSegment.maximumBytes else {
-                return "\(name.text) has \(size(of: name)) bytes, more than any segment that is written"
-            }
-            var bytes = try files.read(path(name), last: Self.tailBytes)
-            var tail = SegmentTail(number: next.first - 1, in: bytes)
-            if tail == nil {
-                // The lines of a failed batch may follow the last valid line.
-                bytes = try files.read(path(name), last: JournalRecovery.maximumTornBytes)
-                tail = SegmentTail(number: next.first - 1, in: bytes)
-            }
-            if let tail, tail.hash.hexDigits == first?.previous {
-                let rest = bytes[tail.end...]
-                // Preallocated line feeds follow, or the lines of a failed write.
-                guard rest.allSatisfy({ $0 == UInt8(ascii: "\n") }) || first?.kind == .recovered else {
-                    return "\(name.text) has grown behind line \(tail.number), with which it ended"
-                }
-                confirm(name, atMost: min(fullBytes, size(of: name).subtractingSaturating(UInt64(rest.count))))
-            } else if Self.hasCheckpoint(bytes, of: name, before: next, keys) {
-                confirm(name, atMost: 0)
-            } else {
-                return "\(next.text) does not continue \(name.text), which has no signed checkpoint near its end"
+        let next = Dictionary(uniqueKeysWithValues: zip(names, names.dropFirst() + [open]))
+        let unconfirmed = names.filter { !isConfirmed($0) }
+        if let name = unconfirmed.first(where: { size(of: $0) > JournalSegment.maximumBytes }) {
+            return "\(name.text) has \(size(of: name)) bytes, more than any segment that is written"
+        }
+        let (files, directory) = (files, directory)
+        let measure = { @Sendable (name: JournalSegmentName) throws(FileFailure) -> SegmentMeasurements.Result in
+            guard let next = next[name] else { return .written(0) }
+            return try Self.measure(name, before: next, in: directory, signedBy: keys, files)
+        }
+        var results = measurements.takeResults()
+        let left = unconfirmed.filter { results[$0] == nil }
+        if left.map({ size(of: $0) }).saturatingSum <= Self.measuredAtOnce {
+            for name in left { results[name] = try measure(name) }
+        } else {
+            measurements.start(left, measure: measure)
+        }
+        var problem: String?
+        for name in unconfirmed {
+            switch results[name] {
+            case .written(let bytes): confirm(name, atMost: bytes)
+            case .foreign(let what): problem = problem ?? what
+            case nil: break
             }
         }
-        return nil
+        return problem
     }
 
-    private static func hasCheckpoint(
-        _ bytes: [UInt8], of name: JournalSegmentName, before next: JournalSegmentName, _ keys: [Ed25519.PublicKey]
-    ) -> Bool {
-        var order = LineOrder(from: name.first, before: next.first)
-        return order.lines(in: bytes).lazy.reversed().contains {
-            JournalLineReader(bytes: $0).isCheckpoint(signedBy: keys)
+    /// Reads a segment and returns how much of it the gateway is known to have written. The lines after the last checkpoint,
+    /// which a crash left, do not count.
+    private static func measure(
+        _ name: JournalSegmentName, before next: JournalSegmentName, in directory: String,
+        signedBy keys: [Ed25519.PublicKey], _ files: any JournalFileSystem
+    ) throws(FileFailure) -> SegmentMeasurements.Result {
+        let head = try files.read("\(directory)/\(next.text)", first: headBytes)
+        let first = ChainCheck.endOfLine(in: head, from: 0).map { JournalLineReader(bytes: head[..<$0]) }
+        let bytes = try files.read("\(directory)/\(name.text)", first: Int(JournalSegment.maximumBytes))
+        let chain = SegmentChain(of: bytes, from: name.first, through: next.first - 1, signedBy: keys)
+        if chain.last == next.first - 1, chain.hash == first?.previous {
+            // Preallocated line feeds follow, or the lines of a failed write.
+            guard bytes[chain.end...].allSatisfy({ $0 == UInt8(ascii: "\n") }) || first?.kind == .recovered else {
+                return .foreign("\(name.text) has grown behind line \(next.first - 1), with which it ended")
+            }
+        } else if chain.signedEnd == 0 {
+            // Otherwise the files after it may have been deleted.
+            return .foreign("\(next.text) does not continue \(name.text), which has no signed checkpoint")
         }
+        return .written(UInt64(chain.signedEnd))
     }
 }

@@ -43,16 +43,18 @@ extension JournalWriter {
         let trust = retentionClock.trust(now: time, at: now)
         let oldest = time.adding(-Int64(clamping: settings.keep.components.seconds) * 1_000_000)
         let segments = closedSegments.names + [open.name]
-        for (name, next) in zip(segments, segments.dropFirst()).prefix(max(1, segments.count / 10)) {
+        for (index, (name, next)) in zip(segments, segments.dropFirst()).prefix(max(1, segments.count / 10)).enumerated() {
+            let isRequired = settings.followers.firstRequired.map { $0 < next.first } ?? false
             let end: SegmentTail
             do throws(FileFailure) {
+                if !isTooLong() {
+                    guard isAgeDue, !isRequired, let written = try signedTime(from: segments[index...]),
+                        written < oldest, allowsAgeRemoval(trust)
+                    else { return }
+                }
                 end = try lastLine(of: name, before: next)
             } catch {
                 return reportRemovalFailure(error)
-            }
-            let isRequired = settings.followers.firstRequired.map { $0 <= end.number } ?? false
-            if !isTooLong() {
-                guard isAgeDue, end.time < oldest, !isRequired, allowsAgeRemoval(trust) else { return }
             }
             beginBatch()
             // If line numbers are missing before the next segment, this one was truncated or another was deleted.
@@ -67,7 +69,7 @@ extension JournalWriter {
             } catch {
                 return reportRemovalFailure(error)
             }
-            cachedTails[name] = nil
+            signedTails[name] = nil
             closedSegments.remove(name)
             if isRequired { reportRequiredRemoval(of: name, through: end.number) }
             settings.logger.notice(
@@ -83,9 +85,7 @@ extension JournalWriter {
         var problem = closedSegments.foreignFile(among: try files.fileNames(in: settings.directory), besides: open)
         // Read only if it matters.
         if problem == nil, isTooLong() {
-            problem = try closedSegments.confirmSizes(
-                before: open.name, signedBy: [settings.signingKey?.publicKey].compactMap(\.self),
-                fullBytes: UInt64(settings.segmentBytes + Self.batchBytes))
+            problem = try closedSegments.confirmSizes(before: open.name, signedBy: ownKeys)
         }
         if let problem, problem != reportedForeignFile {
             settings.logger.error(
@@ -93,13 +93,29 @@ extension JournalWriter {
                 metadata: ["directory": "\(settings.directory)", "detail": "\(problem)"])
         }
         reportedForeignFile = problem
-        return problem == nil ? isTooLong : { false }
+        return problem == nil && closedSegments.areConfirmed ? isTooLong : { false }
+    }
+
+    private var ownKeys: [Ed25519.PublicKey] { [settings.signingKey?.publicKey].compactMap(\.self) }
+
+    /// Returns a time before which the first of the segments was written, from the first signed line with which one of them
+    /// ends; nil without one. Anybody could change the times of other lines.
+    private func signedTime(from segments: ArraySlice<JournalSegmentName>) throws(FileFailure) -> WallTime? {
+        for (name, next) in zip(segments, segments.dropFirst()) {
+            if let known = signedTails[name] { return known }
+            let bytes = try files.read(path(name), last: 64 << 10)
+            guard let tail = SegmentTail(number: next.first - 1, in: bytes), tail.isCheckpoint(signedBy: ownKeys) else {
+                continue
+            }
+            signedTails[name] = tail.time
+            return tail.time
+        }
+        return nil
     }
 
     private func lastLine(
         of name: JournalSegmentName, before next: JournalSegmentName
     ) throws(FileFailure) -> SegmentTail {
-        if let known = cachedTails[name] { return known }
         let path = path(name)
         // The hash of the last line is signed, and must be the one that the next segment continues.
         let head = try files.read(self.path(next), first: 64 << 10)
@@ -109,10 +125,7 @@ extension JournalWriter {
         // The lines of a failed batch may follow the last valid line, so a second, longer read may be needed.
         for length in [64 << 10, JournalRecovery.maximumTornBytes] {
             let bytes = try files.read(path, last: length)
-            if let end = SegmentTail(number: next.first - 1, in: bytes), end.hash.hexDigits == previous {
-                cachedTails[name] = end
-                return end
-            }
+            if let end = SegmentTail(number: next.first - 1, in: bytes), end.hash.hexDigits == previous { return end }
         }
         // If lines are missing before the next segment, this one still ends with a complete line.
         let bytes = try files.read(path, last: JournalRecovery.maximumTornBytes)

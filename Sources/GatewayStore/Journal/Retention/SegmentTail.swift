@@ -9,8 +9,12 @@ struct SegmentTail: Sendable, Hashable {
     let hash: SHA256.Digest
     /// The time at which the line was written.
     let time: WallTime
-    /// The offset after the line's line feed in the bytes in which it was found.
-    let end: Int
+    private let bytes: ArraySlice<UInt8>
+
+    /// Returns whether the line is a checkpoint that one of the keys signed.
+    func isCheckpoint(signedBy keys: [Ed25519.PublicKey]) -> Bool {
+        JournalLineReader(bytes: bytes).isCheckpoint(signedBy: keys)
+    }
 
     /// Finds the last complete line in the bytes of a segment's end; nil if the line does not match its own hash.
     init?(lastIn bytes: [UInt8]) {
@@ -21,7 +25,7 @@ struct SegmentTail: Sendable, Hashable {
         self.number = number
         self.hash = hash
         self.time = time
-        end = line.bytes.endIndex + 1
+        self.bytes = line.bytes
     }
 
     /// Finds the line with the number in the bytes of a segment's end; nil if it is missing or does not match its own
@@ -38,7 +42,7 @@ struct SegmentTail: Sendable, Hashable {
             self.number = number
             self.hash = hash
             self.time = time
-            end = line.bytes.endIndex + 1
+            self.bytes = line.bytes
             return
         }
         return nil

@@ -228,6 +228,11 @@ struct ChainCheck {
             report.signedThrough = statement.through
             run = 0
         case .retired:
+            if let beginning, statement.through == report.first - 1, statement.head != beginning {
+                return record(
+                    Finding(
+                        report.first, "line \(number) signs the removal of other lines than this one continues"))
+            }
             // A removal of later lines too may not be complete yet; the chain leads to its head.
             if let beginning,
                 statement.through == report.first - 1
