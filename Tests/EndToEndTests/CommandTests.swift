@@ -78,6 +78,8 @@ struct CommandTests {
             try await Program.run(arguments + ["--config", "gateway.yaml"], input: input, in: directory.path)
         }
         #expect(try await run("check").status == 1)
+        let missing = try await run("users", "list")
+        #expect(missing.status == 1 && missing.errors.contains("does not exist"), "\(missing)")
         #expect(try await run("users", "add", "Alice", "--group", "staff", input: "correct horse\n").status == 0)
         #expect(try await run("users", "add", "alice", input: "another\n").status == 1)
         #expect(try await run("users", "add", "no/name", input: "x\n").status == 1)

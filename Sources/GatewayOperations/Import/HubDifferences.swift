@@ -124,7 +124,10 @@ struct HubDifferences: Sendable {
                 }
             }
         }
-        for line in RegistrationImport(unrecorded).lines {
+        // A device that the gateway has registered receives for its user only: the others are not one choice of several.
+        let anew = unrecorded.filter { superseded[$0.number].map(ids.contains) ?? false }
+        let others = unrecorded.filter { !(superseded[$0.number].map(ids.contains) ?? false) }
+        for line in (anew + RegistrationImport(others).lines).sorted(by: { $0.number < $1.number }) {
             // If the hub lacks the registration that the ledger has for the device, this one may be the device's present
             // one. It is bound by the next run, when the other is no longer in the ledger.
             let isOnly = superseded[line.number].map { !ids.contains($0) } ?? false

@@ -67,6 +67,18 @@ struct JournalSegment {
         lastBytes = bytes.count
     }
 
+    /// Releases the preallocated space if somebody has written a line there, which readers would take for the next one.
+    /// Returns whether there was one.
+    mutating func removeForeignLines() throws(FileFailure) -> Bool {
+        guard filled > length else { return false }
+        let reader = try SegmentReader(path)
+        defer { reader.close() }
+        guard try reader.read(from: length, count: 1) != [UInt8(ascii: "\n")] else { return false }
+        try files.truncate(descriptor, to: length, path)
+        filled = length
+        return true
+    }
+
     /// Overwrites the first preallocated line feed with a line feed, which proves that the disk accepts writes and
     /// changes nothing.
     func testWrite() throws(FileFailure) {

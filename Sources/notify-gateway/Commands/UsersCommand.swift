@@ -3,6 +3,7 @@ import GatewayConfiguration
 import GatewayCore
 import GatewayServer
 import GatewaySupport
+import Glibc
 import StaticUsers
 
 /// `users`: edits the users file of `static-users`.
@@ -77,6 +78,8 @@ struct UsersCommand: AsyncParsableCommand {
         @OptionGroup var results: ResultOption
 
         func run() async throws {
+            let path = try file.path()
+            guard access(path, F_OK) == 0 else { throw CommandFailure.refused("The file \(path) does not exist.") }
             let users = try file.load().users
             if results.json {
                 for user in users { try results.print(Self.item(user)) }

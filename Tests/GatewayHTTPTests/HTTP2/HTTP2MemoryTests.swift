@@ -122,6 +122,19 @@ import Testing
         #expect(memory.bytes == 0)
     }
 
+    @Test("Without memory for their responses, a client that reads nothing at all is closed")
+    func unreadableResponses() throws {
+        let memory = RequestMemory(limit: 16 << 20)
+        let connection = try EmbeddedHTTP2Connection(Self.texts) { $0.requestMemory = memory }
+        try connection.begin()
+        connection.channel.isWritable = false
+        for number in UInt32(0)..<100 where connection.isOpen {
+            try connection.send(.headers(2 * number + 1, HTTP2Fixture.get("/\(number)")))
+        }
+        #expect(!connection.isOpen)
+        #expect(memory.bytes == 0)
+    }
+
     @Test("Calls that wait for admission count, and the newest beyond the limit are rejected at once")
     func waitingCalls() throws {
         let memory = RequestMemory(limit: 16 << 20)

@@ -32,6 +32,41 @@ extension AdmissionQueueTests {
         #expect(connection.shared.configuration.calls.inFlight == 0)
     }
 
+    @Test("A queued call counts, is released with its connection, and is rejected without memory")
+    func memoryOfAQueuedCall() throws {
+        let memory = RequestMemory(limit: 1 << 20)
+        let calls = InFlightLimit(maximum: 1)
+        let connection = try EmbeddedConnection {
+            $0.calls = calls
+            $0.requestMemory = memory
+        }
+        #expect(calls.admit())
+        try connection.send(Self.get("/1"))
+        #expect(connection.shared.admissionQueue.count == 1 && memory.bytes > 0)
+        try connection.channel.close().wait()
+        connection.loop.run()
+        #expect(memory.bytes == 0)
+        // Somebody else has everything.
+        var all = RequestMemory.Account(of: memory, part: .proxy)
+        while all.set(all.bytes + 64) == .granted {}
+        var others: [RequestMemory.Account] = []
+        while memory.bytes < (1 << 20) - 64 * 1024, others.count < 200 {
+            var other = RequestMemory.Account(of: memory, part: .proxy)
+            while other.set(other.bytes + 64) == .granted {}
+            others.append(other)
+        }
+        let second = try EmbeddedConnection {
+            $0.calls = calls
+            $0.requestMemory = memory
+        }
+        try second.send(
+            Self.get("/2").dropLast() + "Authorization: Bearer \(String(repeating: "x", count: 2000))\r\n\r\n")
+        let answers = try second.answers()
+        #expect(answers.count == 1 && answers[0].hasPrefix("503"), "\(answers), \(memory.bytes)")
+        for index in others.indices { others[index].close() }
+        all.close()
+    }
+
     @Test("While backend calls have all places, other calls use the reserve")
     func reserve() throws {
         let gate = Gate()

@@ -50,6 +50,30 @@ struct JournalFollowerTests {
         #expect(try Self.all(fixture, within: .init(lines: 1000, bytes: 1)).numbers == Array(1...83))
     }
 
+    @Test("A changed line is missing, also if its hash was changed with it", arguments: [false, true])
+    func changed(isRehashed: Bool) async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        for number in 0..<4 {
+            try await journal.record([JournalFixture.intent(number), JournalFixture.outcome(number)])
+        }
+        let end = fixture.configuration.followers.durableEnd
+        let name = try #require(try JournalReading.segments(in: fixture.directory).first)
+        let bytes = try fixture.directory.bytes(name)
+        var lines = bytes.split(separator: 0x0A).map(Array.init)
+        let altered = ForgedLine.altered(lines[3])
+        #expect(altered != lines[3])
+        lines[3] =
+            isRehashed
+            ? try ForgedLine.hashed(altered, number: "4", previous: ForgedLine.hash(of: lines[2])) : altered
+        try fixture.directory.write(Array(lines.map { $0 + [0x0A] }.joined()), to: name)
+        let excerpt = try JournalFollower(directory: fixture.directory.path)
+            .read(from: .oldest, before: end, within: .init(lines: 100, bytes: 1 << 20))
+        #expect(Self.numbers(excerpt) == (1..<end).filter { $0 != 4 } && excerpt.missing == 1)
+        #expect(excerpt.lines.firstRange(of: Array("mallory".utf8)) == nil)
+        await journal.close()
+    }
+
     @Test("A line that is not on disk is not read, also after its segment was sealed")
     func durable() async throws {
         let fixture = JournalFixture()

@@ -224,7 +224,8 @@ struct ForeignSegmentTests {
         if isAppended {
             let bytes = try fixture.directory.bytes(names[0])
             let lines = bytes.split(separator: 0x0A).map(Array.init)
-            let line = #"{"seq":1,"at":"2000-01-01T00:00:00.000000Z","kind":"intent","user":"mallory","prev":"","hash":""}"#
+            let line =
+                #"{"seq":1,"at":"2000-01-01T00:00:00.000000Z","kind":"intent","user":"mallory","prev":"","hash":""}"#
             let old = try ForgedLine.hashed(
                 Array(line.utf8), number: "\(lines.count - 1)", previous: ForgedLine.hash(of: lines[0]))
             try fixture.directory.write(bytes + old + [0x0A], to: names[0])
@@ -240,6 +241,32 @@ struct ForeignSegmentTests {
         }
         await journal.close()
         #expect(Set(try fixture.directory.names()).isSuperset(of: names))
+    }
+
+    @Test("A line behind the last one of a running journal is removed within a check, and the log says so")
+    func behindTheEnd() async throws {
+        var fixture = Fixture(isSigned: true)
+        fixture.configuration.watchInterval = .milliseconds(5)
+        let journal = try fixture.open()
+        try await journal.record([Fixture.intent(1), Fixture.outcome(1)])
+        let name = try #require(try JournalReading.segments(in: fixture.directory).first)
+        let bytes = try fixture.directory.bytes(name)
+        let lines = bytes.split(separator: 0x0A).map(Array.init)
+        let end = lines.reduce(0) { $0 + $1.count + 1 }
+        #expect(end < bytes.count)
+        let last = try #require(lines.last)
+        let forged = try Self.forged(
+            from: UInt64(lines.count + 1), after: ForgedLine.hash(of: last), count: 2)
+        // Into the preallocated space.
+        let handle = try FileHandle(forUpdating: URL(fileURLWithPath: fixture.directory(name)))
+        try handle.seek(toOffset: UInt64(end))
+        try handle.write(contentsOf: forged)
+        try handle.close()
+        await fixture.log.waitFor("did not write; they were removed")
+        #expect(try fixture.directory.bytes(name).count == end)
+        try await journal.record([Fixture.intent(2), Fixture.outcome(2)])
+        await journal.close()
+        #expect(try fixture.verified().isGood)
     }
 
     @Test("Copies of lines and holes do not count towards the size of the journal")

@@ -161,6 +161,16 @@ struct UndecidedLoginTests {
         #expect(await gateway.login("u1", "other", from: Self.home) == 503)
     }
 
+    @Test("A password without a result is charged once for each address that repeats it")
+    func repeatedFromTwoAddresses() async {
+        let gateway = Self.gateway(.password, Failing(.fails))
+        for _ in 0..<30 {
+            for peer in [Self.home, Self.attacker] {
+                #expect(await gateway.serve(Self.request(.password, "old", from: peer)).status == 503)
+            }
+        }
+    }
+
     @Test("The acceptance of a password returns what its attempts without a result were charged, and no more")
     func returned() async {
         let accepts = Mutex(false)

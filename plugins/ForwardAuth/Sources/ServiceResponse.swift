@@ -25,7 +25,7 @@ enum ServiceResponse: Sendable, Hashable {
         }
         switch head.status.code {
         case 200..<300:
-            let users = head.headers[userHeader]
+            let users = Self.users(in: head, userHeader)
             guard users.count == 1, let user = users.first, !user.isEmpty else {
                 self = .invalid("the response has not exactly one user in \(userHeader)")
                 return
@@ -45,6 +45,19 @@ enum ServiceResponse: Sendable, Hashable {
         // Each field with its colon, space and line end.
         head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } <= maximumHeadSize
     }
+
+    /// Returns the values of the field that names the user. White space around a value is not a part of it (RFC 9110,
+    /// section 5.5).
+    static func users(in head: HTTPResponseHead, _ userHeader: String) -> [String] {
+        head.headers[userHeader].map { value in
+            String(
+                decoding: value.utf8.trimmingPrefix(while: isSpace).reversed().trimmingPrefix(while: isSpace)
+                    .reversed(),
+                as: UTF8.self)
+        }
+    }
+
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
     /// Returns the groups of the field. Texts that are no group names are dropped.
     static func groups(in head: HTTPResponseHead, _ groupsHeader: String) -> Set<GroupName> {

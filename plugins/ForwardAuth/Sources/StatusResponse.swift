@@ -20,7 +20,7 @@ enum StatusResponse: Sendable, Hashable {
             self = .invalid(ServiceResponse.headTooLong)
             return
         }
-        let users = head.headers[userHeader]
+        let users = ServiceResponse.users(in: head, userHeader)
         let isNamed = users.count == 1 && isAccount(users[0])
         switch head.status.code {
         case 200..<300 where isNamed:

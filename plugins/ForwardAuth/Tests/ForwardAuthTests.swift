@@ -46,7 +46,7 @@ struct ForwardAuthTests {
             return [
                 Self.response(
                     "200 OK",
-                    "x-forwarded-user: Alice\r\nX-Forwarded-Groups: dispatch, no group, Sales\r\n"
+                    "x-forwarded-user: \t Alice \t \r\nX-Forwarded-Groups: dispatch, no group, Sales\r\n"
                         + "X-Forwarded-Groups: night\r\n", body: "welcome")
             ]
         }

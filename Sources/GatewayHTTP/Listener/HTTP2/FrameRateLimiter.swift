@@ -13,8 +13,9 @@ internal import NIOCore
 struct FrameRateLimiter {
     /// The minimum length of a DATA frame that costs nothing, in bytes. The last frame of a stream may be shorter.
     static let minimumDataBytes = 64
-    /// The maximum size of the frames of one header block, in bytes. Its decoded fields must be smaller.
-    private static let maximumHeadBytes = 64 * 1024
+    /// The maximum size of the frames of one header block, in bytes. Its decoded fields must be smaller. A proxy's
+    /// connection does not end for the large head of one client.
+    private var maximumHeadBytes: Int { carriesManyClients ? 160 * 1024 : 64 * 1024 }
 
     private static let preface = 24
     private static let frameHeader = 9
@@ -93,7 +94,7 @@ struct FrameRateLimiter {
                     completed += 1
                     pending = 0
                 }
-                if pending > Self.maximumHeadBytes { isWithinAllowance = false }
+                if pending > maximumHeadBytes { isWithinAllowance = false }
                 if count == missing { frames -= 1 }
                 stage = count == missing ? Self.nextHeader : .payload(missing: missing - count, isData: isData)
             case .header(let have, var length, var type, var flags):

@@ -95,6 +95,8 @@ private struct Reading {
     private(set) var isComplete = false
     private let end: UInt64
     private let bounds: JournalFollower.Bounds
+    /// The number after the last line, the hash of that line, and its place in the excerpt; nil before the first one.
+    private var last: (number: UInt64, hash: [UInt8], start: Int)?
 
     init(_ start: JournalPosition, end: UInt64, _ bounds: JournalFollower.Bounds) {
         excerpt = JournalExcerpt(at: start)
@@ -110,6 +112,14 @@ private struct Reading {
         excerpt.position = JournalPosition(before: number)
     }
 
+    /// Removes the last line, which the next one does not continue, so that somebody has changed it and its hash.
+    private mutating func retract() {
+        guard let last, excerpt.count > 0 else { return }
+        excerpt.lines.removeLast(excerpt.lines.count - last.start)
+        excerpt.count -= 1
+        excerpt.missing += 1
+    }
+
     /// Adds a line. Returns false if no further line of the segment may follow.
     ///
     /// - Parameters:
@@ -121,8 +131,8 @@ private struct Reading {
         guard CheckedLine.isWellFormed(block, range) else { return true }
         let line = JournalLineReader(bytes: block[range])
         guard let number = line.sequence, number >= excerpt.position.next else { return true }
-        // A damaged number must not end the segment or skip lines.
-        if number != excerpt.position.next, CheckedLine(block, range).hash == nil { return true }
+        // A changed line is left out, and counts as missing: receivers get what the gateway signs.
+        guard let hash = CheckedLine(block, range).hash else { return true }
         guard number < successor else { return false }
         guard number < end else {
             isComplete = true
@@ -134,6 +144,8 @@ private struct Reading {
             return false
         }
         skip(to: number)
+        if number == last?.number, line.previous != last?.hash { retract() }
+        last = (number + 1, hash, excerpt.lines.count)
         if excerpt.count == 0 { excerpt.firstTime = line.time }
         excerpt.lines += block[range]
         excerpt.lines.append(UInt8(ascii: "\n"))

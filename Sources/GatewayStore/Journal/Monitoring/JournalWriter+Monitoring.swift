@@ -10,13 +10,25 @@ extension JournalWriter {
         throw JournalUnavailable("\(segment.path) \(damage) while it was written")
     }
 
-    /// Seals the open segment if it is damaged, so that the next segment records the loss. Called while nothing is
-    /// written.
+    /// Seals the open segment if it is damaged, so that the next segment records the loss, and removes what others have
+    /// written behind its last line. Called while nothing is written.
     func inspectOpenSegment() {
         do throws(JournalUnavailable) {
             try requireIntactSegment()
+            try removeForeignLines()
         } catch {
             fail(error, unwritten: [], dropped: 0)
+        }
+    }
+
+    private func removeForeignLines() throws(JournalUnavailable) {
+        do throws(FileFailure) {
+            guard try segment?.removeForeignLines() == true, let segment else { return }
+            settings.logger.error(
+                "Journal had lines that the gateway did not write; they were removed",
+                metadata: ["segment": "\(segment.name.text)", "after": "\(chain.next - 1)"])
+        } catch {
+            throw JournalUnavailable(error.description)
         }
     }
 

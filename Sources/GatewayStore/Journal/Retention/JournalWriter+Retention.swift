@@ -43,7 +43,9 @@ extension JournalWriter {
         let trust = retentionClock.trust(now: time, at: now)
         let oldest = time.adding(-Int64(clamping: settings.keep.components.seconds) * 1_000_000)
         let segments = closedSegments.names + [open.name]
-        for (index, (name, next)) in zip(segments, segments.dropFirst()).prefix(max(1, segments.count / 10)).enumerated() {
+        for (index, (name, next)) in zip(segments, segments.dropFirst()).prefix(max(1, segments.count / 10))
+            .enumerated()
+        {
             let isRequired = settings.followers.firstRequired.map { $0 < next.first } ?? false
             let end: SegmentTail
             do throws(FileFailure) {
