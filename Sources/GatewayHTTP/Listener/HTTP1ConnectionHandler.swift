@@ -22,9 +22,9 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
     private var memory: RequestMemory.Account
     private var evictionEntry: EvictionCandidates.Entry?
     private var context: ChannelHandlerContext?
-    /// The deadline that the timer is set for.
     /// The request that waits for admission.
     private var waiting: FramedRequest?
+    /// The deadline that the timer is set for.
     private var armedDeadline = HTTP1ConnectionStateMachine.Deadline.none
     private var isAdvancing = false
     /// Whether a read was requested while the socket must not be read.

@@ -51,8 +51,9 @@ extension HTTP2ConnectionHandler {
     /// the response with it: the connection of one client is closed.
     private func resetUnread(_ id: HTTP2StreamID) -> Bool {
         guard context?.channel.isWritable == true else {
+            guard !carriesManyClients else { return false }
             isOutOfMemory = true
-            if !carriesManyClients { close() }
+            close()
             return false
         }
         streams[id]?.pendingBytes = 0
