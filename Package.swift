@@ -175,7 +175,7 @@ let package = Package(
             name: "GatewayTesting",
             dependencies: [
                 "CLibcrypto", "Gateway", "GatewayCore", "GatewayHTTP", "GatewaySupport", "PostgreSQLClient", logging,
-                nioCore, nioPosix, nioEmbedded,
+                nioCore, nioPosix, nioEmbedded, nioSSL,
             ],
             exclude: ["README.md"], swiftSettings: strict),
         .executableTarget(

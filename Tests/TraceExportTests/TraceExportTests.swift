@@ -97,11 +97,7 @@ struct TraceExportTests {
         let authority = try directory.write(ServerNameCase.authority, to: "ca.pem")
         let certificate = example.certificate
         for (host, isAccepted) in [("localhost", example.isForName), ("127.0.0.1", example.isForAddress)] {
-            let context = try NIOSSLContext(
-                configuration: .makeServerConfiguration(
-                    certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8))
-                        .map { .certificate($0) },
-                    privateKey: .privateKey(NIOSSLPrivateKey(bytes: Array(certificate.key.utf8), format: .pem))))
+            let context = try certificate.serverContext()
             let server = try await ScriptedServer.start { pipeline in
                 try pipeline.addHandler(NIOSSLServerHandler(context: context))
             } _: { request in

@@ -7,20 +7,12 @@ import Synchronization
 /// An HTTP receiver with TLS.
 enum TLSReceiver {
     static func start(_ certificate: TestCertificate) async throws -> ScriptedServer {
-        let context = try context(certificate)
+        let context = try certificate.serverContext()
         return try await ScriptedServer.start { pipeline in
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
         } _: { _ in
             [.write(ScriptedServer.ok(""))]
         }
-    }
-
-    static func context(_ certificate: TestCertificate) throws -> NIOSSLContext {
-        try NIOSSLContext(
-            configuration: .makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8))
-                    .map { .certificate($0) },
-                privateKey: .privateKey(NIOSSLPrivateKey(bytes: Array(certificate.key.utf8), format: .pem))))
     }
 }
 
@@ -39,7 +31,7 @@ final class SyslogReceiver: Sendable {
         at address: SocketAddress? = nil, tls certificate: TestCertificate? = nil, closingAfter limit: Int? = nil
     ) async throws -> SyslogReceiver {
         let receiver = SyslogReceiver(limit: limit)
-        let context = try certificate.map(TLSReceiver.context)
+        let context = try certificate?.serverContext()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

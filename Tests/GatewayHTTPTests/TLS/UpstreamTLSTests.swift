@@ -16,10 +16,7 @@ struct UpstreamTLSTests {
         as client: TestCertificate? = nil, asked: Bool = false, host: String = "localhost", name: String? = nil
     ) async throws -> (answer: BackendResult, requests: Int) {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        var server = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8))
-                .map { .certificate($0) },
-            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.key.utf8), format: .pem)))
+        var server = try certificate.serverConfiguration()
         if asked {
             server.certificateVerification = .noHostnameVerification
             server.trustRoots = .certificates(

@@ -11,12 +11,7 @@ import Testing
 struct BackendConnectorTests {
     @Test("A backend gets a request only if its certificate has the configured name", arguments: ServerNameCase.all)
     func names(_ example: ServerNameCase) async throws {
-        let context = try NIOSSLContext(
-            configuration: .makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(example.certificate.certificate.utf8))
-                    .map { .certificate($0) },
-                privateKey: .privateKey(
-                    try NIOSSLPrivateKey(bytes: Array(example.certificate.key.utf8), format: .pem))))
+        let context = try example.certificate.serverContext()
         let server = try await ScriptedServer.start { pipeline in
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
         } _: { _ in

@@ -13,12 +13,7 @@ struct ObjectStoreTLSTests {
     func names(_ example: ServerNameCase) async throws {
         let files = try TestFiles()
         let authority = try files.write(ServerNameCase.authority, to: "ca.pem")
-        let context = try NIOSSLContext(
-            configuration: .makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(example.certificate.certificate.utf8))
-                    .map { .certificate($0) },
-                privateKey: .privateKey(
-                    try NIOSSLPrivateKey(bytes: Array(example.certificate.key.utf8), format: .pem))))
+        let context = try example.certificate.serverContext()
         let server = try await ScriptedServer.start { pipeline in
             try pipeline.addHandler(NIOSSLServerHandler(context: context))
         } _: { _ in

@@ -347,13 +347,7 @@ struct ProviderKeysTests {
     func names(_ example: ServerNameCase) async throws {
         let files = try TestFiles()
         let authority = try files.write(ServerNameCase.authority, to: "ca.pem")
-        let context = try NIOSSLContext(
-            configuration: .makeServerConfiguration(
-                certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(example.certificate.certificate.utf8)).map {
-                    .certificate($0)
-                },
-                privateKey: .privateKey(
-                    try NIOSSLPrivateKey(bytes: Array(example.certificate.key.utf8), format: .pem))))
+        let context = try example.certificate.serverContext()
         let provider = try await TestProvider.start(scheme: "https") {
             try $0.addHandler(NIOSSLServerHandler(context: context))
         }
@@ -385,12 +379,7 @@ struct ProviderKeysTests {
         for (certificate, count) in [
             (TestCertificate.one, 1), (TestCertificate.elsewhere, 0), (TestCertificate.expired, 0),
         ] {
-            let context = try NIOSSLContext(
-                configuration: .makeServerConfiguration(
-                    certificateChain: try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificate.utf8)).map {
-                        .certificate($0)
-                    },
-                    privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(certificate.key.utf8), format: .pem))))
+            let context = try certificate.serverContext()
             let provider = try await TestProvider.start(scheme: "https") {
                 try $0.addHandler(NIOSSLServerHandler(context: context))
             }
