@@ -7,6 +7,7 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.IntConsumer;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
 import javax.net.ssl.TrustManager;
@@ -35,10 +36,15 @@ public class Client {
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(null, new TrustManager[] {new TrustAll()}, new SecureRandom());
         HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_2).sslContext(context).build();
+        run(arguments[2], worker -> work(client, arguments[0], arguments[1], worker));
+    }
+
+    /** Runs the workers, on a thread each, until the input ends. */
+    static void run(String workers, IntConsumer work) throws Exception {
         ArrayList<Thread> threads = new ArrayList<>();
-        for (int index = 0; index < Integer.parseInt(arguments[2]); index++) {
+        for (int index = 0; index < Integer.parseInt(workers); index++) {
             int worker = index;
-            Thread thread = new Thread(() -> work(client, arguments[0], arguments[1], worker));
+            Thread thread = new Thread(() -> work.accept(worker));
             thread.start();
             threads.add(thread);
         }

@@ -1,5 +1,4 @@
 import java.security.SecureRandom;
-import java.util.ArrayList;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLContext;
@@ -13,8 +12,6 @@ import okhttp3.Response;
 
 /** A client with OkHttp. Arguments: URL, Authorization, number of workers. Calls until its input ends. */
 public class OkHttp {
-    static volatile boolean done;
-
     public static void main(String[] arguments) throws Exception {
         Client.TrustAll trust = new Client.TrustAll();
         SSLContext context = SSLContext.getInstance("TLS");
@@ -22,21 +19,11 @@ public class OkHttp {
         OkHttpClient client = new OkHttpClient.Builder().sslSocketFactory(context.getSocketFactory(), trust)
             .hostnameVerifier((host, session) -> true).connectTimeout(60, TimeUnit.SECONDS)
             .readTimeout(60, TimeUnit.SECONDS).build();
-        ArrayList<Thread> threads = new ArrayList<>();
-        for (int index = 0; index < Integer.parseInt(arguments[2]); index++) {
-            int worker = index;
-            Thread thread = new Thread(() -> work(client, arguments[0], arguments[1], worker));
-            thread.start();
-            threads.add(thread);
-        }
-        while (System.in.read() >= 0) {}
-        done = true;
-        for (Thread thread : threads) thread.join();
-        System.exit(0);
+        Client.run(arguments[2], worker -> work(client, arguments[0], arguments[1], worker));
     }
 
     static void work(OkHttpClient client, String url, String login, int worker) {
-        for (int count = 0; !done; count++) {
+        for (int count = 0; !Client.done; count++) {
             String message = "id okhttp-" + worker + "-" + count;
             RequestBody body = RequestBody.create(MediaType.get("application/json"), '"' + message + '"');
             Request request = new Request.Builder().url(url).header("Authorization", login).post(body).build();
