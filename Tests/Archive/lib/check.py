@@ -149,7 +149,7 @@ def encryption(gateway, store):
     gateway.configure("tls.yaml", endpoint, store.gateway)
     status, text = gateway.verify("tls.yaml")
     expect("the status with an unknown authority", status != 0, True)
-    contains("an unknown authority", text, "of another authority")
+    contains("an unknown authority", text, "the certificate has expired or is of another authority")
 
 
 def conflict(gateway, store):

@@ -35,7 +35,7 @@ struct SegmentChain {
 
 /// The measurements of segments from before the start, each of which is read completely. Thread-safe.
 final class SegmentMeasurements: Sendable {
-    /// What was found in one segment.
+    /// The result of the measurement of one segment.
     enum Result: Sendable {
         /// The number of bytes that the gateway is known to have written.
         case written(UInt64)
