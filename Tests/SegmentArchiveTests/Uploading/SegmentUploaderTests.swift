@@ -173,6 +173,8 @@ struct SegmentUploaderTests {
             }
             ArchiveCursor.require(settings, journal: fixture.directory, by: fixture.followers)
             try await fixture.record(8..<200)
+            // A removal follows the writes that cause it; none does after this.
+            await fixture.journal.close()
             #expect(fixture.messages.current.contains { $0.hasPrefix("Journal segment removed that is not archived") })
             #expect(!fixture.messages.current.contains { $0.contains("that a sink has not confirmed") })
             await fixture.start(settings)
