@@ -112,13 +112,15 @@ public struct Gateway: RequestResponder {
 
     /// Processes one call from the received request to the response. The response to an authenticated caller includes
     /// the state of its limits.
-    public func serve(_ request: ReceivedRequest) async -> Response {
+    public func serve(_ request: consuming ReceivedRequest) async -> Response {
         var phases = PhaseTimer(metrics)
         var rateLimitContext: RateLimitContext?
         var permits = CallerConcurrencyLimit.Permits()
         defer { callsInFlight.release(permits) }
         do throws(Rejection) {
             var call = try parsing.parse(request)
+            // The call has what it needs of the body, and may wait for long.
+            request.body = ByteBuffer()
             phases.spans = tracer?.start(&call.facts, of: request, parsing.routes, at: phases.start)
             try countInFlight(for: call, of: request, &permits)
             try forwarding.checkCapacity(for: call)

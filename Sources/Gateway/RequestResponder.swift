@@ -5,7 +5,9 @@ public import NIOCore
 /// implementations.
 public protocol RequestResponder: Sendable {
     /// Processes one call. Runs on the event loop from which it is called, never throws and is never cancelled.
-    func serve(_ request: ReceivedRequest) async -> Response
+    ///
+    /// - Parameter request: The request, which the caller does not keep: its body is released as soon as it is parsed.
+    func serve(_ request: consuming ReceivedRequest) async -> Response
     /// Returns the response to a request that the listener rejects itself: it is not valid HTTP, or too many calls are
     /// in flight. No part of the request is interpreted.
     func reject(_ rejection: Rejection, id: CallID) -> Response

@@ -103,5 +103,5 @@ public struct TestGateway: Sendable {
     }
 
     /// Serves one request.
-    public func serve(_ request: ReceivedRequest) async -> Response { await gateway.serve(request) }
+    public func serve(_ request: consuming ReceivedRequest) async -> Response { await gateway.serve(request) }
 }

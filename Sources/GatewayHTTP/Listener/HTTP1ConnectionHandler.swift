@@ -211,13 +211,16 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
 
     private func begin(_ framed: FramedRequest) {
         let id = loop.ids.next()
-        let request = loop.request(
-            framed, id: id, peer: peer, allowsCredentials: allowsCredentials, certificate: certificate)
-        let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
+        let bound = NIOLoopBound((handler: self, framed: framed), eventLoop: loop.eventLoop)
+        // The task does not keep the request that it passes on.
         Task.immediate(executorPreference: loop.executor) { [serving = loop.serving] in
-            let response = await serving.serve(request)
-            handler.value.finish(response, id: id)
+            let response = await serving.serve(bound.value.handler.request(bound.value.framed, id: id))
+            bound.value.handler.finish(response, id: id)
         }
+    }
+
+    private func request(_ framed: FramedRequest, id: CallID) -> ReceivedRequest {
+        loop.request(framed, id: id, peer: peer, allowsCredentials: allowsCredentials, certificate: certificate)
     }
 
     private func finish(_ response: Response, id: CallID) {

@@ -7,9 +7,11 @@ public import NIOPosix
 extension Listener {
     private static let backlog: CInt = 4096
     private static let acceptPause = TimeAmount.milliseconds(200)
-    // A buffer of this size holds nearly every request. NIO fills at most four of them before the handler may stop
-    // reading, which bounds the read-ahead while a call is in progress.
-    private static let readBytes = 2048
+    /// The maximum number of bytes that a handler of a connection gets at once.
+    ///
+    /// A buffer of this size holds nearly every request. NIO fills at most four of them before the handler may stop
+    /// reading, which bounds the read-ahead while a call is in progress.
+    static let readBytes = 2048
     // Bytes that wait for the socket count as memory only if the channel is not writable.
     private static let writeBuffer = ChannelOptions.Types.WriteBufferWaterMark(low: 4 * 1024, high: 16 * 1024)
 

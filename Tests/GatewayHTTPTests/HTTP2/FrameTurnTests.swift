@@ -65,6 +65,32 @@ import Testing
         #expect(try Self.statuses(connection) == (0..<60).map { "200 on \(2 * $0 + 1)" })
     }
 
+    /// Records the sizes of what the HTTP/2 library gets at once.
+    private final class SizeRecorder: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private(set) var sizes: [Int] = []
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            sizes.append(unwrapInboundIn(data).readableBytes)
+            context.fireChannelRead(data)
+        }
+    }
+
+    @Test("The HTTP/2 library gets no more at once than a read, however much TLS has decrypted")
+    func pieces() throws {
+        let connection = try EmbeddedHTTP2Connection()
+        try connection.begin()
+        let (recorder, pipeline) = (SizeRecorder(), connection.channel.pipeline.syncOperations)
+        let limiter = try pipeline.handler(type: FrameRateLimitHandler.self)
+        try pipeline.addHandler(recorder, position: .after(limiter))
+        try connection.receive(
+            Frame.headers(1, HTTP2Fixture.post("/a"), end: false).bytes
+                + Frame.data(1, String(repeating: " ", count: 16_000)).bytes)
+        #expect(try Self.statuses(connection) == ["200 on 1"])
+        #expect(recorder.sizes.reduce(0, +) > 16_000)
+        #expect(recorder.sizes.allSatisfy { $0 <= Listener.readBytes })
+    }
+
     @Test("Connections take turns and share the frames of a tick")
     func manyConnections() throws {
         let (calls, turn) = (Calls(), EventLoopTick())

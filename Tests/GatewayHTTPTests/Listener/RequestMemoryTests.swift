@@ -150,6 +150,16 @@ import Testing
         #expect(request.authorization == .single(ByteBuffer(string: "Basic YTpi")))
     }
 
+    @Test("The body of a call in flight is kept by the request pipeline alone")
+    func bodyInFlight() throws {
+        let reader = try HTTP2RequestReader(HPACKHeaders(HTTP2Fixture.post("/a")), limits: .init())
+        let framed = FramedRequest(head: reader.head, headBytes: reader.bytes, body: ByteBuffer(string: "body"))
+        let request = framed.received(
+            id: CallID(process: 0, number: 0), peer: Peer(address: .local, text: "unix"), allowsCredentials: true)
+        #expect(String(buffer: request.body) == "body")
+        #expect(framed.body.storageCapacity == 0)
+    }
+
     /// Returns streams that stay open with a long field that is used.
     static func held(_ streams: Range<UInt32>) -> [Frame] {
         let value = String(repeating: "x", count: 3900)

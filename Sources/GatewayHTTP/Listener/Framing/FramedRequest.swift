@@ -12,8 +12,8 @@ final class FramedRequest {
     /// The bytes that the ranges of `head` refer to: the HTTP/1.1 head as received, or those values of an HTTP/2 head
     /// that the gateway uses.
     let headBytes: ByteBuffer
-    /// The body after transfer decoding.
-    let body: ByteBuffer
+    /// The body after transfer decoding; empty once the request pipeline has it.
+    private(set) var body: ByteBuffer
 
     init(head: RequestHead, headBytes: ByteBuffer, body: ByteBuffer) {
         self.head = head
@@ -21,9 +21,11 @@ final class FramedRequest {
         self.body = body
     }
 
-    /// Returns the request in the form that the request pipeline takes. The values are slices, not copies.
+    /// Returns the request in the form that the request pipeline takes, which gets the body. The values are slices, not
+    /// copies.
     func received(id: CallID, peer: Peer, allowsCredentials: Bool) -> ReceivedRequest {
-        ReceivedRequest(
+        defer { body = ByteBuffer() }
+        return ReceivedRequest(
             id: id, method: head.method, path: path,
             query: head.query.map(slice),
             authorization: value(head.authorization), contentType: value(head.contentType),

@@ -198,7 +198,12 @@ final class FrameRateLimitHandler: ChannelDuplexHandler, TurnTaker {
         hasPassedOn = true
         // The library ignores a frame of an unknown type (RFC 9113, section 4.1).
         for type in limiter.invalidResets { passed.setInteger(UInt8.max, at: passed.readerIndex + place + type) }
-        context.fireChannelRead(wrapInboundOut(passed))
+        // The library keeps a buffer as large as what it gets at once, and TLS decrypts 16 KiB at once.
+        while passed.readableBytes > 0, !isExhausted, context.channel.isActive,
+            let piece = passed.readSlice(length: min(passed.readableBytes, Listener.readBytes))
+        {
+            context.fireChannelRead(wrapInboundOut(piece))
+        }
         guard !hasAcknowledgedSettings, left == 0, !isExhausted else { return }
         hasAcknowledgedSettings = true
         self.context?.fireChannelRead(wrapInboundOut(HTTP2FrameBytes.settingsAcknowledgement))

@@ -45,14 +45,22 @@ extension HTTP2ConnectionHandler {
 
     private func begin(_ framed: FramedRequest, on id: HTTP2StreamID, _ clientDisconnect: ClientDisconnect) {
         let callID = loop.ids.next()
-        var request = loop.request(
-            framed, id: callID, peer: peer, allowsCredentials: allowsCredentials, certificate: certificate)
-        request.clientDisconnect = clientDisconnect
-        let handler = NIOLoopBound(self, eventLoop: loop.eventLoop)
-        Task.immediate(executorPreference: loop.executor) { [serving = loop.serving, request] in
-            let response = await serving.serve(request)
-            handler.value.finish(response, id: callID, on: id)
+        let bound = NIOLoopBound((handler: self, framed: framed), eventLoop: loop.eventLoop)
+        // The task does not keep the request that it passes on.
+        Task.immediate(executorPreference: loop.executor) { [serving = loop.serving] in
+            let response = await serving.serve(
+                bound.value.handler.request(bound.value.framed, id: callID, clientDisconnect))
+            bound.value.handler.finish(response, id: callID, on: id)
         }
+    }
+
+    private func request(
+        _ framed: FramedRequest, id: CallID, _ clientDisconnect: ClientDisconnect
+    ) -> ReceivedRequest {
+        var request = loop.request(
+            framed, id: id, peer: peer, allowsCredentials: allowsCredentials, certificate: certificate)
+        request.clientDisconnect = clientDisconnect
+        return request
     }
 
     private func finish(_ response: Response, id: CallID, on stream: HTTP2StreamID) {
