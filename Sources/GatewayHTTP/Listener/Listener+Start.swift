@@ -7,7 +7,7 @@ public import NIOPosix
 extension Listener {
     private static let backlog: CInt = 4096
     private static let acceptPause = TimeAmount.milliseconds(200)
-    /// The maximum number of bytes that a handler of a connection gets at once.
+    /// The maximum number of bytes that are read from a socket at once, and that the HTTP/2 library gets at once.
     ///
     /// A buffer of this size holds nearly every request. NIO fills at most four of them before the handler may stop
     /// reading, which bounds the read-ahead while a call is in progress.
