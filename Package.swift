@@ -301,6 +301,13 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
+            name: "OutboundHTTPTests",
+            dependencies: [
+                "GatewaySupport", "GatewayTesting", "OutboundHTTP", "OutboundTLS", nioCore, nioEmbedded, nioHTTP1,
+                nioPosix, httpClient,
+            ],
+            swiftSettings: strict),
+        .testTarget(
             name: "AuditSinksTests",
             dependencies: [
                 "AuditSinks", "GatewayCore", "GatewayStore", "GatewaySupport", "GatewayTesting", "OutboundHTTP",

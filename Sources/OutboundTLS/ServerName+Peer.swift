@@ -11,9 +11,11 @@ extension ServerName {
     /// Verifies the certificate of a connection whose handshake is complete, and closes the connection if it is not valid for
     /// the name. Succeeds for a connection without TLS.
     ///
-    /// For clients that make their connections themselves. They must not write before the future has succeeded.
+    /// For clients that make their connections themselves. They must not write before the future has succeeded. Call it on the
+    /// event loop. The future is complete when it is returned: AsyncHTTPClient regards a connection that the peer closes
+    /// before that as usable, and a pool of one connection would wait for it for ever.
     @Sendable package func verifyPeer(of channel: any Channel) -> EventLoopFuture<Void> {
-        channel.eventLoop.submit {
+        channel.eventLoop.makeCompletedFuture {
             let handler: NIOSSLHandler
             do {
                 handler = try channel.pipeline.syncOperations.handler(type: NIOSSLHandler.self)

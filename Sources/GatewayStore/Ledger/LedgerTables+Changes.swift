@@ -165,11 +165,12 @@ extension LedgerTables {
         }
     }
 
-    /// Replaces a registration by another of the same device. If another upstream has the replaced one, that upstream
-    /// deletes it: the device may change its owner here, and the other upstream would not learn of that.
+    /// Replaces a registration by another of the same device. What may still exist is deleted: at another upstream, because
+    /// the device may change its owner here and that upstream would not learn of it; and one with the token that the device
+    /// had before, because a look-up of the present token does not show whether the backend has really lost it.
     func supersede(_ row: Registration, by id: RegistrationID, _ task: LedgerTask) throws {
         try remove(row, replacedBy: id, now: task.now)
-        guard row.isBound, row.place.isElsewhere(than: task.upstream) else { return }
+        guard row.isBound, row.place.isElsewhere(than: task.upstream) || task.decision == .rotation(row.id) else { return }
         try storeOrphan(
             OrphanRegistration(
                 id: row.id, handle: row.handle, reason: .superseded, owner: row.owner, upstream: row.upstream))

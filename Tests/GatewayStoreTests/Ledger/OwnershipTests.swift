@@ -64,6 +64,21 @@ struct OwnershipTests {
         #expect(try await fixture.content() == ["1-1-1 alice live"])
     }
 
+    @Test("A registration that the backend may still have for the former handle is deleted")
+    func lostRotation() async throws {
+        try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))
+        // The response to the update did not say whether the backend has lost it.
+        try await fixture.update(alice, Fixture.id(1), try Fixture.handle(2), fresh: Fixture.id(2), lost: true)
+        #expect(try await fixture.content() == ["2-2-1 alice live"])
+        #expect(
+            try await fixture.look(.sweep(Fixture.id(1)))
+                == .pendingDeletion(Fixture.id(1), owner: alice, because: .superseded))
+        // A look-up of the handle has shown that the backend has lost this one.
+        try await fixture.update(alice, Fixture.id(2), try Fixture.handle(2), fresh: Fixture.id(3), lost: true)
+        #expect(try await fixture.look(.sweep(Fixture.id(2))) == .notMarked)
+        #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [Fixture.id(1)])
+    }
+
     @Test("A foreign, guessed or unknown id has no effect", arguments: [1, 7])
     func foreignID(number: Int) async throws {
         let handle = try Fixture.handle(1)
