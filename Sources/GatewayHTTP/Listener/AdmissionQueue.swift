@@ -1,21 +1,23 @@
 internal import NIOCore
 
-/// The queue of calls on one event loop that wait for admission, in order of arrival. A call waits while
-/// ``InFlightLimit`` has no free slot, or while the loop has as many calls in flight as ``AdaptiveConcurrencyLimit``
-/// allows. Loop-bound.
+/// The queue of calls on one event loop that wait for admission. Clients take turns, and the calls of one client are admitted
+/// in order of arrival (`TurnQueue`). A call waits while ``InFlightLimit`` has no free slot, or while the loop has as many calls
+/// in flight as ``AdaptiveConcurrencyLimit`` allows. Loop-bound.
 ///
 /// Rejecting a call takes a large part of the CPU time that serving it would take, most of it in system calls. Waiting
 /// costs almost nothing. A call therefore waits for up to `maximumWait`, which also bounds how often one connection can
 /// be rejected. A new call is rejected at once in three cases:
 ///
-/// - The queue is full.
+/// - The queue is full, and the client has an equal share of it. What waits is also limited by ``RequestMemory``.
 /// - The last periodic check of the queue has rejected a call after `maximumWait`, and no call of this loop has
-///   completed since then.
-/// - The first call in the queue has waited for `rejectionThreshold`. The number of these rejections is bounded, so
-///   that they take little of the loop's time; a call beyond the bound is queued.
+///   completed since the check before it.
+/// - The client's first call in the queue has waited for `rejectionThreshold`. The number of these rejections is bounded,
+///   so that they take little of the loop's time; a call beyond the bound is queued.
 final class AdmissionQueue {
     /// A call that may have to wait. The queue calls exactly one of `begin` and `reject`.
     struct Call {
+        /// The client whose turn it is when the call begins.
+        let owner: TurnOwner
         /// Returns whether the client is still connected.
         let isAwaited: () -> Bool
         /// Starts the call, for which a slot is held.
@@ -24,13 +26,14 @@ final class AdmissionQueue {
         let reject: () -> Void
     }
 
-    /// The waiting time of the first call above which new calls are rejected.
+    /// The waiting time of a client's first call above which its new calls are rejected.
     static let rejectionThreshold: TimeAmount = .milliseconds(500)
     /// The maximum number of rejections because of `rejectionThreshold` within 50 ms.
     static let maximumRejections = 100
     /// The maximum waiting time.
     static let maximumWait: TimeAmount = .seconds(1)
-    /// The maximum length of the queue. Each call in it holds its request.
+    /// The length above which only clients with less than an equal share may add calls. Each call in the queue holds its
+    /// request.
     static let maximumLength = 8192
     private static let checkInterval: TimeAmount = .milliseconds(50)
     /// The interval at which the adaptive limit is checked if no call completes.
@@ -41,11 +44,13 @@ final class AdmissionQueue {
     private var adaptiveLimit: AdaptiveConcurrencyLimit?
     private var isAdaptiveCheckScheduled = false
     private var isCheckScheduled = false
-    private var calls = CircularBuffer<(call: Call, since: NIODeadline)>()
+    private var calls = TurnQueue<(call: Call, since: NIODeadline)>()
     private var isAdmitting = false
     /// Whether the last check has rejected a call after `maximumWait`, and no call of this loop has completed since
-    /// then.
+    /// the check before it.
     private var isStalled = false
+    /// Whether a call of this loop has completed since the last check.
+    private var hasCompleted = false
     /// The number of rejections because of `rejectionThreshold` since the last check.
     private var rejections = 0
 
@@ -81,6 +86,7 @@ final class AdmissionQueue {
     /// Releases the slot of a completed call.
     func release() {
         inFlight -= 1
+        hasCompleted = true
         adaptiveLimit?.recordCompletion()
         inFlightLimit.release()
     }
@@ -88,14 +94,22 @@ final class AdmissionQueue {
     /// Queues a call that was not admitted, or rejects it.
     func enqueue(_ call: Call) {
         let now = loop.now
-        if isStalled || calls.count >= Self.maximumLength { return reject(call, now) }
-        if let first = calls.first, now - first.since >= Self.rejectionThreshold, rejections < Self.maximumRejections {
+        if isStalled || !hasRoom(for: call.owner) { return reject(call, now) }
+        if let first = calls.first(of: call.owner), now - first.since >= Self.rejectionThreshold,
+            rejections < Self.maximumRejections
+        {
             rejections += 1
             return reject(call, now)
         }
-        calls.append((call, now))
+        calls.append((call, now), of: call.owner)
         if !isCheckScheduled { scheduleCheck() }
         if !isBelowAdaptiveLimit { scheduleAdaptiveCheck() }
+    }
+
+    private func hasRoom(for owner: TurnOwner) -> Bool {
+        if calls.count < Self.maximumLength { return true }
+        let own = calls.count(of: owner)
+        return own < Self.maximumLength / (own == 0 ? calls.ownerCount + 1 : calls.ownerCount)
     }
 
     /// Admits queued calls to free slots. Call it after `release()`.
@@ -113,10 +127,10 @@ final class AdmissionQueue {
             if call.isAwaited() {
                 guard isBelowAdaptiveLimit else { return scheduleAdaptiveCheck() }
                 guard acquireSlot() else { return }
-                calls.removeFirst()
+                _ = calls.popFirst()
                 call.begin()
             } else {
-                calls.removeFirst()
+                _ = calls.popFirst()
                 call.reject()
             }
         }
@@ -153,11 +167,10 @@ final class AdmissionQueue {
             self.rejections = 0
             self.beginNext()
             let now = self.loop.now
-            while let (call, since) = self.calls.first, now - since >= Self.maximumWait {
-                self.calls.removeFirst()
-                self.isStalled = true
-                self.reject(call, now)
-            }
+            let expired = self.calls.removeLeading { now - $0.since >= Self.maximumWait }
+            if !expired.isEmpty { self.isStalled = !self.hasCompleted }
+            self.hasCompleted = false
+            for (call, _) in expired { self.reject(call, now) }
             // Reset `isCheckScheduled` only here: a call that begins or is rejected above may bring the next request of
             // its connection.
             self.isCheckScheduled = false

@@ -186,7 +186,8 @@ final class HTTP1ConnectionHandler: ChannelDuplexHandler, ListenerConnection, Tu
         // The queue holds no request: that of a closed connection is released at once.
         loop.admissionQueue.enqueue(
             AdmissionQueue.Call(
-                isAwaited: { self.waiting != nil }, begin: { self.beginWaiting() }, reject: { self.rejectWaiting() }))
+                owner: loop.turnOwner(of: framed, on: self, of: peer), isAwaited: { self.waiting != nil },
+                begin: { self.beginWaiting() }, reject: { self.rejectWaiting() }))
     }
 
     /// The memory of the request that waits for admission, in bytes.

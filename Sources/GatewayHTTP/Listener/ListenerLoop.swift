@@ -158,6 +158,11 @@ final class ListenerLoop {
         carriesManyClients(peer) ? .connection(ObjectIdentifier(connection)) : .network(peer.network)
     }
 
+    /// Returns the owner of a call's turns: the client that a trusted proxy reports, or the owner of the connection's turns.
+    func turnOwner(of call: FramedRequest, on connection: AnyObject, of peer: Peer) -> TurnOwner {
+        proxiedClient(of: call, behind: peer).map(TurnOwner.network) ?? turnOwner(of: connection, of: peer)
+    }
+
     /// Returns whether the connections of the peer carry the calls of many clients.
     func carriesManyClients(_ peer: Peer) -> Bool {
         peer.address == .local || configuration.trustedProxies.includes(peer)

@@ -128,25 +128,57 @@ enum TurnOwner: Hashable {
 }
 
 /// A round-robin queue: owners take turns, and the elements of one owner leave in order of arrival. Between two
-/// elements of one owner, at most one element of each other owner leaves. All operations take constant time.
+/// elements of one owner, at most one element of each other owner leaves. Operations take constant time unless they say otherwise.
 struct TurnQueue<Element> {
     /// The owners with elements, in the order of their turns.
     private var owners = CircularBuffer<TurnOwner>()
     private var elements: [TurnOwner: CircularBuffer<Element>] = [:]
 
+    /// The number of elements.
+    private(set) var count = 0
+
     /// Whether the queue contains no element.
     var isEmpty: Bool { owners.isEmpty }
+
+    /// The number of owners with elements.
+    var ownerCount: Int { owners.count }
+
+    /// The first element of the owner whose turn it is.
+    var first: Element? { owners.first.flatMap { elements[$0]?.first } }
+
+    /// Returns the first element of an owner.
+    func first(of owner: TurnOwner) -> Element? { elements[owner]?.first }
+
+    /// Returns the number of an owner's elements.
+    func count(of owner: TurnOwner) -> Int { elements[owner]?.count ?? 0 }
 
     /// Appends an element to those of its owner.
     mutating func append(_ element: Element, of owner: TurnOwner) {
         if elements[owner] == nil { owners.append(owner) }
         elements[owner, default: CircularBuffer(initialCapacity: 1)].append(element)
+        count += 1
     }
 
     /// Removes and returns the first element of the owner whose turn it is.
     mutating func popFirst() -> Element? {
         guard let owner = owners.popFirst(), let element = elements[owner]?.popFirst() else { return nil }
         if elements[owner]?.isEmpty == false { owners.append(owner) } else { elements[owner] = nil }
+        count -= 1
         return element
+    }
+
+    /// Removes and returns the elements of each owner before the first that does not match. Takes linear time.
+    mutating func removeLeading(where matches: (Element) -> Bool) -> [Element] {
+        var removed: [Element] = []
+        for _ in 0..<owners.count {
+            let owner = owners.removeFirst()
+            while let first = elements[owner]?.first, matches(first) {
+                elements[owner]?.removeFirst()
+                removed.append(first)
+            }
+            if elements[owner]?.isEmpty == false { owners.append(owner) } else { elements[owner] = nil }
+        }
+        count -= removed.count
+        return removed
     }
 }

@@ -31,8 +31,9 @@ def contains(what, text, *parts):
 
 
 def archived(gateway, store):
-    """Waits until each finished segment is in the bucket."""
+    """Waits until each finished segment is in the bucket, and the gateway has noted it."""
     wait("the archive", lambda: gateway.finished().keys() <= store.objects().keys())
+    wait("the archive's progress", lambda: gateway.metric("notify_gateway_archive_behind_segments") == 0)
 
 
 def outages(gateway, store, relay):
@@ -205,11 +206,15 @@ def main():
     relay = Relay(store.port)
     gateway = Gateway(os.path.abspath(program), f"http://127.0.0.1:{relay.port}", store.gateway)
     atexit.register(gateway.remove)
-    outages(gateway, store, relay)
-    verification(gateway, store)
-    encryption(gateway, store)
-    conflict(gateway, store)
-    mistakes(gateway, store)
+    try:
+        outages(gateway, store, relay)
+        verification(gateway, store)
+        encryption(gateway, store)
+        conflict(gateway, store)
+        mistakes(gateway, store)
+    except SystemExit:
+        print("the gateway's log:\n" + gateway.log())
+        raise
     print(f"archive: {checks} checks, {len(problems)} problems" + "".join(f"\n  {problem}" for problem in problems))
     sys.exit(1 if problems else 0)
 

@@ -1,6 +1,7 @@
 """The store, the relay before it, and the gateway of check.py."""
 
 import base64
+import contextlib
 import http.client
 import json
 import logging
@@ -117,7 +118,7 @@ class Relay:
                 client = self.tls.wrap_socket(client, server_side=True)
             except OSError:
                 return
-        with client, client.makefile("rb") as requests:
+        with contextlib.suppress(ConnectionResetError), client, client.makefile("rb") as requests:
             while self.mode != "refuse" and (request := self.read(requests, client)):
                 server = socket.create_connection(("127.0.0.1", self.target))
                 with server, server.makefile("rb") as responses:

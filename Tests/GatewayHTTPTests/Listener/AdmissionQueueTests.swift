@@ -1,4 +1,5 @@
 import Gateway
+import GatewayCore
 import NIOCore
 import NIOEmbedded
 import Testing
@@ -21,11 +22,13 @@ import Testing
 
     deinit { loop.end() }
 
-    private func arrive(_ number: Int) {
+    static func client(_ name: Int) -> TurnOwner { .network(.v4(UInt32(name))) }
+
+    private func arrive(_ number: Int, of client: Int = 1) {
         if waiting.admit() { return record.events.append("\(number) begins") }
         waiting.enqueue(
             AdmissionQueue.Call(
-                isAwaited: { [record] in !record.gone.contains(number) },
+                owner: Self.client(client), isAwaited: { [record] in !record.gone.contains(number) },
                 begin: { [record] in record.events.append("\(number) begins") },
                 reject: { [record] in record.events.append("\(number) refused") }))
     }
@@ -121,10 +124,11 @@ import Testing
         var looks = 0
         waiting.enqueue(
             AdmissionQueue.Call(
-                isAwaited: { true },
+                owner: Self.client(1), isAwaited: { true },
                 begin: { [waiting] in
                     waiting.enqueue(
                         AdmissionQueue.Call(
+                            owner: Self.client(1),
                             isAwaited: {
                                 looks += 1
                                 return true
@@ -176,6 +180,46 @@ import Testing
         #expect(waiting.count == AdmissionQueue.maximumLength)
     }
 
+    @Test("Clients take turns, and the calls of each stay in order") func clientsTakeTurns() {
+        for number in 1...6 { arrive(number) }
+        arrive(21, of: 2)
+        arrive(31, of: 3)
+        arrive(22, of: 2)
+        #expect(taken() == ["1 begins", "2 begins"])
+        for _ in 0..<8 { end() }
+        #expect(taken() == [3, 21, 31, 4, 22, 5, 6].map { "\($0) begins" })
+    }
+
+    @Test("A client whose calls have waited too long gets rejections, and others do not")
+    func rejectionsOfOneClient() {
+        for number in 1...4 { arrive(number) }
+        loop.advanceTime(by: .milliseconds(500))
+        arrive(5)
+        arrive(21, of: 2)
+        #expect(taken() == ["1 begins", "2 begins", "5 refused"])
+        loop.advanceTime(by: .milliseconds(499))
+        // A call completes, so nothing is stalled when the calls of the first client expire.
+        end()
+        #expect(taken() == ["3 begins"])
+        loop.advanceTime(by: .milliseconds(51))
+        #expect(taken() == ["4 refused"])
+        arrive(22, of: 2)
+        end()
+        end()
+        #expect(taken() == ["22 refused", "21 begins"])
+    }
+
+    @Test("A client that fills the queue leaves an equal share to each other one") func sharesOfAFullQueue() {
+        for number in 0..<2 + AdmissionQueue.maximumLength { arrive(number) }
+        _ = taken()
+        for client in 2...9 {
+            for _ in 0..<AdmissionQueue.maximumLength { arrive(client, of: client) }
+            #expect(taken().count == AdmissionQueue.maximumLength - AdmissionQueue.maximumLength / client)
+        }
+        arrive(0)
+        #expect(taken() == ["0 refused"])
+    }
+
     /// Calls that complete as soon as they start must not recurse.
     @Test("Calls that complete at once do not recurse") func callsThatCompleteAtOnceDoNotRecurse() {
         arrive(0)
@@ -184,7 +228,7 @@ import Testing
         for _ in 0..<AdmissionQueue.maximumLength {
             waiting.enqueue(
                 AdmissionQueue.Call(
-                    isAwaited: { true },
+                    owner: Self.client(1), isAwaited: { true },
                     begin: { [unowned self] in
                         begun += 1
                         end()
@@ -207,7 +251,9 @@ import Testing
         for _ in 0..<10 {
             let isAdmitted = waiting.admit()
             #expect(!isAdmitted)
-            waiting.enqueue(AdmissionQueue.Call(isAwaited: { true }, begin: { begun += 1 }, reject: { begun = -1 }))
+            waiting.enqueue(
+                AdmissionQueue.Call(
+                    owner: Self.client(1), isAwaited: { true }, begin: { begun += 1 }, reject: { begun = -1 }))
         }
         waiting.release()
         waiting.beginNext()

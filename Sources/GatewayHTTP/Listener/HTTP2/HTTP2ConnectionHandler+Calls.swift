@@ -16,6 +16,7 @@ extension HTTP2ConnectionHandler {
         // The queue holds no request: one that is rejected for lack of memory is released at once.
         loop.admissionQueue.enqueue(
             AdmissionQueue.Call(
+                owner: loop.turnOwner(of: framed, on: self, of: peer),
                 isAwaited: { !clientDisconnect.hasDisconnected }, begin: { self.beginWaiting(id) },
                 reject: {
                     guard self.streams[id]?.isServing == true else { return self.endCall() }
