@@ -170,7 +170,9 @@ extension LedgerTables {
     /// had before, because a look-up of the present token does not show whether the backend has really lost it.
     func supersede(_ row: Registration, by id: RegistrationID, _ task: LedgerTask) throws {
         try remove(row, replacedBy: id, now: task.now)
-        guard row.isBound, row.place.isElsewhere(than: task.upstream) || task.decision == .rotation(row.id) else { return }
+        guard row.isBound, row.place.isElsewhere(than: task.upstream) || task.decision == .rotation(row.id) else {
+            return
+        }
         try storeOrphan(
             OrphanRegistration(
                 id: row.id, handle: row.handle, reason: .superseded, owner: row.owner, upstream: row.upstream))
