@@ -7,15 +7,15 @@ internal import Synchronization
 /// ones and the bans with the same data.
 ///
 /// Coalesced by name, address, authenticator and reason: the first one at once, then one record a minute with its
-/// `count`. At most 120 records a minute are written, and one summary record with the result `several`. Guessing passwords
-/// therefore cannot fill the disk or displace other records.
+/// `count`. At most 120 records a minute are written of each result, and one summary record with the result `several`. Guessing
+/// passwords therefore cannot fill the disk or displace other records, and many failed logins do not hide a ban.
 ///
 /// Called just before the response is created, after the delay of rejected passwords, and equally for an unknown name
 /// and a wrong password, so that the response time reveals nothing. Shared by all event loops; never waits for the
 /// disk.
 final class FailedLoginRecorder: Sendable {
     /// The results in the records.
-    enum Result: String {
+    enum Result: String, CaseIterable {
         /// A credential was rejected.
         case failed = "login-failed"
         /// A credential could not be verified. `RejectionLog` logs it as a fault of the gateway.
@@ -72,11 +72,22 @@ final class FailedLoginRecorder: Sendable {
     }
 
     private struct State {
-        var records = Coalescer<Kind, JournalRecord>(
-            .init(
-                period: FailedLoginRecorder.minute, maximum: FailedLoginRecorder.maximumPerMinute,
-                window: FailedLoginRecorder.minute))
+        private var records: [Result: Coalescer<Kind, JournalRecord>] = [:]
         var bans: [LoginThrottle.Subject: Ban] = [:]
+
+        /// Adds a record and returns those to write now.
+        mutating func add(_ record: JournalRecord, of kind: Kind, now: MonotonicInstant) -> [JournalRecord] {
+            let bounds = Coalescer<Kind, JournalRecord>.Bounds(
+                period: FailedLoginRecorder.minute, maximum: FailedLoginRecorder.maximumPerMinute,
+                window: FailedLoginRecorder.minute)
+            return records[kind.result, default: Coalescer(bounds)].add(record, of: kind, now: now).map(\.record)
+        }
+
+        /// Returns the records that are due.
+        mutating func flush(now: MonotonicInstant, all: Bool) -> [JournalRecord] {
+            // In the order of `Result`, so that a ban comes before its end.
+            Result.allCases.flatMap { records[$0]?.flush(now: now, all: all).map(\.record) ?? [] }
+        }
     }
 
     private struct Ban {
@@ -88,7 +99,7 @@ final class FailedLoginRecorder: Sendable {
     }
 
     private static let minute: Int64 = 60_000_000_000
-    /// The maximum number of records in a minute, excluding the summary record.
+    /// The maximum number of records of one result in a minute, excluding the summary record.
     static let maximumPerMinute = 120
     /// The maximum number of bans whose end is tracked.
     static let maximumBans = 1024
@@ -137,15 +148,15 @@ final class FailedLoginRecorder: Sendable {
         let candidates = state.withLock { $0.bans.filter { Self.mayHaveEnded($1, now) } }
         let ended = candidates.filter { throttle.wait(of: $0.key) == 0 }
         let records = state.withLock { state in
-            var entries: [Coalescer<Kind, JournalRecord>.Entry] = []
+            var records: [JournalRecord] = []
             for (subject, ban) in ended where state.bans[subject]?.lastRejection == ban.lastRejection {
                 state.bans[subject] = nil
                 var record = ban.record
                 record.result = Result.banEnded.rawValue
                 record.reason = "\(ban.rejections) rejected"
-                entries += state.records.add(record, of: Kind(.banEnded, subject), now: now)
+                records += state.add(record, of: Kind(.banEnded, subject), now: now)
             }
-            return (entries + state.records.flush(now: now, all: all)).map(\.record)
+            return records + state.flush(now: now, all: all)
         }
         write(records, logger)
     }
@@ -159,7 +170,7 @@ final class FailedLoginRecorder: Sendable {
     private func record(_ result: Result, _ facts: CallFacts, reason: String) -> [JournalRecord] {
         let record = Self.record(result, facts, reason: reason)
         let now = clocks.monotonic()
-        return state.withLock { $0.records.add(record, of: Kind(result, record), now: now).map(\.record) }
+        return state.withLock { $0.add(record, of: Kind(result, record), now: now) }
     }
 
     private func recordBan(_ facts: CallFacts, by name: String, _ seconds: Int) -> [JournalRecord] {
@@ -180,7 +191,7 @@ final class FailedLoginRecorder: Sendable {
                 // The record of a ban's end contains the number of its rejections.
                 if !isNew { return [] }
             }
-            return state.records.add(record, of: Kind(.banned, subject), now: now).map(\.record)
+            return state.add(record, of: Kind(.banned, subject), now: now)
         }
     }
 

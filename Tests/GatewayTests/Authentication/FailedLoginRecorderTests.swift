@@ -150,11 +150,23 @@ struct FailedLoginRecorderTests {
             facts.attempted = PresentedName("user\(number)" + String(repeating: "x", count: 500))
             #expect(logins.record(Rejection(.credentialsRejected, "wrong").with(facts), logger))
         }
+        // What has another result is not among the rest.
+        for rejection in [
+            Rejection(.rateLimited, "", extra: .limit(name: "login-pair", retryAfterSeconds: 30)),
+            Rejection(.authenticatorUnavailable, "timed-out"),
+        ] {
+            var facts = CallFacts(call: CallID(process: 1, number: 100_000), peer: .v4(1))
+            facts.attempted = PresentedName("bob")
+            _ = logins.record(rejection.with(facts), logger)
+        }
         logins.flush(all: true, logger)
         let records = journal.records(.rejection)
-        #expect(records.count <= FailedLoginRecorder.maximumPerMinute + 2)
-        #expect(records.reduce(0) { $0 + ($1.count ?? 1) } == 100_000)
-        #expect(records.last?.result == "several")
+        #expect(records.count <= FailedLoginRecorder.maximumPerMinute + 4)
+        #expect(records.reduce(0) { $0 + ($1.count ?? 1) } == 100_002)
+        #expect(records.contains { $0.result == "several" })
+        for result in ["banned", "login-undecided"] {
+            #expect(records.filter { $0.result == result }.map { $0.facts?.attempted?.text } == ["bob"], "\(result)")
+        }
     }
 
     @Test("The start of a ban is one record, and its end is another with the number of rejections")
