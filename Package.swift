@@ -373,7 +373,7 @@ let package = Package(
             dependencies: [
                 "GatewayServer", "Gateway", "GatewayConfiguration", "GatewayCore", "GatewayHTTP", "GatewayOperations",
                 "GatewayStore", "GatewaySupport", "GatewayTesting", "PostgreSQLClient", "StaticUsers", logging,
-                coreMetrics,
+                coreMetrics, lifecycle,
                 nioCore, nioPosix,
             ],
             swiftSettings: strict),

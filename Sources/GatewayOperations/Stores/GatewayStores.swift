@@ -41,8 +41,9 @@ package struct GatewayStores: Sendable {
     package let journalCopy: JournalCopy?
     /// The counts of all gateways' calls in that store; nil without PostgreSQL.
     package let sharedCounts: SharedCounts?
-    /// The idempotent sends of the last day, for replays. Empty with a shared register.
-    package let keyedSends: [IdempotentSend]
+    private let journalDirectory: String
+    private let journalIndex: AuditIndex
+    private let clocks: Clocks
 
     /// The decisions of an operator, or of a command, about the opening of the stores.
     package struct Opening: Sendable {
@@ -64,6 +65,8 @@ package struct GatewayStores: Sendable {
         _ configuration: ServerConfiguration, _ opening: Opening = Opening(), clocks: Clocks, logger: Logger
     ) throws {
         let section = configuration.journal
+        journalDirectory = section.directory
+        self.clocks = clocks
         let store = try ConfiguredStore(configuration).open(
             isExclusive: opening.isExclusive, clocks: clocks, logger: logger)
         ledger = store.ledger
@@ -108,18 +111,21 @@ package struct GatewayStores: Sendable {
                 throw JournalUnavailable("libcrypto cannot derive the key of the indexes")
             }
             self.indexSeal = indexSeal
-            let index = AuditIndex(directory: section.directory, seal: indexSeal)
-            settings.indexedSegments = index
+            journalIndex = AuditIndex(directory: section.directory, seal: indexSeal)
+            settings.indexedSegments = journalIndex
             journal = try JournalFile(settings)
-            let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
-            keyedSends =
-                keyedSendRegister == nil
-                ? try JournalFile.keyedSends(in: section.directory, since: yesterday, indexed: index)
-                    .filter { [sessions] in !sessions.wasRevoked($0.user, after: $0.at) } : []
         } catch {
             try? ledger.close()
             throw error
         }
+    }
+
+    /// Reads the idempotent sends of the last day from the journal, for replays; none with a shared register. Blocks.
+    package func idempotentSends() throws(JournalUnavailable) -> [IdempotentSend] {
+        guard keyedSendRegister == nil else { return [] }
+        let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
+        return try JournalFile.keyedSends(in: journalDirectory, since: yesterday, indexed: journalIndex)
+            .filter { !sessions.wasRevoked($0.user, after: $0.at) }
     }
 
     /// Checks that the ledger's user names follow the configured rules, before anything else reads names. With other

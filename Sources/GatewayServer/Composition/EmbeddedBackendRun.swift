@@ -18,7 +18,7 @@ public struct EmbeddedBackendRun: Sendable {
     public func run() async throws {
         defer { LogWriter.standardError.flush() }
         try await ServiceGroup(
-            services: [backend], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
+            configuration: .init(named: [backend], stoppedBy: [.sigterm, .sigint], logger: logger)
         ).run()
     }
 }

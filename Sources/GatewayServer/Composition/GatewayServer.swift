@@ -94,7 +94,8 @@ public struct GatewayServer: Sendable {
                 let services = services(
                     context, subsystems, reload, .init(control: control, console: console), tls)
                 let outcome = await Self.outcome {
-                    try await context.signals.run(ServiceGroup(services: services, logger: logger))
+                    try await context.signals.run(
+                        ServiceGroup(configuration: .init(named: services, logger: logger)))
                 }
                 await console.close()
                 try outcome.get()

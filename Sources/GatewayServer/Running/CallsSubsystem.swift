@@ -3,6 +3,7 @@ internal import GatewayConfiguration
 internal import GatewayConsole
 internal import GatewayCore
 internal import GatewayOperations
+internal import GatewayStore
 internal import GatewaySupport
 internal import ServiceLifecycle
 
@@ -30,13 +31,13 @@ struct CallsSubsystem: ReloadParticipant {
     private let makeDryRun: @Sendable (CompiledConfiguration) -> DryRun
 
     /// Creates the state and the rules of the first configuration. Restores the idempotent sends of the last day.
-    init(_ context: ServerContext, _ stores: GatewayStores, chain: AuthenticatorChain) {
+    init(_ context: ServerContext, _ stores: GatewayStores, chain: AuthenticatorChain) throws(JournalUnavailable) {
         let (configuration, clocks) = (context.configuration, context.clocks)
         passwordCache = PasswordCache(clocks: clocks)
         let sharing = stores.debtKey.map(DebtSharing.init)
         throttle = LoginThrottle(clocks: clocks, sharing: sharing)
         sends = IdempotencyStore(clocks: clocks)
-        sends.restore(stores.keyedSends)
+        sends.restore(try stores.idempotentSends())
         let firstLimiter = Limiter(configuration.limits, clocks: clocks, sharing: sharing)
         limiter = HotSwappable(firstLimiter)
         // The first limiter's successors have the same state.
