@@ -75,7 +75,7 @@ def private_etc(checkout):
     """Puts a copy of /etc in its place, for this process and those that it starts."""
     copy = tempfile.mkdtemp(prefix="notify-gateway-etc-")
     for name in ["passwd", "shadow", "group", "gshadow", "login.defs", "nsswitch.conf", "hosts", "resolv.conf", "ld.so.cache",
-                 "localtime", "default", "pam.d", "security", "ssl"]:
+                 "localtime", "default", "pam.d", "security", "ssl", "ldap"]:
         source = os.path.join("/etc", name)
         if os.path.isdir(source):
             shutil.copytree(source, os.path.join(copy, name), symlinks=True, ignore=lambda folder, names: [

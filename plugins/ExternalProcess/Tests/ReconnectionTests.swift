@@ -75,6 +75,23 @@ struct ReconnectionTests {
         #expect(waiting.verdict == .accepted(user: "alice", groups: []))
     }
 
+    @Test("A connection that breaks in a login is replaced without delay, also if it was the only one")
+    func breaksInALogin() throws {
+        let bench = PoolFixture(connections: 1)
+        defer { bench.finish() }
+        for number in 0..<10 {
+            let broken = try bench.submit()
+            let waiting = try bench.submit()
+            try bench.say(PoolFixture.hello, on: 2 * number)
+            bench.hangUp(2 * number)
+            #expect(broken.verdict == .unavailable(.failed) && bench.attempts == 2 * number + 2)
+            try bench.say(PoolFixture.hello, on: 2 * number + 1)
+            try bench.answer(waiting, Self.accepted, on: 2 * number + 1)
+            #expect(waiting.verdict == .accepted(user: "alice", groups: []))
+            bench.hangUp(2 * number + 1)
+        }
+    }
+
     @Test("A closed pool completes all waiting logins and accepts no new one")
     func closed() throws {
         let bench = PoolFixture()

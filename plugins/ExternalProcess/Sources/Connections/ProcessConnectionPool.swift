@@ -130,6 +130,7 @@ final class ProcessConnectionPool {
     }
 
     private func remove(_ connection: ProcessConnectionHandler, _ fault: ProtocolError?) {
+        let wasOpening = opening.contains { $0 === connection }
         opening.removeAll { $0 === connection }
         free.removeAll { $0 === connection }
         let queries = busy.filter { $0.connection === connection }.map(\.query)
@@ -137,9 +138,10 @@ final class ProcessConnectionPool {
         for query in queries { finish(query, .unavailable(fault == .replyTimeout ? .timedOut : .failed)) }
         guard let fault, !isClosed else { return }
         logger.warning("Connection to the process closed after a fault", metadata: ["fault": "\(fault)"])
-        // A late response does not suggest that a new connection would fail, so it causes no delay.
-        if fault != .replyTimeout { pauseConnecting() }
-        if opening.isEmpty, free.isEmpty, busy.isEmpty, fault != .replyTimeout { failAllWaiting() }
+        // What a login caused does not suggest that a new connection would fail, so it delays no other login.
+        guard wasOpening else { return }
+        pauseConnecting()
+        if opening.isEmpty, free.isEmpty, busy.isEmpty { failAllWaiting() }
     }
 
     private func pauseConnecting() {
