@@ -76,6 +76,8 @@ public struct GatewayServer: Sendable {
     }
 
     private func run(on context: ServerContext) async throws {
+        let progress = context.reportStart()
+        defer { progress.cancel() }
         try context.configuration.requireFreeAddresses(context.inherited)
         try await AuthenticatorsSubsystem.check(context)
         let tls = try ConfiguredTLS(configuration, pool: context.threads.filePool, clocks: clocks, logger: logger)

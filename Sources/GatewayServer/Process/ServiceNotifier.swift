@@ -12,6 +12,9 @@ final class ServiceNotifier: Sendable {
     private let address: [UInt8]
     private let clocks: Clocks
     private let isStopping = Atomic(false)
+    private let isStarting = Atomic(true)
+    /// The time within which the manager expects the next `starting()`. Three of them fit into it.
+    static let startExtension = Duration.seconds(60)
     /// The time within which the manager expects a sign of life; nil if it expects none. Without one it restarts the
     /// gateway.
     let watchdogTime: Duration?
@@ -33,9 +36,19 @@ final class ServiceNotifier: Sendable {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
+    /// Reports that the start goes on, so that the manager does not end it. Returns whether it does.
+    func starting() -> Bool {
+        guard isStarting.load(ordering: .relaxed), !isStopping.load(ordering: .relaxed) else { return false }
+        send("EXTEND_TIMEOUT_USEC=\(Self.startExtension.components.seconds * 1_000_000)\nSTATUS=Starting")
+        return true
+    }
+
     /// Reports that the gateway serves. Called after the start and after every reload, whatever its result. Ignored
     /// once the gateway stops.
-    func ready() { if !isStopping.load(ordering: .relaxed) { send("READY=1\nSTATUS=Serving") } }
+    func ready() {
+        isStarting.store(false, ordering: .relaxed)
+        if !isStopping.load(ordering: .relaxed) { send("READY=1\nSTATUS=Serving") }
+    }
 
     /// Reports the start of a reload. `ready()` follows.
     func reloading() {

@@ -65,6 +65,10 @@ final class ReloadService: Service {
 
     func run() async throws {
         let signals = await UnixSignalsSequence(trapping: .sighup)
+        if EarlyHangUp.take() {
+            request.withLock { $0.isForAll = true }
+            wakeUp.yield()
+        }
         await cancelWhenGracefulShutdown {
             await withTaskGroup { tasks in
                 tasks.addTask { [self] in

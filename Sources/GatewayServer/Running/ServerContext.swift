@@ -3,6 +3,8 @@ internal import Gateway
 internal import GatewayConfiguration
 internal import GatewaySupport
 internal import Logging
+internal import NIOCore
+internal import NIOPosix
 
 /// The context that all subsystems of one run share: the configuration at the start, and the resources of the process.
 struct ServerContext: Sendable {
@@ -47,5 +49,12 @@ struct ServerContext: Sendable {
         notifier = ServiceNotifier(environment: environment, clocks: clocks)
         metrics = CallMetrics(clocks: clocks)
         signals = ShutdownSignals(logger: logger)
+    }
+    /// Reports to the service manager, again and again, that the start goes on, until the gateway is ready or the task is
+    /// cancelled.
+    func reportStart() -> RepeatedTask {
+        threads.group.next().scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(20)) { [notifier] task in
+            if !notifier.starting() { task.cancel() }
+        }
     }
 }

@@ -30,7 +30,7 @@ struct HTTP2ShutdownTests {
             let directory = try files(backend)
             let manager = try NotifySocket(in: directory.path)
             let gateway = try ManagedProgram.start(in: directory, environment: ["NOTIFY_SOCKET": manager.path])
-            #expect(try await manager.next()["READY"] == "1")
+            #expect(try await manager.next(with: "READY")["READY"] == "1")
             var answered: [UInt32: Bool] = [:]
             var goaways: [UInt32?] = []
             try await StreamClient.run(socket: "\(directory.path)/public.sock") { client in

@@ -40,7 +40,7 @@ struct ShutdownTests {
             let manager = try NotifySocket(in: directory.path)
             let gateway = try ManagedProgram.start(
                 in: directory, environment: ["NOTIFY_SOCKET": manager.path])
-            #expect(try await manager.next()["READY"] == "1")
+            #expect(try await manager.next(with: "READY")["READY"] == "1")
             #expect(try await ready() == 200)
             let calls = 20
             try await withThrowingTaskGroup(of: RawClient.Response.self) { tasks in
@@ -84,7 +84,7 @@ struct ShutdownTests {
             try configure("http://127.0.0.1:\(backend.port)", grace: "60s")
             let manager = try NotifySocket(in: directory.path)
             let gateway = try ManagedProgram.start(in: directory, environment: ["NOTIFY_SOCKET": manager.path])
-            #expect(try await manager.next()["READY"] == "1")
+            #expect(try await manager.next(with: "READY")["READY"] == "1")
             let client = try client
             let cut = Task { try await client.call("POST", Self.send, as: "alice", body: "\"cut\"") }
             for await _ in arrivals { break }
@@ -198,6 +198,28 @@ struct ShutdownTests {
         _ = try await manager.next(with: "STOPPING")
         #expect(await gateway.status() == 0)
         #expect(try directory.text(of: "log").contains("is 2, but this program reads versions up to 1"))
+    }
+
+    @Test("A start asks for time until the gateway is ready, and a SIGHUP during it is a reload after it")
+    func hangUpWhileStarting() async throws {
+        try configure("http://127.0.0.1:9", grace: "0s")
+        let manager = try NotifySocket(in: directory.path)
+        let gateway = try ManagedProgram.start(in: directory, environment: ["NOTIFY_SOCKET": manager.path])
+        #expect(try await manager.next()["EXTEND_TIMEOUT_USEC"] == "60000000")
+        let isReady = Flag()
+        async let signals: Void = Blocking.run {
+            while !isReady.isRaised {
+                gateway.signal(SIGHUP)
+                usleep(1000)
+            }
+        }
+        _ = try await manager.next(with: "RELOADING")
+        _ = try await manager.next(with: "READY")
+        isReady.raise()
+        try await signals
+        gateway.signal(SIGTERM)
+        _ = try await manager.next(with: "STOPPING")
+        #expect(await gateway.status() == 0)
     }
 
     @Test("`ledger backup` copies a ledger in use, and a gateway starts with the copy")
