@@ -23,7 +23,7 @@ final class PostgreSQLDirectory: Sendable {
                 "--no-sync", "--no-instructions", "--auth=peer", "--username=\(PostgreSQLServer.administrator)",
                 "--encoding=UTF8", "--locale=C", "--pgdata=\(data)",
             ])
-        try write(Self.access, to: "data/pg_hba.conf")
+        try write(Self.access(withTLS: options.certificate != nil), to: "data/pg_hba.conf")
         try write(Self.localUsers(), to: "data/pg_ident.conf")
         var settings = [
             "listen_addresses = '\(port == nil ? "" : "127.0.0.1")'", "port = \(port ?? 5432)",
@@ -61,13 +61,15 @@ final class PostgreSQLDirectory: Sendable {
 
     /// The rules of access (`pg_hba.conf`): the roles of the tests from the socket, for the user who runs them; others with a
     /// password, over TCP only with TLS.
-    private static let access = """
+    private static func access(withTLS: Bool) -> String {
+        """
         local all \(PostgreSQLServer.user),\(PostgreSQLServer.administrator) peer map=tests
         local all all scram-sha-256
-        hostssl all client 127.0.0.1/32 cert
-        hostssl all all 127.0.0.1/32 scram-sha-256
 
         """
+            + (withTLS
+                ? "hostssl all client 127.0.0.1/32 cert\nhostssl all all 127.0.0.1/32 scram-sha-256\n" : "")
+    }
 
     /// The roles of the user who runs the tests (`pg_ident.conf`).
     private static func localUsers() throws -> String {
