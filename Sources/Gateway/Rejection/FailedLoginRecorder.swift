@@ -7,7 +7,7 @@ internal import Synchronization
 /// ones and the bans with the same data.
 ///
 /// Coalesced by name, address, authenticator and reason: the first one at once, then one record a minute with its
-/// `count`. At most 120 records a minute are written of each result, and one summary record with the result `several`. Guessing
+/// `count`. At most 120 records a minute are written of each result, and a summary record with the result `several`. Guessing
 /// passwords therefore cannot fill the disk or displace other records, and many failed logins do not hide a ban.
 ///
 /// Called just before the response is created, after the delay of rejected passwords, and equally for an unknown name
@@ -85,7 +85,6 @@ final class FailedLoginRecorder: Sendable {
 
         /// Returns the records that are due.
         mutating func flush(now: MonotonicInstant, all: Bool) -> [JournalRecord] {
-            // In the order of `Result`, so that a ban comes before its end.
             Result.allCases.flatMap { records[$0]?.flush(now: now, all: all).map(\.record) ?? [] }
         }
     }

@@ -8,11 +8,12 @@ internal import NIOCore
 /// costs almost nothing. A call therefore waits for up to `maximumWait`, which also bounds how often one connection can
 /// be rejected. A new call is rejected at once in three cases:
 ///
-/// - The queue is full, and the client has an equal share of it. What waits is also limited by ``RequestMemory``.
+/// - The queue is full, and the client has an equal share of it, or the queue has twice its length.
 /// - The last periodic check of the queue has rejected a call after `maximumWait`, and no call of this loop has
 ///   completed since the check before it.
-/// - The client's first call in the queue has waited for `rejectionThreshold`. The number of these rejections is bounded,
-///   so that they take little of the loop's time; a call beyond the bound is queued.
+/// - The client's first call in the queue has waited for `rejectionThreshold`; or that of any client had at the last check, and
+///   this client has at least as many calls as the average. The number of these rejections is bounded, so that they take
+///   little of the loop's time; a call beyond the bound is queued.
 final class AdmissionQueue {
     /// A call that may have to wait. The queue calls exactly one of `begin` and `reject`.
     struct Call {
@@ -49,6 +50,8 @@ final class AdmissionQueue {
     /// Whether the last check has rejected a call after `maximumWait`, and no call of this loop has completed since
     /// the check before it.
     private var isStalled = false
+    /// The arrival of the call that had waited for the longest time at the last check.
+    private var longestWaiting: NIODeadline?
     /// Whether a call of this loop has completed since the last check.
     private var hasCompleted = false
     /// The number of rejections because of `rejectionThreshold` since the last check.
@@ -95,9 +98,7 @@ final class AdmissionQueue {
     func enqueue(_ call: Call) {
         let now = loop.now
         if isStalled || !hasRoom(for: call.owner) { return reject(call, now) }
-        if let first = calls.first(of: call.owner), now - first.since >= Self.rejectionThreshold,
-            rejections < Self.maximumRejections
-        {
+        if rejections < Self.maximumRejections, hasWaitedTooLong(call.owner, now) {
             rejections += 1
             return reject(call, now)
         }
@@ -108,8 +109,19 @@ final class AdmissionQueue {
 
     private func hasRoom(for owner: TurnOwner) -> Bool {
         if calls.count < Self.maximumLength { return true }
-        let own = calls.count(of: owner)
-        return own < Self.maximumLength / (own == 0 ? calls.ownerCount + 1 : calls.ownerCount)
+        return calls.count < 2 * Self.maximumLength
+            && calls.count(of: owner) < Self.maximumLength / ownerCount(with: owner)
+    }
+
+    /// The number of clients in the queue if this one adds a call.
+    private func ownerCount(with owner: TurnOwner) -> Int {
+        calls.count(of: owner) == 0 ? calls.ownerCount + 1 : calls.ownerCount
+    }
+
+    private func hasWaitedTooLong(_ owner: TurnOwner, _ now: NIODeadline) -> Bool {
+        if let first = calls.first(of: owner), now - first.since >= Self.rejectionThreshold { return true }
+        guard let longestWaiting, now - longestWaiting >= Self.rejectionThreshold else { return false }
+        return (calls.count(of: owner) + 1) * ownerCount(with: owner) >= calls.count + 1
     }
 
     /// Admits queued calls to free slots. Call it after `release()`.
@@ -123,17 +135,23 @@ final class AdmissionQueue {
         guard !calls.isEmpty, !isAdmitting else { return }
         isAdmitting = true
         defer { isAdmitting = false }
-        while let (call, _) = calls.first {
+        while let (call, since) = calls.first {
             if call.isAwaited() {
                 guard isBelowAdaptiveLimit else { return scheduleAdaptiveCheck() }
                 guard acquireSlot() else { return }
-                _ = calls.popFirst()
+                remove(since)
                 call.begin()
             } else {
-                _ = calls.popFirst()
+                remove(since)
                 call.reject()
             }
         }
+    }
+
+    private func remove(_ since: NIODeadline) {
+        _ = calls.popFirst()
+        // The next one is known at the next check.
+        if since == longestWaiting { longestWaiting = nil }
     }
 
     private func reject(_ call: Call, _ now: NIODeadline) {
@@ -170,6 +188,7 @@ final class AdmissionQueue {
             let expired = self.calls.removeLeading { now - $0.since >= Self.maximumWait }
             if !expired.isEmpty { self.isStalled = !self.hasCompleted }
             self.hasCompleted = false
+            self.longestWaiting = self.calls.firstOfEach.map(\.since).min()
             for (call, _) in expired { self.reject(call, now) }
             // Reset `isCheckScheduled` only here: a call that begins or is rejected above may bring the next request of
             // its connection.

@@ -160,7 +160,7 @@ final class ListenerLoop {
 
     /// Returns the owner of a call's turns: the client that a trusted proxy reports, or the owner of the connection's turns.
     func turnOwner(of call: FramedRequest, on connection: AnyObject, of peer: Peer) -> TurnOwner {
-        proxiedClient(of: call, behind: peer).map(TurnOwner.network) ?? turnOwner(of: connection, of: peer)
+        proxiedPeer(of: call, behind: peer).map { .network($0.network) } ?? turnOwner(of: connection, of: peer)
     }
 
     /// Returns whether the connections of the peer carry the calls of many clients.
@@ -170,11 +170,15 @@ final class ListenerLoop {
 
     /// Returns the client that a trusted proxy reports for a request, as the key of limits; nil if it is unknown.
     func proxiedClient(of framed: FramedRequest, behind peer: Peer) -> Peer.Address? {
+        proxiedPeer(of: framed, behind: peer)?.limitKey
+    }
+
+    private func proxiedPeer(of framed: FramedRequest, behind peer: Peer) -> Peer? {
         let trust = configuration.trustedProxies
         guard trust.source != .proxyProtocol, let origin = framed.origin(behind: peer, trust),
             !trust.includes(origin.peer)
         else { return nil }
-        return origin.peer.limitKey
+        return origin.peer
     }
 
     /// Registers a new connection.

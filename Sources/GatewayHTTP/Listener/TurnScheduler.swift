@@ -146,6 +146,9 @@ struct TurnQueue<Element> {
     /// The first element of the owner whose turn it is.
     var first: Element? { owners.first.flatMap { elements[$0]?.first } }
 
+    /// The first element of each owner.
+    var firstOfEach: some Sequence<Element> { elements.values.lazy.compactMap(\.first) }
+
     /// Returns the first element of an owner.
     func first(of owner: TurnOwner) -> Element? { elements[owner]?.first }
 

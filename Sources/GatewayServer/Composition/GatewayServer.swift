@@ -131,7 +131,10 @@ public struct GatewayServer: Sendable {
                     operators.console.address(context.configuration.console)
                 )
             },
-            onStarted: onStarted)
+            onStarted: { [onStarted] started in
+                reload.service.gatewayStarted()
+                await onStarted(started)
+            })
         let hubKey = HubProbe(configuration: configuration, tls: tls.backends, clocks: clocks).map {
             HubKeyCheck($0, logger: logger)
         }

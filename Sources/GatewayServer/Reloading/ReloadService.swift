@@ -17,7 +17,7 @@ final class ReloadService: Service {
     private let logger: Logger
     /// The period of checks for changed files. A change takes effect within two periods.
     private let period: Duration
-    private let request = Mutex(Request())
+    private let request: Mutex<Request>
     /// Yields a value for each check of the files.
     let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
@@ -28,6 +28,8 @@ final class ReloadService: Service {
         var isForAll = false
         /// The callers that wait for the problems of the next check.
         var waiting: [CheckedContinuation<[ConfigurationProblem]?, Never>] = []
+        /// Whether the gateway serves. Until then requests wait, and only changed files are read.
+        var hasStarted: Bool
         /// Whether the service has stopped, so no further check happens.
         var hasEnded = false
     }
@@ -37,10 +39,13 @@ final class ReloadService: Service {
     /// - Parameters:
     ///   - subjects: The objects that read files, until the first reload of the whole configuration.
     ///   - accounts: The account lists to compare after each check of the files.
+    ///   - awaitsStart: Whether requests wait for ``gatewayStarted()``.
     init(
         _ subjects: [any ReloadableFiles], accounts: AccountMonitor? = nil, whole: GatewayReload? = nil,
-        notifier: ServiceNotifier? = nil, logger: Logger, period: Duration = .milliseconds(400)
+        notifier: ServiceNotifier? = nil, logger: Logger, period: Duration = .milliseconds(400),
+        awaitsStart: Bool = false
     ) {
+        request = Mutex(Request(hasStarted: !awaitsStart))
         self.subjects = subjects
         self.accounts = accounts
         self.whole = whole
@@ -48,6 +53,12 @@ final class ReloadService: Service {
         self.logger = logger
         self.period = period
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Carries out the requests that wait for the start, and later ones at once. Called when the gateway serves.
+    func gatewayStarted() {
+        request.withLock { $0.hasStarted = true }
+        wakeUp.yield()
     }
 
     /// Reads everything again, as SIGHUP does, and returns the problems; nil if the gateway stops first.
@@ -90,7 +101,9 @@ final class ReloadService: Service {
     func reload(on wakeUps: some AsyncSequence<Void, Never>) async {
         var files = WatchedFiles(subjects, logger: logger)
         for await _ in wakeUps {
-            let (all, waiting) = request.withLock { request in
+            let (all, waiting) = request.withLock {
+                request -> (Bool, [CheckedContinuation<[ConfigurationProblem]?, Never>]) in
+                if !request.hasStarted { return (false, []) }
                 defer { (request.isForAll, request.waiting) = (false, []) }
                 return (request.isForAll, request.waiting)
             }

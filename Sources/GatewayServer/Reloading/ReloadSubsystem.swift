@@ -22,7 +22,8 @@ struct ReloadSubsystem: Sendable {
         let fences = whole.map { [$0.fences(of: context.configuration)] } ?? []
         service = ReloadService(
             subsystems.calls.clearingPasswordCache(subsystems.authenticators.made) + tls.reloadable + fences,
-            accounts: subsystems.accounts.monitor, whole: whole, notifier: context.notifier, logger: context.logger)
+            accounts: subsystems.accounts.monitor, whole: whole, notifier: context.notifier, logger: context.logger,
+            awaitsStart: true)
     }
 
     /// The services of the reload.

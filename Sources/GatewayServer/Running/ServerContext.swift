@@ -50,11 +50,13 @@ struct ServerContext: Sendable {
         metrics = CallMetrics(clocks: clocks)
         signals = ShutdownSignals(logger: logger)
     }
-    /// Reports to the service manager, again and again, that the start goes on, until the gateway is ready or the task is
-    /// cancelled.
+    /// Reports to the service manager every 20 s that the start goes on, until the gateway is ready, the task is cancelled or a
+    /// quarter of an hour is over: a start that hangs ends.
     func reportStart() -> RepeatedTask {
-        threads.group.next().scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(20)) { [notifier] task in
-            if !notifier.starting() { task.cancel() }
+        var remaining = 45
+        return threads.group.next().scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(20)) { [notifier] task in
+            remaining -= 1
+            if remaining < 0 || !notifier.starting() { task.cancel() }
         }
     }
 }

@@ -74,6 +74,8 @@ extension LedgerTables {
     /// Removes a registration that the backend has deleted, unless a running call or a late update may create it again.
     private func delete(_ id: RegistrationID, _ task: LedgerTask) throws -> Bool {
         if task.precedesCall { return false }
+        // The backend gave the id of an orphan to another device, which has registered during the sweep.
+        if case .sweep = task.request, try registration(id)?.state == .live { return true }
         if try hasPendingUpdate(id, now: task.now) {
             try mark(id, task)
             return false

@@ -209,13 +209,37 @@ import Testing
         #expect(taken() == ["22 refused", "21 begins"])
     }
 
+    @Test("With many clients the longest wait counts for those with the average number of calls or more")
+    func rejectionsWithManyClients() {
+        for client in 1...20 { arrive(client, of: client) }
+        loop.advanceTime(by: .milliseconds(500))
+        // One call of its own is the average.
+        arrive(21, of: 21)
+        #expect(taken() == ["1 begins", "2 begins", "21 refused"])
+        // Beside a client with many calls it is less.
+        loop.advanceTime(by: .milliseconds(600))
+        _ = taken()
+        end()
+        for _ in 0..<40 { arrive(1, of: 1) }
+        loop.advanceTime(by: .milliseconds(550))
+        _ = taken()
+        arrive(22, of: 22)
+        #expect(taken() == [])
+        arrive(1, of: 1)
+        #expect(taken() == ["1 refused"])
+    }
+
     @Test("A client that fills the queue leaves an equal share to each other one") func sharesOfAFullQueue() {
         for number in 0..<2 + AdmissionQueue.maximumLength { arrive(number) }
         _ = taken()
+        var room = AdmissionQueue.maximumLength
         for client in 2...9 {
             for _ in 0..<AdmissionQueue.maximumLength { arrive(client, of: client) }
-            #expect(taken().count == AdmissionQueue.maximumLength - AdmissionQueue.maximumLength / client)
+            let share = min(room, AdmissionQueue.maximumLength / client)
+            #expect(taken().count == AdmissionQueue.maximumLength - share)
+            room -= share
         }
+        #expect(room == 0)
         arrive(0)
         #expect(taken() == ["0 refused"])
     }

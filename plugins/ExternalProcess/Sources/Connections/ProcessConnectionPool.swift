@@ -4,8 +4,8 @@ internal import NIOCore
 
 /// The connections to the process for logins or for account queries, with their queue. Bound to one event loop.
 ///
-/// A connection carries one request at a time. At a fault the connection is closed, its query completes as
-/// `unavailable`, and no new connection is attempted before the back-off delay has passed.
+/// A connection carries one request at a time. At a fault the connection is closed, and its query completes as
+/// `unavailable`. After a connection that could not be opened, none is attempted before the back-off delay has passed.
 final class ProcessConnectionPool {
     /// The limits of the pool.
     struct Bounds: Sendable {
