@@ -13,7 +13,7 @@ final class ServiceNotifier: Sendable {
     private let clocks: Clocks
     private let isStopping = Atomic(false)
     private let isStarting = Atomic(true)
-    /// The time within which the manager expects the next `starting()`. Three of them fit into it.
+    /// The time within which the manager expects the next report of the start.
     static let startExtension = Duration.seconds(60)
     /// The time within which the manager expects a sign of life; nil if it expects none. Without one it restarts the
     /// gateway.

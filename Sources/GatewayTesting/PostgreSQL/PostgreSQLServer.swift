@@ -32,7 +32,7 @@ public final class PostgreSQLServer: Sendable {
     }
 
     private static let programs: String? = {
-        // Those of another version, for a run of the tests with it.
+        // The variable names the programs of another version, for a run of the tests with it.
         if let folder = ProcessInfo.processInfo.environment["NOTIFY_GATEWAY_POSTGRESQL"] { return folder }
         let root = "/usr/lib/postgresql"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []

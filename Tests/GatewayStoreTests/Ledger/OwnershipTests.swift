@@ -1,4 +1,5 @@
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import GatewayStore
@@ -77,6 +78,17 @@ struct OwnershipTests {
         try await fixture.update(alice, Fixture.id(2), try Fixture.handle(2), fresh: Fixture.id(3), lost: true)
         #expect(try await fixture.look(.sweep(Fixture.id(2))) == .notMarked)
         #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [Fixture.id(1)])
+    }
+
+    @Test("A sweep that ends late keeps the registration of a device that got the id meanwhile")
+    func lateSweep() async throws {
+        try await fixture.update(alice, Fixture.id(1), try Fixture.handle(1), fresh: Fixture.id(1))
+        try await fixture.update(alice, Fixture.id(1), try Fixture.handle(2), fresh: Fixture.id(2), lost: true)
+        let sweep = try await fixture.ledger.begin(.sweep(Fixture.id(1)), now: Fixture.noon)
+        #expect(sweep.decision == .pendingDeletion(Fixture.id(1), owner: alice, because: .superseded))
+        try await fixture.update(bob, Fixture.id(9), try Fixture.handle(5), fresh: Fixture.id(1))
+        #expect(try await fixture.ledger.finish(sweep, with: .deleted(Fixture.id(1)), now: Fixture.noon))
+        #expect(try await fixture.content() == ["1-1-1 bob live", "2-2-1 alice live"])
     }
 
     @Test("A foreign, guessed or unknown id has no effect", arguments: [1, 7])

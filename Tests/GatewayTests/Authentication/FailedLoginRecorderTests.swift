@@ -150,7 +150,7 @@ struct FailedLoginRecorderTests {
             facts.attempted = PresentedName("user\(number)" + String(repeating: "x", count: 500))
             #expect(logins.record(Rejection(.credentialsRejected, "wrong").with(facts), logger))
         }
-        // What has another result is not among the rest. The throttle knows of no ban, so this one ends at once.
+        // Records with another result are not among the rest. The throttle knows of no ban, so this one ends at once.
         for rejection in [
             Rejection(.rateLimited, "", extra: .limit(name: "login-pair", retryAfterSeconds: 30)),
             Rejection(.authenticatorUnavailable, "timed-out"),

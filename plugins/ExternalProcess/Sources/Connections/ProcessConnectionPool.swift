@@ -138,7 +138,7 @@ final class ProcessConnectionPool {
         for query in queries { finish(query, .unavailable(fault == .replyTimeout ? .timedOut : .failed)) }
         guard let fault, !isClosed else { return }
         logger.warning("Connection to the process closed after a fault", metadata: ["fault": "\(fault)"])
-        // What a login caused does not suggest that a new connection would fail, so it delays no other login.
+        // A fault in a login does not suggest that a new connection would fail, so it delays no other login.
         guard wasOpening else { return }
         pauseConnecting()
         if opening.isEmpty, free.isEmpty, busy.isEmpty { failAllWaiting() }
