@@ -77,11 +77,15 @@ public final class MemorySessions: SessionStore {
     }
 
     /// Adds a session.
-    public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
+    public func start(
+        _ session: Session, since: RevocationEpoch, limit: Int
+    ) async throws(LedgerUnavailable) -> [Session]? {
         try write { table in
-            if table.wasEnded(session, since: since) { return false }
-            _ = table.add(session)
-            return true
+            if table.wasEnded(session, since: since) { return nil }
+            let replaced = session.replaced(among: table.all.filter { $0.user == session.user }, limit: limit)
+            for ended in replaced { _ = table.delete(ended.id, of: ended.user) }
+            table.replace(session.id, by: session)
+            return replaced
         }
     }
 

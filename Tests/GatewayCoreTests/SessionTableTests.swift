@@ -23,7 +23,7 @@ struct SessionTableTests {
         var table = SessionTable()
         let session = Self.session(1)
         #expect(table.isRevoked(Self.token(session.id), of: Self.alice))
-        #expect(table.add(session).isEmpty)
+        table.replace(session.id, by: session)
         #expect(!table.isRevoked(Self.token(session.id), of: Self.alice))
         #expect(table.isRevoked(Self.token(session.id), of: Self.bob))
         let byBob = table.delete(session.id, of: Self.bob)
@@ -38,11 +38,11 @@ struct SessionTableTests {
         var table = SessionTable()
         let id = Self.session(1).id
         let ofNone = table.beginDeleting(id, of: Self.alice)
-        _ = table.add(Self.session(1))
+        table.replace(Self.session(1).id, by: Self.session(1))
         let byBob = table.beginDeleting(id, of: Self.bob)
         #expect(!ofNone && !byBob)
         for writes in [[false, false], [false, true], [true, false]] {
-            if table.session(id) == nil { _ = table.add(Self.session(1)) }
+            if table.session(id) == nil { table.replace(Self.session(1).id, by: Self.session(1)) }
             for _ in writes {
                 let hasBegun = table.beginDeleting(id, of: Self.alice)
                 #expect(hasBegun)
@@ -79,8 +79,8 @@ struct SessionTableTests {
     @Test("A revoked user loses all sessions and earlier tokens, and later tokens are valid")
     func user() {
         var table = SessionTable()
-        _ = table.add(Self.session(1))
-        _ = table.add(Self.session(2, Self.bob))
+        table.replace(Self.session(1).id, by: Self.session(1))
+        table.replace(Self.session(2, Self.bob).id, by: Self.session(2, Self.bob))
         let before = table.epoch
         table.revoke(Self.alice, at: Self.noon)
         #expect(table.session(Self.session(1).id) == nil)
@@ -98,23 +98,26 @@ struct SessionTableTests {
         #expect(!table.isRevoked(Self.token(nil), of: Self.alice))
     }
 
-    @Test("A 21st session evicts the session that was renewed longest ago")
+    @Test("A further session replaces expired ones, and those renewed longest ago beyond the limit")
     func most() {
-        var table = SessionTable()
-        for number in 1...20 {
-            let time = WallTime(seconds: 1_795_000_000 + Int64(number))
-            #expect(table.add(Self.session(UInt64(number), at: time)).isEmpty)
+        let sessions = (1...20).map { Self.session(UInt64($0), at: WallTime(seconds: 1_795_000_000 + Int64($0))) }
+        var renewed = sessions
+        renewed[0].renewed = WallTime(seconds: 1_795_000_100)
+        let next = Self.session(21, at: WallTime(seconds: 1_795_000_200))
+        func replaced(by session: Session, among sessions: [Session], limit: Int = 20) -> [SessionID] {
+            session.replaced(among: sessions, limit: limit).map(\.id)
         }
-        let renewed = table.renew(Self.session(1).id, at: WallTime(seconds: 1_795_000_100))
-        #expect(renewed)
-        let late = WallTime(seconds: 1_795_000_200)
-        #expect(table.add(Self.session(21, at: late)) == [Self.session(2).id])
-        #expect(table.sessions(of: Self.alice, at: late).count == 20)
-        #expect(table.sessions(of: Self.alice, at: late).first?.id == Self.session(21).id)
-        #expect(table.sessions(of: Self.alice, at: WallTime(seconds: 1_795_002_000)).isEmpty)
-        // Expired sessions are removed first.
-        #expect(table.add(Self.session(22, at: WallTime(seconds: 1_795_002_000))).count == 20)
-        #expect(table.count == 1)
+        #expect(replaced(by: next, among: Array(sessions.prefix(19))).isEmpty)
+        #expect(replaced(by: next, among: sessions.reversed()) == [sessions[0].id])
+        #expect(replaced(by: next, among: renewed) == [sessions[1].id])
+        #expect(replaced(by: next, among: sessions, limit: 18) == [2, 1, 0].map { sessions[$0].id })
+        #expect(Set(replaced(by: next, among: sessions, limit: 1)) == Set(sessions.map(\.id)))
+        // Expired sessions do not count.
+        let late = Self.session(22, at: WallTime(seconds: 1_795_001_010))
+        #expect(replaced(by: late, among: sessions) == sessions.prefix(10).map(\.id))
+        // Of sessions renewed at the same time the order is that of their ids, so that all stores agree.
+        let equal = (1...3).map { Self.session($0) }
+        #expect(replaced(by: next, among: equal, limit: 3) == [equal.map(\.id).min { $0.text < $1.text }])
     }
 
     @Test("A session id is 22 characters of base64url")

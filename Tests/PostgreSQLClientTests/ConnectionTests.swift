@@ -1,6 +1,7 @@
 import Foundation
 import GatewaySupport
 import GatewayTesting
+import Synchronization
 import Testing
 
 @testable import PostgreSQLClient
@@ -10,6 +11,40 @@ import Testing
 
     private static func createRole(_ name: String, on server: PostgreSQLServer) throws {
         try server.run("CREATE ROLE \(name) LOGIN PASSWORD '\(password.replacing("'", with: "''"))'")
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func `Each of several servers is tried, and the one that accepted is the first one next time`(place: Int) throws {
+        var options = PostgreSQLServer.Options()
+        options.certificate = .one
+        let server = try PostgreSQLServer(options)
+        try Self.createRole("secured", on: server)
+        // One that drops what it receives, and one that rejects the session as a fenced primary does.
+        let silent = try SilentListener()
+        let fenced = try PostgreSQLServer(options)
+        func hosts(_ server: PostgreSQLServer) throws -> PostgreSQLSettings {
+            try server.settings(user: "secured", password: Self.password, authority: TestCertificate.authority)
+        }
+        func host(of server: PostgreSQLServer) throws -> PostgreSQLSettings.Host {
+            guard case .hosts(let hosts, _, _) = try hosts(server).address else { return .init("") }
+            return hosts[0]
+        }
+        var settings = try hosts(server)
+        var list = [try host(of: fenced), PostgreSQLSettings.Host("localhost", port: silent.port)]
+        list.insert(try host(of: server), at: place)
+        guard case .hosts(_, let authorities, let certificate) = settings.address else { return }
+        settings.address = .hosts(list, authorities: authorities, clientCertificate: certificate)
+        settings.connectTimeout = .seconds(5)
+        for _ in 0..<2 {
+            let connection = try PostgreSQLConnection.connect(settings, within: .seconds(6))
+            #expect(try connection.rows("SELECT current_user") == [[.text("secured")]])
+            #expect(settings.lastServer.index.load(ordering: .relaxed) == place)
+            connection.close()
+        }
+        // The second attempt asked no other server.
+        #expect(silent.accepted <= 1)
+        settings.address = .hosts([list[place == 0 ? 1 : 0]], authorities: authorities, clientCertificate: certificate)
+        #expect(try failure { try PostgreSQLConnection.connect(settings, within: .seconds(5)) }?.kind == .rejected)
     }
 
     @Test func `A role needs its password, which no error contains`() throws {

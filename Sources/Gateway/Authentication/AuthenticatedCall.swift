@@ -230,6 +230,8 @@ public struct AuthenticationRules: Sendable, Hashable {
     /// as `rate-limited`.
     public var maximumDelayedRejections: Int
 
+    /// The most sessions of a user, at least 1. A further one ends the one that was renewed longest ago.
+    public var sessionsPerUser: Int
     /// The lifetime of a session whose account status cannot be queried, counted from its login.
     public var sessionLifetimeWithoutStatus: Duration
     /// How long a registration is kept after its device last registered, if the status of its owner's account cannot be
@@ -240,6 +242,7 @@ public struct AuthenticationRules: Sendable, Hashable {
     public init(
         deadline: Duration = .seconds(10), failedLoginDelay: Duration = .milliseconds(300),
         failedLoginJitter: Duration = .milliseconds(85), maximumDelayedRejections: Int = 1024,
+        sessionsPerUser: Int = 20,
         sessionLifetimeWithoutStatus: Duration = .seconds(86_400),
         deviceLifetimeWithoutStatus: Duration = .seconds(30 * 86_400)
     ) {
@@ -247,6 +250,7 @@ public struct AuthenticationRules: Sendable, Hashable {
         self.failedLoginDelay = failedLoginDelay
         self.failedLoginJitter = failedLoginJitter
         self.maximumDelayedRejections = maximumDelayedRejections
+        self.sessionsPerUser = sessionsPerUser
         self.sessionLifetimeWithoutStatus = sessionLifetimeWithoutStatus
         self.deviceLifetimeWithoutStatus = deviceLifetimeWithoutStatus
     }

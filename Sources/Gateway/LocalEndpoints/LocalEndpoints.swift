@@ -44,14 +44,14 @@ struct LocalEndpoints: Sendable {
         case .deleteSession(let id):
             return await write(facts) { () throws(LedgerUnavailable) in
                 _ = try await sessions.delete(id, of: caller.user)
-                return .accepted
+                return .empty(204)
             }
         case .revokeToken(let token):
             // The revocation lasts one minute longer than the token, because the clock of a verifier may be behind.
             let until = WallTime(seconds: token.expires.seconds + 60)
             return await write(facts) { () throws(LedgerUnavailable) in
                 try await sessions.revoke(token: token.id, of: caller.user, until: until)
-                return .accepted
+                return .empty(204)
             }
         }
     }
@@ -93,10 +93,11 @@ struct LocalEndpoints: Sendable {
         } catch {
             return finish(.notIssued, facts, error.detail)
         }
-        return await write(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
-            guard try await sessions.start(session, since: epoch) else { return .revoked }
+        return await write(facts) { () throws(LedgerUnavailable) in
+            let replaced = try await sessions.start(session, since: epoch, limit: authentication.sessionsPerUser)
+            guard let replaced else { return nil }
             recordGroups(caller.groups, of: session)
-            return .accepted
+            return .token(issued, of: session.id, replacing: replaced.filter { $0.ends > now }, now: now)
         }
     }
 
@@ -109,10 +110,10 @@ struct LocalEndpoints: Sendable {
         } catch {
             return finish(.notIssued, facts, error.detail)
         }
-        return await write(facts, .token(issued, of: session.id, now: now)) { () throws(LedgerUnavailable) in
-            guard try await sessions.renew(session.id) else { return .revoked }
+        return await write(facts) { () throws(LedgerUnavailable) in
+            guard try await sessions.renew(session.id) else { return nil }
             recordGroups(groups, of: session)
-            return .accepted
+            return .token(issued, of: session.id, now: now)
         }
     }
 
@@ -127,15 +128,17 @@ struct LocalEndpoints: Sendable {
         if chain.requiresRecheck(session.authenticator) { sessions.storeGroups(groups, of: session.account) }
     }
 
-    /// Performs the write, and responds with success if it succeeded. If it failed, nothing has changed, and the caller
-    /// may try again.
+    /// Performs the write, and responds as it says. If it failed, nothing has changed, and the caller may try again.
+    ///
+    /// - Parameter operation: Returns the response to success; nil if the user or the session was revoked meanwhile.
     private func write(
-        _ facts: CallFacts, _ response: Response = .empty(204),
-        _ operation: () async throws(LedgerUnavailable) -> CallResult
+        _ facts: CallFacts, _ operation: () async throws(LedgerUnavailable) -> Response?
     ) async -> Response {
         do throws(LedgerUnavailable) {
-            let result = try await operation()
-            return finish(result, facts, "the user or the session was revoked meanwhile", or: response)
+            let response = try await operation()
+            return finish(
+                response == nil ? .revoked : .accepted, facts, "the user or the session was revoked meanwhile",
+                or: response)
         } catch {
             return finish(.ledgerUnavailable, facts, "ledger: \(error.detail)")
         }

@@ -3,14 +3,32 @@ internal import GatewaySupport
 
 extension Response {
     /// Returns the response with a new token (RFC 6749, section 5.1) and its session.
-    static func token(_ issued: IssuedToken, of session: SessionID, now: WallTime) -> Response {
+    ///
+    /// - Parameter replaced: The sessions that ended for it; left out if there are none.
+    static func token(
+        _ issued: IssuedToken, of session: SessionID, replacing replaced: [Session] = [], now: WallTime
+    ) -> Response {
         let token = issued.token.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-        return .json([
+        var members: [JSONValue.Member] = [
             .init("access_token", .string(token)),
             .init("token_type", .string("Bearer")),
             .init("expires_in", .number(String(max(0, issued.expires.seconds - now.seconds)))),
             .init("session", .string(session.text)),
-        ])
+        ]
+        if !replaced.isEmpty {
+            members.append(.init("ended_sessions", .array(replaced.map { .object(description(of: $0)) })))
+        }
+        return .json(members)
+    }
+
+    private static func description(of session: Session) -> [JSONValue.Member] {
+        [
+            .init("id", .string(session.id.text)),
+            .init("device", session.device.map { .string($0.text) } ?? .null),
+            .init("began", .string(session.began.description)),
+            .init("renewed", .string(session.renewed.description)),
+            .init("ends", .string(session.ends.description)),
+        ]
     }
 
     /// Returns the response with the caller's sessions, the most recently renewed first.
@@ -19,16 +37,7 @@ extension Response {
             .init(
                 "sessions",
                 .array(
-                    sessions.map { session in
-                        .object([
-                            .init("id", .string(session.id.text)),
-                            .init("device", session.device.map { .string($0.text) } ?? .null),
-                            .init("began", .string(session.began.description)),
-                            .init("renewed", .string(session.renewed.description)),
-                            .init("ends", .string(session.ends.description)),
-                            .init("current", .bool(session.id == current)),
-                        ])
-                    }))
+                    sessions.map { .object(description(of: $0) + [.init("current", .bool($0.id == current))]) }))
         ])
     }
 

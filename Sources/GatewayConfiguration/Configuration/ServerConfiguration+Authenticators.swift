@@ -87,6 +87,8 @@ extension ServerConfiguration {
         var rules = AuthenticationRules()
         // The time limit for all authenticators of one call, including queueing; default: 10s.
         if let deadline = reader?.duration("deadline", in: .seconds(1) ... .seconds(60)) { rules.deadline = deadline }
+        // The most sessions of a user; default: 20.
+        if let limit = reader?.integer("sessions-per-user", in: 1...1000) { rules.sessionsPerUser = limit }
         // The time after a login at which a session ends if the account's status cannot be queried; default: 24h.
         let days = Duration.seconds(86_400)
         if let time = reader?.duration("session-without-status", in: .seconds(60)...days * 365) {

@@ -40,6 +40,18 @@ public struct Session: Sendable, Hashable {
 
     /// The account that the session began with.
     public var account: Account { Account(user: user, login: login, authenticator: authenticator) }
+
+    /// Returns which sessions of its user end when this one begins: those that have expired, and those that were renewed
+    /// longest ago if there would be more than the limit.
+    ///
+    /// - Parameters:
+    ///   - sessions: The other sessions of the user.
+    ///   - limit: The most sessions that the user may have, at least 1.
+    public func replaced(among sessions: [Session], limit: Int) -> [Session] {
+        let expired = sessions.filter { $0.ends <= began }
+        let rest = sessions.filter { $0.ends > began }.sorted { ($1.renewed, $1.id.text) < ($0.renewed, $0.id.text) }
+        return expired + rest.dropFirst(limit - 1)
+    }
 }
 
 /// A user's name for a device: 1–64 bytes of UTF-8 without control characters.

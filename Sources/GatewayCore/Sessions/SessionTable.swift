@@ -2,8 +2,6 @@ public import GatewaySupport
 
 /// The current sessions and revocations in memory. A value, which stores keep behind a lock.
 public struct SessionTable: Sendable {
-    /// The maximum number of sessions of a user. A further session replaces the one that was renewed longest ago.
-    public static let maximumSessions = 20
     /// How long a revocation is kept, in seconds: the longest lifetime of a token, and a minute between two clocks.
     public static let revocationLifetime: Int64 = 7 * 86_400 + 60
     /// The maximum number of logouts at identity providers that are kept.
@@ -106,19 +104,7 @@ public struct SessionTable: Sendable {
     /// Returns the time of the user's latest revocation; nil if there was none or it is no longer kept.
     public func cutoff(of user: UserName) -> WallTime? { cutoffs[user]?.at }
 
-    /// Adds a session. Returns the sessions of the user that were removed: expired ones, and those over
-    /// `maximumSessions`.
-    public mutating func add(_ session: Session) -> [SessionID] {
-        let rest = sessions(of: session.user, at: session.began)
-        var gone = (ofUser[session.user] ?? []).subtracting(rest.map(\.id))
-        gone.formUnion(rest.dropFirst(Self.maximumSessions - 1).map(\.id))
-        for id in gone { remove(id) }
-        sessions[session.id] = session
-        ofUser[session.user, default: []].insert(session.id)
-        return gone.sorted { $0.text < $1.text }
-    }
-
-    /// Sets a session to its state in a store that others change too. Removes no other session of the user.
+    /// Sets a session to its state in the store. Removes no other session of the user.
     ///
     /// - Parameter session: Nil if it has ended.
     public mutating func replace(_ id: SessionID, by session: Session?) {

@@ -25,11 +25,16 @@ public protocol SessionStore: RevocationList {
     /// Returns the user's sessions, the most recently renewed first.
     func sessions(of user: UserName) -> [Session]
 
-    /// Durably adds a session. A user has at most 20; a further one replaces the one that was renewed longest ago.
+    /// Durably adds a session, and ends those that it replaces: ``Session/replaced(among:limit:)``.
     ///
-    /// - Parameter since: The epoch before the password was verified.
-    /// - Returns: Whether the session was added. False if the user was revoked after that epoch.
-    func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool
+    /// - Parameters:
+    ///   - since: The epoch before the password was verified.
+    ///   - limit: The most sessions of a user.
+    /// - Returns: The sessions that it replaced. Nil if it was not added, because the user was revoked after that epoch, or
+    ///   that it has ended already, because so many others of the user began meanwhile.
+    func start(
+        _ session: Session, since: RevocationEpoch, limit: Int
+    ) async throws(LedgerUnavailable) -> [Session]?
 
     /// Durably records the renewal of a session. Returns false if the session was closed meanwhile.
     func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool

@@ -74,14 +74,6 @@ package struct GatewayStores: Sendable {
         do {
             try Self.reconcileIdentity(ledger, configuration, isAccepted: opening.acceptsIdentityChange, logger: logger)
             if opening.isRestored { try ledger.recordRestore(now: clocks.wall()) }
-            try Self.completeRestore(ledger, opening.restore, journal: section.directory, logger: logger)
-            sessions = try SessionRegister(ledger, clocks: clocks)
-            texts = try store.texts(configuration)
-            debts = store.postgreSQL.map(PostgreSQLDebts.init)
-            debtKey = try store.debtKey()
-            if let problem = texts?.keyProblem {
-                logger.warning("Texts of secure notifications cannot be read", metadata: ["detail": "\(problem)"])
-            }
             let digestKey = try DigestKeyFile.loadOrCreate(
                 ledger: configuration.ledger.file, journal: section.directory, mayCreate: !store.hasDigestKey())
             if let warning = digestKey.warning {
@@ -90,6 +82,17 @@ package struct GatewayStores: Sendable {
             messageDigester = KeyedDigester(key: digestKey.key)
             keyedSendRegister = try store.keyedSends(
                 messageDigester, keyFile: DigestKeyFile.path(ofLedger: configuration.ledger.file))
+            if opening.restore != .untouched, let pending = try ledger.pendingRestore() {
+                try Self.complete(
+                    pending, opening.restore, ledger, keyedSendRegister, journal: section.directory, logger: logger)
+            }
+            sessions = try SessionRegister(ledger, clocks: clocks)
+            texts = try store.texts(configuration)
+            debts = store.postgreSQL.map(PostgreSQLDebts.init)
+            debtKey = try store.debtKey()
+            if let problem = texts?.keyProblem {
+                logger.warning("Texts of secure notifications cannot be read", metadata: ["detail": "\(problem)"])
+            }
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
             let signingKey = try SigningKeyFile.open(
@@ -146,27 +149,34 @@ package struct GatewayStores: Sendable {
         try ledger.storeNameRules(configuration.names.storedForm)
     }
 
-    /// Updates a ledger that was restored from a backup, before anything else reads it.
-    private static func completeRestore(
-        _ ledger: StoredLedger, _ restore: RestoredSessions, journal directory: String, logger: Logger
+    /// Updates a ledger that was restored from a backup, before anything else reads it, and the sends with an idempotency
+    /// key that gateways share: those that only the journal knows are never sent again.
+    private static func complete(
+        _ pending: PendingRestore, _ restore: RestoredSessions, _ ledger: StoredLedger,
+        _ keyedSends: PostgreSQLKeyedSends?, journal directory: String, logger: Logger
     ) throws {
-        guard restore != .untouched, try ledger.isRestored() else { return }
-        let latest = try ledger.latestTime() ?? WallTime(seconds: 0)
-        var journaled = JournaledRegistrations()
+        var (journaled, keyed) = (JournaledRegistrations(), [IdempotentSend]())
         do throws(JournalUnavailable) {
-            journaled = try JournaledRegistrations(directory: directory, since: latest)
+            journaled = try JournaledRegistrations(directory: directory, since: pending.since)
+            keyed = try JournalFile.keyedSends(in: directory, since: pending.since)
         } catch {
             // After a restore on another machine, there is no journal.
             logger.warning(
                 "Journal has no records for the restored ledger", metadata: ["detail": "\(error.detail)"])
         }
-        let completed = try ledger.completeRestore(sessionsBeingDeleted: restore == .ended, journaled)
+        try keyedSends?.restore(keyed)
+        let completed = try ledger.complete(pending, sessionsBeingDeleted: restore == .ended, journaled)
         logger.warning(
             "Ledger restored from a backup",
             metadata: [
                 "sessions-ended": "\(completed.endedSessions)", "sessions-kept": "\(restore == .kept)",
                 "registrations-marked": "\(completed.markedRegistrations)",
             ])
+        if !completed.uncompared.isEmpty {
+            logger.warning(
+                "Restored ledger lacks what the journals of other gateways recorded, until each of them has started",
+                metadata: ["hosts": "\(completed.uncompared.joined(separator: ", "))"])
+        }
     }
 
     /// Returns the ledger's limits from the configuration.

@@ -103,15 +103,15 @@ extension LedgerTables {
     /// of a session. One of this node counts too, because an earlier reading may have put a session that this node has ended
     /// back into its memory.
     ///
-    /// - Parameter includesBegun: Whether sessions of the user that began or were renewed at other nodes count too.
-    func hasChange(of user: UserName, after number: Int64, includesBegun: Bool) throws -> Bool {
+    /// - Parameter includesSessions: Whether the end of a single session counts. False for the beginning of another one.
+    func hasChange(of user: UserName, after number: Int64, includesSessions: Bool) throws -> Bool {
         try firstRow(
             sql: """
                 SELECT 1 AS found FROM change WHERE number > ? AND ("user" = ? OR "user" IS NULL) AND (
-                    kind <> 'session' OR NOT EXISTS (SELECT 1 FROM session WHERE session.id = change.subject)
-                    OR (? = 1 AND node <> ?)) LIMIT 1
+                    kind <> 'session'
+                    OR (? = 1 AND NOT EXISTS (SELECT 1 FROM session WHERE session.id = change.subject))) LIMIT 1
                 """,
-            arguments: [number, user.text, includesBegun ? 1 : 0, node]) != nil
+            arguments: [number, user.text, includesSessions ? 1 : 0]) != nil
     }
 
     /// Returns at most `limit` changes after this one, in order; nil if the store does not have this one, as an older copy of

@@ -54,8 +54,8 @@ extension StoredLedger {
     ///
     /// - Parameters:
     ///   - user: Nil for a change that no revocation concerns.
-    ///   - beginsSession: Whether the change begins a session of the user. It is announced to other nodes then, and written
-    ///     once the sessions that the user began at other nodes are in memory, because their number is limited.
+    ///   - beginsSession: Whether the change begins a session of the user. It is announced to other nodes then, and the end
+    ///     of other sessions of the user does not concern it.
     ///   - body: May run again after a rollback, and after the changes of other nodes were applied.
     func write<Value: Sendable>(
         knowingRevocationsOf user: UserName?, beginsSession: Bool = false,
@@ -67,7 +67,7 @@ extension StoredLedger {
             let written = await commits.write(announcing: beginsSession) { tables -> Value? in
                 // A change that is applied after this line is in memory when the body checks it.
                 let applied = feed.applied
-                let isBehind = try tables.hasChange(of: user, after: applied, includesBegun: beginsSession)
+                let isBehind = try tables.hasChange(of: user, after: applied, includesSessions: !beginsSession)
                 return isBehind ? nil : try body(tables)
             }
             switch written {

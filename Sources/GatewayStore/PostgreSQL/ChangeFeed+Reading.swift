@@ -9,6 +9,8 @@ extension ChangeFeed {
         var changes: [SessionChange]
         /// The last change that every other live node has applied; nil if there is no other.
         var appliedElsewhere: Int64?
+        /// Whether every other live node has found its commits on the server's timeline.
+        var isConfirmedElsewhere: Bool
     }
 
     /// The number of changes that are read at once.
@@ -20,21 +22,29 @@ extension ChangeFeed {
     ///
     /// - Parameter published: The last change of which the other nodes know that this node has applied it.
     func read(_ connection: PostgreSQLConnection, _ published: inout Int64?) throws {
-        let (began, after) = (clocks.monotonic(), position)
+        let (began, after, acknowledged) = (clocks.monotonic(), position, node.commits.acknowledged)
         let reading = try inTransaction(connection) { transaction in
-            try node.showLife(transaction, applied: after.number)
-            guard let changes = try LedgerTables(transaction).changes(after: after, limit: Self.batch) else {
-                onOlderCopy(try StoreNode.newestFence(transaction) ?? 0)
-                throw node.record(.olderCopy)
+            try node.showLife(transaction, applied: after.number, timeline: connection.timeline)
+            // The first reading of a connection may be of another server.
+            if published == nil, try !AcknowledgedCommits.has(acknowledged, of: node.instance, transaction) {
+                throw try node.recordOlderCopy(transaction)
             }
-            let elsewhere = try transaction.integer(
+            guard let changes = try LedgerTables(transaction).changes(after: after, limit: Self.batch) else {
+                throw try node.recordOlderCopy(transaction)
+            }
+            // Gateways of earlier versions know no timeline.
+            let others = try transaction.firstRow(
                 sql: """
-                    SELECT min(applied) FROM node WHERE instance <> ? AND until > \(StoreNode.now) AND NOT is_exclusive
+                    SELECT min(applied) AS applied, count(*) FILTER (WHERE timeline <> ?) AS unconfirmed
+                    FROM node WHERE instance <> ? AND until > \(StoreNode.now) AND NOT is_exclusive
                     """,
-                arguments: [node.instance])
+                arguments: [connection.timeline, node.instance])
             if let published, published < after.number { try transaction.notify(Self.channel(of: settings)) }
-            return Reading(changes: changes, appliedElsewhere: elsewhere)
+            return Reading(
+                changes: changes, appliedElsewhere: try others?.optional("applied", as: Int64.self),
+                isConfirmedElsewhere: try others?.required("unconfirmed", as: Int64.self) == 0)
         }
+        if reading.isConfirmedElsewhere { node.confirm(timeline: connection.timeline) }
         published = after.number
         if reading.changes.contains(where: { if case .restored = $0.effect { !$0.isOwn } else { false } }) {
             throw node.record(.restored)

@@ -33,7 +33,6 @@ final class ChangeFeed: SessionFeed {
 
     let settings: PostgreSQLSettings
     let node: StoreNode
-    let onOlderCopy: @Sendable (_ newestFence: Int64) -> Void
     private let state = Mutex(State())
     private let last = Atomic<Int64>(0)
     /// The last change that was applied. `follow` sets it before it starts the feed's thread; then only that thread uses it.
@@ -42,18 +41,11 @@ final class ChangeFeed: SessionFeed {
     private let pauseEnd = DispatchSemaphore(value: 0)
 
     /// Creates a feed without a connection.
-    ///
-    /// - Parameter onOlderCopy: Called before the feed ends because the store is an older copy of the one that it read, with
-    ///   the largest fence number in it.
-    init(
-        _ settings: PostgreSQLStore.Settings, node: StoreNode,
-        onOlderCopy: @escaping @Sendable (_ newestFence: Int64) -> Void
-    ) {
+    init(_ settings: PostgreSQLStore.Settings, node: StoreNode) {
         var connection = settings.connection
         connection.applicationName = "notify-gateway changes"
         self.settings = connection
         self.node = node
-        self.onOlderCopy = onOlderCopy
     }
 
     var clocks: Clocks { node.clocks }
@@ -160,6 +152,7 @@ final class ChangeFeed: SessionFeed {
 
     private func connect() throws -> PostgreSQLConnection {
         let connection = try PostgreSQLConnection.connect(settings, within: settings.connectTimeout * 2)
+        try connection.readTimeline()
         try connection.listen(Self.channel(of: settings))
         state.withLock { $0.wakeUp = connection.wakeUp }
         return connection

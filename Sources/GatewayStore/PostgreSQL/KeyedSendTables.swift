@@ -66,6 +66,19 @@ struct KeyedSendTables: DatabaseTables {
         return count > 0
     }
 
+    /// Stores the send of a call as one whose result is unknown, unless it is stored.
+    func insertUnknown(_ call: Call, at time: WallTime) throws {
+        try transaction.execute(
+            sql: """
+                INSERT INTO keyed_send
+                    ("user", target, service, key, instance, fence, number, message, at, state)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'unknown')
+                ON CONFLICT ("user", target, service, key) DO NOTHING
+                """,
+            arguments: SQLArguments(
+                Self.arguments(of: call) + [.bytes(call.send.message.bytes), .integer(time.microseconds)]))
+    }
+
     /// Returns the stored send with the key of the call's send.
     func stored(for call: Call) throws -> Stored? {
         let row = try transaction.firstRow(

@@ -26,13 +26,15 @@ final class PostgreSQLDatabase: SQLDatabase {
     private let renewsNode: Bool
     private let channel: String
     private let isolation: String
+    private let lane: String
     /// Whether the last transaction of the writer conflicted with one of another gateway.
     private let hasConflicted = Atomic(false)
 
     /// Creates a database without connections.
     ///
     /// - Parameters:
-    ///   - name: The name of the store in the list of the server's connections (`pg_stat_activity`).
+    ///   - name: The name of the store in the list of the server's connections (`pg_stat_activity`), one of
+    ///     ``AcknowledgedCommits/lanes``.
     ///   - renewsNode: Whether changes renew the node. One database of a gateway does.
     ///   - isolation: The isolation of changes. `READ COMMITTED` is enough for changes that each concern one row.
     init(
@@ -53,11 +55,13 @@ final class PostgreSQLDatabase: SQLDatabase {
         self.renewsNode = renewsNode
         channel = ChangeFeed.channel(of: connection)
         self.isolation = isolation
+        lane = name
     }
 
     /// Makes commits durable, as the ledger promises, and keeps the planner from reading whole tables: a serializable
     /// transaction that has read a table conflicts with every change of it.
     private static func prepareWriter(_ connection: PostgreSQLConnection) throws {
+        try connection.readTimeline()
         try connection.simple(
             """
             SELECT set_config('synchronous_commit', 'on', false)
@@ -77,11 +81,15 @@ final class PostgreSQLDatabase: SQLDatabase {
                 // Before the first query, so that the transaction sees what was committed while it waited.
                 if announcing { try transaction.script("LOCK TABLE change IN EXCLUSIVE MODE") }
                 if runsAlone { try transaction.waitForOthers() }
-                try node.check(transaction)
+                let acknowledged = try node.begin(
+                    transaction, lane: lane, timeline: transaction.connection.timeline)
                 let renewed = renewsNode ? try node.renew(transaction) : nil
                 try body(transaction)
                 if announcing { try transaction.notify(channel) }
-                return renewed
+                return {
+                    acknowledged()
+                    renewed?()
+                }
             }
         } catch {
             // A gateway that was frozen in a transaction keeps the lock from the others, so the next attempt goes without.

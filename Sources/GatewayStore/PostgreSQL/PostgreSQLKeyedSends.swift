@@ -122,6 +122,27 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
         }
     }
 
+    /// Stores sends of this gateway's journal that the store may lack after a restore as ones whose result is unknown, so that
+    /// none is made again. Blocks; called at startup.
+    package func restore(_ sends: [IdempotentSend]) throws(LedgerUnavailable) {
+        // Those that certainly were not made may be made.
+        let sends = sends.filter { !($0.results.count == $0.intents && $0.results.allSatisfy(\.isWithoutEffect)) }
+        for start in stride(from: 0, to: sends.count, by: Self.restoredAtOnce) {
+            let part = sends[start..<min(start + Self.restoredAtOnce, sends.count)]
+            try database.writeTables { (tables: KeyedSendTables) in
+                for send in part {
+                    let keyed = KeyedSend(
+                        user: send.user, target: send.target, service: send.service, key: send.key,
+                        message: send.message)
+                    try tables.insertUnknown(call(keyed, 0), at: send.at)
+                }
+            }
+        }
+    }
+
+    /// The number of restored sends of one transaction.
+    private static let restoredAtOnce = 1000
+
     // MARK: Results
 
     private func write(_ unwritten: Unwritten, isRepeated: Bool) {
@@ -194,6 +215,16 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
             }.get()
             count += removed
             if removed < Self.removedAtOnce { return count }
+        }
+    }
+}
+
+extension CallResult {
+    /// Whether the backend certainly did not carry out the send, so that its key is free.
+    fileprivate var isWithoutEffect: Bool {
+        switch self {
+        case .backendUnreachable, .overloaded, .textsUnavailable: true
+        default: false
         }
     }
 }

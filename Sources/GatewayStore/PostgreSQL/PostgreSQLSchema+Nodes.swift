@@ -3,7 +3,9 @@ extension PostgreSQLSchema {
     ///
     /// - `node`: the gateways that use the store or have used it. `fence` grows with each start; `until` is the time on the
     ///   database's clock, in microseconds, until which the node is live without another sign of life; `applied` is the
-    ///   number of the last change in `change` that the node has applied; `accounts` is the digest of its account lists. The
+    ///   number of the last change in `change` that the node has applied; `accounts` is the digest of its account lists;
+    ///   `timeline` is the server's timeline on which the node has found all of its commits, empty while it starts;
+    ///   `compared` is the time of the restore with which the node's journal was compared (``LedgerRestore``). The
     ///   index `node_place` makes `fence` a part of a key, so that a transaction that holds the row with
     ///   `FOR KEY SHARE` keeps others from changing the fence, and not from writing signs of life.
     /// - `change`: changes of sessions and revocations for the memory of the other nodes (``SessionChange``). A transaction
@@ -89,6 +91,18 @@ extension PostgreSQLSchema {
             instance text COLLATE "C" NOT NULL,
             fence bigint NOT NULL
         );
+
+        """
+
+    /// The numbers of the last commits of each node and connection (``AcknowledgedCommits``). The space left on each page
+    /// lets an update stay on it.
+    static let commitTable = """
+        CREATE TABLE node_commit (
+            instance text COLLATE "C" NOT NULL,
+            lane text COLLATE "C" NOT NULL,
+            number bigint NOT NULL,
+            PRIMARY KEY (instance, lane)
+        ) WITH (fillfactor = 20);
 
         """
 }

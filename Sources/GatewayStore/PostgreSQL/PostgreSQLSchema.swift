@@ -20,6 +20,10 @@ enum PostgreSQLSchema {
             "TRUNCATE debt; ALTER TABLE debt SET LOGGED;", "CREATE UNIQUE INDEX node_place ON node (instance, fence);",
             journalTables, countTables,
         ].joined(),
+        [
+            #"ALTER TABLE node ADD COLUMN timeline text COLLATE "C", ADD COLUMN compared bigint;"#,
+            commitTable,
+        ].joined(),
     ]
 
     /// Returns the version of the store; nil if the schema has none. Throws for a newer version that this program cannot

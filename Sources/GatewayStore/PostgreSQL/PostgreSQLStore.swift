@@ -77,12 +77,13 @@ package final class PostgreSQLStore: LedgerStorage {
             let known = try NodeFile(file: nodeFile)
             node = StoreNode(
                 instance: known.instance, host: HostName.current ?? "unknown", program: ProgramVersion.text,
-                clocks: clocks)
-            postgreSQL = PostgreSQLDatabase(settings, name: "ledger", node: node, renewsNode: true)
-            changes = ChangeFeed(settings, node: node) { newestFence in
+                clocks: clocks
+            ) { newestFence in
                 // The next start sees that the store is older.
                 try? known.with(fence: newestFence + 1).write(nodeFile)
             }
+            postgreSQL = PostgreSQLDatabase(settings, name: "ledger", node: node, renewsNode: true)
+            changes = ChangeFeed(settings, node: node)
             claims = lock == nil ? nil : PostgreSQLClaims(settings.connection, node: node)
             let version = try postgreSQL.read { try PostgreSQLSchema.version(of: $0) }
             if case .reading = use, version == nil {

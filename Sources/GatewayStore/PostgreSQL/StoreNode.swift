@@ -56,6 +56,12 @@ final class StoreNode: Sendable {
     /// The version of the program, for the list of nodes.
     private let program: String
     let clocks: Clocks
+    /// The commits that the server must not have lost.
+    let commits = AcknowledgedCommits()
+    /// Stores for the next start that the store is an older copy.
+    private let onOlderCopy: @Sendable (_ newestFence: Int64) -> Void
+    /// The timeline of the server on which all gateways have found their commits; nil until the first reading.
+    private let timeline = Mutex<String?>(nil)
     private let fence = Atomic<Int64>(0)
     /// Whether the process uses the store alone, and reads no changes of others.
     private let isExclusive = Atomic(false)
@@ -66,8 +72,15 @@ final class StoreNode: Sendable {
 
     /// Creates a node that has yet to join.
     ///
-    /// - Parameter host: The name of this machine, for messages.
-    init(instance: String, host: String, program: String, clocks: Clocks) {
+    /// - Parameters:
+    ///   - host: The name of this machine, for messages.
+    ///   - onOlderCopy: Called when the store turns out to be an older copy of the one that this node used, with the largest
+    ///     fence number in it.
+    init(
+        instance: String, host: String, program: String, clocks: Clocks,
+        onOlderCopy: @escaping @Sendable (_ newestFence: Int64) -> Void = { _ in }
+    ) {
+        self.onOlderCopy = onOlderCopy
         self.instance = instance
         self.host = host
         self.program = program
@@ -109,9 +122,10 @@ final class StoreNode: Sendable {
                 VALUES (?, ?, ?, ?, \(Self.now), \(Self.now) + ?, \(isExclusive), 0)
                 ON CONFLICT (instance) DO UPDATE SET host = excluded.host, program = excluded.program,
                     fence = excluded.fence, started = excluded.started, until = excluded.until,
-                    is_exclusive = excluded.is_exclusive, applied = excluded.applied, accounts = NULL
+                    is_exclusive = excluded.is_exclusive, applied = excluded.applied, accounts = NULL, timeline = ''
                 """,
             arguments: [instance, host, program, number, Self.duration])
+        try AcknowledgedCommits.reset(transaction, of: instance)
         fence.store(number, ordering: .relaxed)
         self.isExclusive.store(isExclusive, ordering: .relaxed)
         renewed.store(began, ordering: .relaxed)
@@ -131,6 +145,43 @@ final class StoreNode: Sendable {
         }
     }
 
+    /// Checks as ``check(_:)``, and stores the number of the transaction as that of a commit.
+    ///
+    /// - Parameter timeline: That of the server, as the connection has found it.
+    /// - Returns: What to do once the transaction is committed.
+    /// - Throws: `Lost` also if the server has lost commits; `LedgerUnavailable` while other gateways have not yet looked
+    ///   whether it has lost commits of theirs.
+    func begin(
+        _ transaction: some SQLTransaction, lane: String, timeline: String
+    ) throws -> @Sendable () -> Void {
+        if let confirmed = self.timeline.withLock(\.self), confirmed != timeline {
+            throw LedgerUnavailable(
+                "after a fail-over the gateways have yet to find that the new primary has all of their commits")
+        }
+        let (number, acknowledged) = commits.begin(lane)
+        // An insertion reads nothing in the sense of serializable transactions, so those of other gateways do not conflict.
+        let stored = try transaction.execute(
+            sql: """
+                WITH place AS (SELECT 1 FROM node WHERE instance = ? AND fence = ? FOR KEY SHARE)
+                INSERT INTO node_commit (instance, lane, number) SELECT ?, ?, ? FROM place
+                ON CONFLICT (instance, lane) DO UPDATE SET number = excluded.number WHERE node_commit.number >= ?
+                """,
+            arguments: [instance, fenceNumber, instance, lane, number, acknowledged])
+        if stored == 1 { return { [commits] in commits.acknowledge(lane, number) } }
+        try check(transaction)
+        throw try recordOlderCopy(transaction)
+    }
+
+    /// Stores that all gateways have found their commits on the timeline, or that this is not known; then ``begin`` throws on
+    /// connections to another timeline than that of before.
+    func confirm(timeline: String) { self.timeline.withLock { $0 = timeline } }
+
+    /// Records that the store is an older copy of the one that this process used, for the next start too.
+    func recordOlderCopy(_ transaction: some SQLTransaction) throws -> Lost {
+        onOlderCopy(try Self.newestFence(transaction) ?? 0)
+        return record(.olderCopy)
+    }
+
     /// Records that the process can never use the store again, and returns the error for the caller to throw. The first
     /// reason stays.
     @discardableResult
@@ -146,22 +197,24 @@ final class StoreNode: Sendable {
     func renew(_ transaction: some SQLTransaction) throws -> (@Sendable () -> Void)? {
         guard isExclusive.load(ordering: .relaxed), elapsed > Self.nanoseconds(Self.renewalPeriod) else { return nil }
         let began = clocks.monotonic().nanoseconds
-        try showLife(transaction, applied: 0)
+        try showLife(transaction, applied: 0, timeline: "")
         return { [self] in recordReading(begunAt: began) }
     }
 
     /// Writes a sign of life.
     ///
-    /// - Parameter applied: The number of the last change of others that has effect at this node.
+    /// - Parameters:
+    ///   - applied: The number of the last change of others that has effect at this node.
+    ///   - timeline: The timeline of the server on which this node has found all of its commits.
     /// - Throws: `Lost` if another process has used the place of this one, or if the last sign of life was so long ago
     ///   that changes of others may have been removed.
-    func showLife(_ transaction: some SQLTransaction, applied: Int64) throws {
+    func showLife(_ transaction: some SQLTransaction, applied: Int64, timeline: String) throws {
         let changed = try transaction.execute(
             sql: """
-                UPDATE node SET until = \(Self.now) + ?, applied = ?
+                UPDATE node SET until = \(Self.now) + ?, applied = ?, timeline = ?
                 WHERE instance = ? AND fence = ? AND until > \(Self.now) - ?
                 """,
-            arguments: [Self.duration, applied, instance, fenceNumber, Self.maximumGap])
+            arguments: [Self.duration, applied, timeline, instance, fenceNumber, Self.maximumGap])
         if changed == 1 { return }
         try check(transaction)
         throw record(.gap)

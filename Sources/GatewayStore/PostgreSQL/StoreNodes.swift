@@ -23,7 +23,7 @@ package final class StoreNodes: Sendable {
     }
 
     /// The time for which a gateway that does not run stays in the list, in microseconds: 7 days.
-    private static let memory: Int64 = 7 * 86_400_000_000
+    static let memory: Int64 = 7 * 86_400_000_000
     /// The maximum length of the list.
     private static let maximumListed = 1000
 

@@ -21,14 +21,22 @@ extension LedgerTables {
             // After a crash a session may remain whose user was revoked while it was written.
             if let cutoff = table.cutoff(of: session.user), session.began <= cutoff { return }
             if table.hasLoggedOut(session) { return }
-            _ = table.add(session)
+            table.replace(session.id, by: session)
         }
         table.removeExpired(at: now)
         return table
     }
 
-    /// Inserts a session. Throws if a session with its id exists.
-    func store(_ session: Session) throws {
+    /// Inserts a session, and removes those of its user that it replaces. Throws if a session with its id exists.
+    ///
+    /// - Returns: The sessions that it replaced.
+    func store(_ session: Session, limit: Int) throws -> [Session] {
+        var others: [Session] = []
+        try forEachRow(sql: #"SELECT * FROM session WHERE "user" = ?"#, arguments: [session.user.text]) { row in
+            others.append(try Session(row: row))
+        }
+        let replaced = session.replaced(among: others, limit: limit)
+        try removeSessions(replaced.map { ($0.id, $0.user) })
         try execute(
             sql: """
                 INSERT INTO session
@@ -41,20 +49,22 @@ extension LedgerTables {
                 session.renewed.microseconds, session.provider?.issuer, session.provider?.session,
             ])
         try announce(session.id, of: session.user)
+        return replaced
     }
 
-    /// Stores the time of a session's renewal.
-    func renewSession(_ id: SessionID, of user: UserName, at now: WallTime) throws {
-        try execute(
+    /// Stores the time of a session's renewal. Returns false if there is no such session.
+    func renewSession(_ id: SessionID, of user: UserName, at now: WallTime) throws -> Bool {
+        let renewed = try execute(
             sql: "UPDATE session SET renewed = ? WHERE id = ?", arguments: [now.microseconds, id.text])
-        try announce(id, of: user)
+        if renewed > 0 { try announce(id, of: user) }
+        return renewed > 0
     }
 
-    /// Removes the sessions with these ids, each of its user.
-    func removeSessions(_ sessions: [SessionID: UserName]) throws {
+    /// Removes the sessions with these ids, each of its user, as far as they exist.
+    func removeSessions(_ sessions: some Sequence<(SessionID, UserName)>) throws {
         for (id, user) in sessions {
-            try execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text])
-            try announce(id, of: user)
+            let removed = try execute(sql: "DELETE FROM session WHERE id = ?", arguments: [id.text])
+            if removed > 0 { try announce(id, of: user) }
         }
     }
 

@@ -14,6 +14,8 @@ public final class SessionRegister: SessionStore {
     private let confirmed: Mutex<ConfirmedTime>
     /// The changes that have effect in memory and are not on disk yet.
     let unwritten = Mutex(UnwrittenChanges())
+    /// Those of them whose write failed. The next write includes them.
+    private let failed = Mutex(UnwrittenChanges())
 
     /// The number of the last change of the store's nodes that is in the table. Written with the table's lock.
     let applied = Atomic<Int64>(0)
@@ -102,43 +104,61 @@ public final class SessionRegister: SessionStore {
             .sorted { ($0.user.text, $1.renewed, $0.id.text) < ($1.user.text, $0.renewed, $1.id.text) }
     }
 
-    /// Adds a session. It is written to disk first, so that after a crash no token remains valid without its session.
-    ///
-    /// - Returns: False if the user was revoked since the epoch.
-    public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
-        let change: Int64? = try await ledger.write(knowingRevocationsOf: session.user, beginsSession: true) {
-            [self] tables in
-            if since != epoch, table.withLock({ $0.wasEnded(session, since: since) }) { return nil }
-            try tables.store(session)
-            return tables.node == nil ? 0 : try tables.lastChange()
-        }.get()
-        guard let change else { return false }
-        let gone: [SessionID]? = table.withLock { table in
-            let isEndedElsewhere =
-                change > 0 && applied.load(ordering: .relaxed) >= change && table.session(session.id) == nil
-            return table.wasEnded(session, since: since) || isEndedElsewhere ? nil : table.add(session)
+    /// Adds a session, and ends those that it replaces. A call that succeeds has written it, so that after a crash no token
+    /// remains valid without its session. Which sessions it replaces is decided in the transaction, so that each of any
+    /// number of logins at once writes only what it changes.
+    public func start(
+        _ session: Session, since: RevocationEpoch, limit: Int
+    ) async throws(LedgerUnavailable) -> [Session]? {
+        let written: Result<[Session]?, LedgerUnavailable> = await ledger.write(
+            knowingRevocationsOf: session.user, beginsSession: true
+        ) { [self] tables in
+            // In memory before the commit, so that whatever ends the session from now on finds it. Nobody has a token of it.
+            let isAllowed = table.withLock { table in
+                if table.wasEnded(session, since: since) { return false }
+                table.replace(session.id, by: session)
+                return true
+            }
+            return isAllowed ? try tables.store(session, limit: limit) : nil
         }
-        // The user was revoked, or logged out, during the write; the revocation's own transaction may have run before it.
-        let removed = gone ?? [session.id]
-        if !removed.isEmpty {
-            unwritten.withLock { changes in for id in removed { changes.sessions[id] = session.user } }
-            // `removeExpired` retries a failed removal, which does not affect the new session.
-            try? await writeUnwritten()
+        guard case .success(let replaced?) = written else {
+            table.withLock { _ = $0.delete(session.id, of: session.user) }
+            return try written.get()
         }
-        return gone != nil
+        let hasEnded = table.withLock { table in
+            for ended in replaced { _ = table.delete(ended.id, of: ended.user) }
+            return table.session(session.id) == nil
+        }
+        if hasEnded {
+            // The transaction of what has ended it may have run before that of the session.
+            let close = UnwrittenChanges(sessions: [session.id: session.user])
+            unwritten.withLock { $0 = $0.adding(close) }
+            // `removeExpired` retries a failed removal, and the caller knows that the session has ended.
+            try? await write(close)
+            return nil
+        }
+        return replaced
     }
 
-    /// Writes the changes that have effect in memory only.
-    private func writeUnwritten() async throws(LedgerUnavailable) {
-        let changes = unwritten.withLock(\.self)
+    /// Writes changes that have effect in memory only, and those whose write failed before. Each call writes its own, so that
+    /// many at once write each change once.
+    private func write(_ own: UnwrittenChanges) async throws(LedgerUnavailable) {
+        let changes = failed.withLock { failed in
+            defer { failed = UnwrittenChanges() }
+            return failed.adding(own)
+        }
         if changes.isEmpty { return }
-        let written = try await ledger.announce { tables in
-            try tables.removeSessions(changes.sessions)
+        let written = await ledger.announce { tables in
+            try tables.removeSessions(changes.sessions.map { ($0.key, $0.value) })
             for (token, until) in changes.tokens { try tables.revoke(token: token.id, of: token.user, until: until) }
             for logout in changes.logouts { try tables.store(logout) }
-        }.get()
-        unwritten.withLock { $0.remove(changes) }
-        try await waitUntilApplied(written.change)
+        }
+        if written.isSuccess {
+            unwritten.withLock { $0.remove(changes) }
+        } else {
+            failed.withLock { $0 = $0.adding(changes) }
+        }
+        try await waitUntilApplied(written.get().change)
     }
 
     /// Returns the user of a session that is closed in memory but not on disk; nil if there is none.
@@ -148,14 +168,14 @@ public final class SessionRegister: SessionStore {
     public func renew(_ id: SessionID) async throws(LedgerUnavailable) -> Bool {
         guard let user = table.withLock({ $0.session(id)?.user }) else { return false }
         let now = clocks.wall()
-        _ = try await ledger.announce { try $0.renewSession(id, of: user, at: now) }.get()
-        return table.withLock { $0.renew(id, at: now) }
+        let isStored = try await ledger.announce { try $0.renewSession(id, of: user, at: now) }.get().value
+        return isStored && table.withLock { $0.renew(id, at: now) }
     }
 
     /// Closes a session in memory, then on disk. If the write fails, the session is open again.
     public func delete(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
         guard table.withLock({ $0.beginDeleting(id, of: user) }) else { return false }
-        let written = await ledger.announce { try $0.removeSessions([id: user]) }
+        let written = await ledger.announce { try $0.removeSessions([(id, user)]) }
         table.withLock { $0.finishDeleting(id, of: user, isWritten: written.isSuccess) }
         try await waitUntilApplied(written.get().change)
         return true
@@ -175,42 +195,41 @@ public final class SessionRegister: SessionStore {
     ///
     /// - Returns: Whether the session is closed now. False if it was closed on disk before.
     public func deleteNow(_ id: SessionID, of user: UserName) async throws(LedgerUnavailable) -> Bool {
+        let close = UnwrittenChanges(sessions: [id: user])
         let isClosed = table.withLock { table in
             guard table.delete(id, of: user) else { return false }
-            unwritten.withLock { $0.sessions[id] = user }
+            unwritten.withLock { $0 = $0.adding(close) }
             return true
         }
         guard isClosed || userOfUnwrittenClose(id) == user else { return false }
-        try await writeUnwritten()
+        try await write(close)
         return true
     }
 
     /// Ends the sessions of a login at an identity provider: in memory, then on disk. If the write fails, they stay
     /// ended in memory; a repeated call and `removeExpired` retry the write.
     public func logOut(_ logout: ProviderLogout) async throws(LedgerUnavailable) -> [Session] {
-        let ended = table.withLock { table in
+        let (ended, changes) = table.withLock { table in
             let ended = table.logOut(logout)
             revocations.store(table.epoch.count, ordering: .releasing)
-            unwritten.withLock { changes in
-                for session in ended { changes.sessions[session.id] = session.user }
-                changes.logouts.insert(logout)
-            }
-            return ended
+            var changes = UnwrittenChanges(logouts: [logout])
+            for session in ended { changes.sessions[session.id] = session.user }
+            unwritten.withLock { $0 = $0.adding(changes) }
+            return (ended, changes)
         }
-        try await writeUnwritten()
+        try await write(changes)
         return ended
     }
 
     /// Revokes one token for an operator: in memory, then on disk. If the write fails, it stays revoked in memory,
     /// and a repeated call and `removeExpired` retry the write.
     public func revokeInMemory(token id: String, of user: UserName, until: WallTime) async throws(LedgerUnavailable) {
-        let until = limited(until)
-        table.withLock { $0.revoke(token: id, of: user, until: until) }
-        unwritten.withLock { changes in
-            let token = UnwrittenChanges.Token(user: user, id: id)
-            changes.tokens[token] = max(until, changes.tokens[token] ?? until)
+        let revocation = UnwrittenChanges(tokens: [.init(user: user, id: id): limited(until)])
+        table.withLock { table in
+            for until in revocation.tokens.values { table.revoke(token: id, of: user, until: until) }
         }
-        try await writeUnwritten()
+        unwritten.withLock { $0 = $0.adding(revocation) }
+        try await write(revocation)
     }
 
     /// Returns the time, limited to the latest one at which a token from now can still be accepted.
@@ -239,7 +258,7 @@ public final class SessionRegister: SessionStore {
             try $0.storeConfirmedTime(now)
             try $0.removeSessions(before: end)
         }.get()
-        try await writeUnwritten()
+        try await write(UnwrittenChanges())
     }
 }
 

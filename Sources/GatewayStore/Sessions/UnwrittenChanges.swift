@@ -18,6 +18,13 @@ struct UnwrittenChanges: Sendable {
 
     var isEmpty: Bool { sessions.isEmpty && tokens.isEmpty && logouts.isEmpty }
 
+    /// Returns both. Of two revocations of a token the longer one counts.
+    func adding(_ changes: UnwrittenChanges) -> UnwrittenChanges {
+        UnwrittenChanges(
+            sessions: sessions.merging(changes.sessions) { $1 }, tokens: tokens.merging(changes.tokens) { max($0, $1) },
+            logouts: logouts.union(changes.logouts))
+    }
+
     /// Removes changes that are on disk.
     mutating func remove(_ written: UnwrittenChanges) {
         for id in written.sessions.keys { sessions[id] = nil }

@@ -1,4 +1,5 @@
 internal import CLibpq
+internal import Synchronization
 
 /// A connection to PostgreSQL for a caller that owns a thread: each call blocks until it is complete or its deadline passes.
 ///
@@ -11,6 +12,10 @@ package final class PostgreSQLConnection {
     package var statementDeadline: Duration
     /// Ends ``waitForNotification(until:)`` from another thread.
     package let wakeUp: PostgreSQLWakeUp
+
+    /// The timeline of the server's write-ahead log, which changes when a standby is promoted; empty until it was read, and
+    /// if the server does not tell.
+    package private(set) var timeline = ""
 
     let libpq: LibpqConnection
     var statements = StatementCache()
@@ -26,42 +31,53 @@ package final class PostgreSQLConnection {
     /// Connects to the first server that accepts the session, within the duration for all of them together and
     /// `connectTimeout` for each.
     ///
-    /// The addresses of a name are tried in order. Each gets an equal share of the server's remaining time, so that one that
-    /// drops packets leaves time for the next. The resolution of a host name blocks beyond that, as long as resolv.conf(5)
-    /// lets it: with its defaults at most 10 s for each name server. Like libpq, it asks no further server after one has
-    /// rejected the user or the password.
+    /// The server that accepted the last session is tried first, then the others in the order of the settings. Each gets an
+    /// equal share of the remaining time, and so does each address of a name, so that one that drops packets leaves time for
+    /// the next. A server that rejects the session, such as a former primary that was fenced, does not end the search. The
+    /// resolution of a host name blocks beyond that, as long as resolv.conf(5) lets it: with its defaults at most 10 s for
+    /// each name server.
     package static func connect(
         _ settings: PostgreSQLSettings, within duration: Duration
     ) throws(PostgreSQLError) -> PostgreSQLConnection {
         let deadline = Deadline(after: duration)
         let wakeUp = try PostgreSQLWakeUp()
-        var errors: [PostgreSQLError] = []
-        servers: for server in try ConnectionParameters.servers(settings) {
-            if !errors.isEmpty, deadline.hasPassed { break }
-            let addresses: [ConnectionParameters]
-            do throws(PostgreSQLError) { addresses = try ConnectionParameters.all(settings, server) } catch {
-                errors.append(error)
-                continue
-            }
-            let end = deadline.earlier(of: Deadline(after: settings.connectTimeout))
-            for (index, parameters) in addresses.enumerated() {
-                do throws(PostgreSQLError) {
-                    let libpq = try LibpqConnection.open(parameters, until: end.share(of: addresses.count - index))
-                    let connection = PostgreSQLConnection(
-                        libpq, wakeUp: wakeUp, statementDeadline: settings.statementTimeout)
-                    try connection.verifySchema(settings)
-                    return connection
-                } catch {
-                    errors.append(error)
-                    if error.kind == .rejected, error.sqlState != nil { break servers }
-                }
-            }
+        let servers = try ConnectionParameters.servers(settings)
+        let first = settings.lastServer.index.load(ordering: .relaxed)
+        let order =
+            servers.indices.contains(first) ? [first] + servers.indices.filter { $0 != first } : [Int](servers.indices)
+        var failures: [PostgreSQLError] = []
+        for (position, index) in order.enumerated() {
+            let share = deadline.share(of: order.count - position)
+            let end = share.earlier(of: Deadline(after: settings.connectTimeout))
+            do throws(PostgreSQLError) {
+                let connection = try connect(settings, servers[index], wakeUp: wakeUp, until: end)
+                settings.lastServer.index.store(index, ordering: .relaxed)
+                return connection
+            } catch { failures.append(error) }
+            if deadline.hasPassed { break }
+        }
+        // While one of several servers may become available, the rejections of the others are not the last word.
+        throw failures.joined(decisive: .unavailable)
+    }
+
+    /// Connects to the first address of the server that accepts the session.
+    private static func connect(
+        _ settings: PostgreSQLSettings, _ server: ConnectionParameters.Server, wakeUp: PostgreSQLWakeUp,
+        until end: Deadline
+    ) throws(PostgreSQLError) -> PostgreSQLConnection {
+        let addresses = try ConnectionParameters.all(settings, server)
+        var failures: [PostgreSQLError] = []
+        for (index, parameters) in addresses.enumerated() {
+            do throws(PostgreSQLError) {
+                let libpq = try LibpqConnection.open(parameters, until: end.share(of: addresses.count - index))
+                let connection = PostgreSQLConnection(
+                    libpq, wakeUp: wakeUp, statementDeadline: settings.statementTimeout)
+                try connection.verifySchema(settings)
+                return connection
+            } catch { failures.append(error) }
         }
         // A rejection says more than an address where nobody listens.
-        guard errors.count != 1, let decisive = errors.last(where: { $0.kind == .rejected }) ?? errors.last else {
-            throw errors.first ?? PostgreSQLError(.rejected, "the settings of PostgreSQL name no server")
-        }
-        throw PostgreSQLError(decisive, message: errors.map(\.message).joined(separator: "; "))
+        throw failures.joined(decisive: .rejected)
     }
 
     /// Whether calls may succeed. False after ``close()`` and after the server, the network or a deadline failed.
@@ -71,6 +87,17 @@ package final class PostgreSQLConnection {
     package var isInTransaction: Bool {
         let status = PQtransactionStatus(libpq.pointer)
         return status == PQTRANS_INTRANS || status == PQTRANS_INERROR
+    }
+
+    /// Reads the timeline of the server. Called outside a transaction.
+    package func readTimeline() throws {
+        do {
+            try forEachRow("SELECT substr(pg_walfile_name(pg_current_wal_insert_lsn()), 1, 8)", []) { _, values in
+                if case .text(let text)? = values.first { timeline = text }
+            }
+        } catch let error as PostgreSQLError where isUsable && error.kind != .unavailable {
+            // Databases that only resemble PostgreSQL do not have the function.
+        }
     }
 
     /// Closes the connection. The server rolls back an open transaction.
@@ -133,4 +160,14 @@ package final class PostgreSQLConnection {
     /// A state that only a wrong use of COPY, or a server that breaks the protocol, leads to. The connection is closed.
     static let unexpectedResult = PostgreSQLError(
         .unavailable, "the server sent a result that does not fit the statement")
+}
+
+extension [PostgreSQLError] {
+    /// Returns one error with the messages of all: the last one of the kind, or the last one.
+    fileprivate func joined(decisive kind: PostgreSQLError.Kind) -> PostgreSQLError {
+        guard let decisive = last(where: { $0.kind == kind }) ?? last else {
+            return PostgreSQLError(.rejected, "the settings of PostgreSQL name no server")
+        }
+        return count == 1 ? decisive : PostgreSQLError(decisive, message: map(\.message).joined(separator: "; "))
+    }
 }

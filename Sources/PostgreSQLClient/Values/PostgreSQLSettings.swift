@@ -1,4 +1,5 @@
 package import GatewaySupport
+internal import Synchronization
 
 /// How to reach a database, and the limits of a session.
 package struct PostgreSQLSettings: Sendable {
@@ -42,12 +43,19 @@ package struct PostgreSQLSettings: Sendable {
     package enum Address: Sendable, Hashable {
         /// The directory of a Unix socket, and the port that is part of the socket's name. Without TLS.
         case unixSocket(directory: String, port: Int)
-        /// The servers, which are tried in order.
+        /// The servers. The one that accepted the last session is tried first, then the others in order.
         case hosts([Host], authorities: Authorities, clientCertificate: ClientCertificate?)
+    }
+
+    /// The place of a server in the list, which all copies of the settings share.
+    final class LastServer: Sendable {
+        let index = Atomic(0)
     }
 
     /// Where the servers are.
     package var address: Address
+    /// The server that accepted the last session.
+    let lastServer = LastServer()
     /// The name of the database.
     package var database: String
     /// The name of the role.
@@ -59,7 +67,7 @@ package struct PostgreSQLSettings: Sendable {
     /// The schema in which names without a schema are found, after those of `pg_catalog`, and created; nil for the role's
     /// default. It must belong to the role, without objects of others.
     package var schema: String?
-    /// How long an attempt to connect to one server may last.
+    /// How long an attempt to connect to one server may last, at most.
     package var connectTimeout: Duration = .seconds(5)
     /// How long a statement may run. The server enforces it, and the connection enforces it as its first
     /// ``PostgreSQLConnection/statementDeadline``.

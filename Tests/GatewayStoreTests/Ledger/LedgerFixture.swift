@@ -34,6 +34,16 @@ struct LedgerFixture {
         }
     }
 
+    /// Returns the number of rows that were written so far; in PostgreSQL those for other gateways, of which each session
+    /// that begins or ends has one.
+    func changedRows() async throws -> Int {
+        let isSQLite = StoreKind.current == .sqlite
+        return try await ledger.write { tables in
+            Int(
+                try tables.integer(sql: isSQLite ? "SELECT total_changes()" : "SELECT count(*) FROM change") ?? 0)
+        }.get()
+    }
+
     static let alice = UserName(canonical: "alice")!  // A valid name.
     static let bob = UserName(canonical: "bob")!  // A valid name.
     static let eve = UserName(canonical: "eve")!  // A valid name.

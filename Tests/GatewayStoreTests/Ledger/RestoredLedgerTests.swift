@@ -46,8 +46,10 @@ struct RestoredLedgerTests {
             try fixture.ledger.close()
         }
         let fixture = try Fixture(directory)
-        let completed = try fixture.ledger.completeRestore(sessionsBeingDeleted: true, JournaledRegistrations())
-        #expect(completed == LedgerRestore(endedSessions: 1, markedRegistrations: 0))
+        let pending = try #require(try fixture.ledger.pendingRestore())
+        let completed = try fixture.ledger.complete(pending, sessionsBeingDeleted: true, JournaledRegistrations())
+        #expect(completed == LedgerRestore(endedSessions: 1, markedRegistrations: 0, uncompared: []))
+        #expect(try fixture.ledger.pendingRestore() == nil)
         #expect(try SessionRegister(fixture.ledger, clocks: clock.clocks).allSessions.isEmpty)
         #expect(try !fixture.ledger.isRestored())
         // From here on it is an ordinary ledger.
@@ -115,7 +117,8 @@ struct RestoredLedgerTests {
         let journaled = try JournaledRegistrations(
             directory: directory.path, since: try #require(WallTime(rfc3339: "2026-11-18T12:00:00Z")))
         #expect(journaled.revoked.keys.sorted() == [Fixture.bob])
-        let completed = try fixture.ledger.completeRestore(sessionsBeingDeleted: true, journaled)
+        let pending = PendingRestore(since: WallTime(seconds: 0), isFirst: true)
+        let completed = try fixture.ledger.complete(pending, sessionsBeingDeleted: true, journaled)
         #expect(completed.markedRegistrations == 3)
         #expect(
             try await fixture.content() == [

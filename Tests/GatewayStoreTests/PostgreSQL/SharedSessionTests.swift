@@ -97,25 +97,28 @@ struct SharedSessionTests {
     func changesToKnow() async throws {
         func mustRead(_ ledger: StoredLedger, after number: Int64, beginsSession: Bool = false) async throws -> Bool {
             try await ledger.read {
-                try $0.hasChange(of: LedgerFixture.alice, after: number, includesBegun: beginsSession)
+                try $0.hasChange(of: LedgerFixture.alice, after: number, includesSessions: !beginsSession)
             }
         }
         let alice = session(1, LedgerFixture.alice)
         #expect(try await one.start(alice, since: one.epoch))
         #expect(try await one.start(session(2, LedgerFixture.bob), since: one.epoch))
         #expect(try await !mustRead(ledgers.other, after: 0))
-        #expect(try await mustRead(ledgers.other, after: 0, beginsSession: true))
-        #expect(try await !mustRead(ledgers.one, after: 0, beginsSession: true))
         let last = try await ledgers.one.read { try $0.lastChange() }
         try await one.revoke(LedgerFixture.bob)
         #expect(try await !mustRead(ledgers.other, after: last, beginsSession: true))
         #expect(try await one.delete(alice.id, of: alice.user))
         #expect(try await mustRead(ledgers.other, after: last))
+        // The end of another session does not concern a login.
+        #expect(try await !mustRead(ledgers.other, after: last, beginsSession: true))
         // The memory may have the session again, by a reading that began before its end.
         #expect(try await mustRead(ledgers.one, after: last))
         try await one.revoke(LedgerFixture.alice)
         let revoked = try await ledgers.one.read { try $0.lastChange() }
-        for ledger in [ledgers.one, ledgers.other] { #expect(try await mustRead(ledger, after: revoked - 1)) }
+        for ledger in [ledgers.one, ledgers.other] {
+            #expect(try await mustRead(ledger, after: revoked - 1))
+            #expect(try await mustRead(ledger, after: revoked - 1, beginsSession: true))
+        }
         #expect(try await !mustRead(ledgers.other, after: revoked, beginsSession: true))
         let logout = ProviderLogout(
             issuer: "https://idp.example", targets: [.session("s1")], issued: shared.clock.clocks.wall())
@@ -158,6 +161,31 @@ struct SharedSessionTests {
         #expect(known.isSuperset(of: stored.map(\.id)))
         try await one.revoke(user)
         #expect(one.sessions(of: user).isEmpty && other.sessions(of: user).isEmpty)
+        try close()
+    }
+
+    @Test("Logins at two gateways at once keep the limit of a user, and write what they change")
+    func loginsAtTheLimit() async throws {
+        let user = LedgerFixture.alice
+        for number in 0..<20 as Range<UInt64> { _ = try await one.start(session(number, user), since: one.epoch) }
+        shared.clock.advance(by: .seconds(1))
+        let before = try await ledgers.one.read { try $0.lastChange() }
+        try await withThrowingTaskGroup { tasks in
+            for number in 100..<200 as Range<UInt64> {
+                let register = number % 2 == 0 ? one : other
+                let session = session(number, user)
+                tasks.addTask { _ = try await register.start(session, since: register.epoch, limit: 20) }
+            }
+            try await tasks.waitForAll()
+        }
+        let changes = try await ledgers.one.read {
+            try $0.integer(sql: "SELECT count(*) FROM change WHERE number > ?", arguments: [before])
+        }
+        #expect(changes == 200)
+        #expect(await one.refresh())
+        #expect(await other.refresh())
+        let known = one.sessions(of: user)
+        #expect(known.count == 20 && Set(known) == Set(other.sessions(of: user)))
         try close()
     }
 
@@ -210,7 +238,9 @@ struct SharedSessionTests {
     @Test("When a gateway completes a restore, the others end, because what they have in memory is not true any more")
     func restored() async throws {
         try await Task.detached {
-            _ = try ledgers.other.completeRestore(sessionsBeingDeleted: true, JournaledRegistrations())
+            try ledgers.other.recordRestore(now: shared.clock.clocks.wall())
+            let pending = try #require(try ledgers.other.pendingRestore())
+            _ = try ledgers.other.complete(pending, sessionsBeingDeleted: true, JournaledRegistrations())
         }.value
         #expect(await !one.refresh())
         #expect(ledgers.one.lossReason?.contains("restore") == true)

@@ -13,8 +13,9 @@ struct SharedStore {
     let settings: PostgreSQLStore.Settings
     let clock = ManualClock()
 
-    init() throws {
-        let server = try #require(PostgreSQLServer.shared(), "PostgreSQL did not start")
+    /// - Parameter server: Nil for the one that all tests share.
+    init(_ server: PostgreSQLServer? = nil) throws {
+        let server = try #require(server ?? PostgreSQLServer.shared(), "PostgreSQL did not start")
         settings = PostgreSQLStore.Settings(connection: try server.freshDatabase(), readers: 2)
         let key = [UInt8](repeating: 7, count: KeyFile.byteCount)
         for directory in [first, second] {

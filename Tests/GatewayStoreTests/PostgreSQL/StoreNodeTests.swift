@@ -59,9 +59,9 @@ struct StoreNodeTests {
         try change.script("COMMIT; BEGIN ISOLATION LEVEL SERIALIZABLE; SELECT FROM registration")
         try other.script("SET lock_timeout = 100")
         // After the state that the change sees.
-        try node.showLife(other, applied: 1)
+        try node.showLife(other, applied: 1, timeline: "")
         try node.check(change)
-        try node.showLife(other, applied: 2)
+        try node.showLife(other, applied: 2, timeline: "")
         let takesPlace = "UPDATE node SET fence = fence + 1"
         let error = #expect(throws: PostgreSQLError.self) { try other.script(takesPlace) }
         #expect(error?.sqlState == "55P03")
@@ -132,6 +132,8 @@ struct StoreNodeTests {
             DROP TABLE journal_line, journal_copy, journal_count, minute_count, pair_count, pair_other;
             ALTER TABLE store_version DROP COLUMN usable_from; ALTER TABLE debt SET UNLOGGED;
             DROP INDEX node_place;
+            DROP TABLE node_commit;
+            ALTER TABLE node DROP COLUMN timeline, DROP COLUMN compared;
             UPDATE store_version SET version = 1
             """)
         try shared.open(shared.second).close(isUsable: true)

@@ -48,7 +48,7 @@ extension SessionRegisterTests {
         #expect(!started)
         // Written during the revocation, followed by a power failure.
         let session = session(2)
-        try await fixture.ledger.write { try $0.store(session) }.get()
+        _ = try await fixture.ledger.write { try $0.store(session, limit: 20) }.get()
         let (_, later) = try reopened(fixture)
         #expect(later.allSessions.isEmpty)
         clock.advance(by: .seconds(1))

@@ -235,6 +235,55 @@ struct SessionRegisterTests {
         #expect(none.isEmpty)
     }
 
+    @Test("Any number of logins at once of users with the most sessions each write one session, and remove one")
+    func loginsAtTheLimit() async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let users = [Fixture.alice, Fixture.bob]
+        for number in 0..<40 as Range<UInt64> {
+            _ = try await register.start(session(number, users[Int(number % 2)]), since: register.epoch)
+        }
+        clock.advance(by: .seconds(1))
+        let (held, before) = (register, try await fixture.changedRows())
+        let logins = 300
+        let replaced = try await withThrowingTaskGroup { tasks in
+            for number in 0..<logins {
+                let session = session(UInt64(1000 + number), users[number % 2])
+                tasks.addTask { try await held.start(session, since: held.epoch, limit: 20) }
+            }
+            return try await tasks.reduce(into: [SessionID]()) { $0 += ($1 ?? []).map(\.id) }
+        }
+        // Each id is named once, by the login that ended it. A login that later ones ended meanwhile names none.
+        #expect(Set(replaced).count == replaced.count)
+        #expect(try await fixture.changedRows() - before == 2 * logins)
+        let known = register.allSessions
+        #expect(known.count == 40 && users.allSatisfy { register.sessions(of: $0).count == 20 })
+        (fixture, register) = try reopened(fixture)
+        #expect(Set(register.allSessions) == Set(known))
+    }
+
+    @Test("Sessions that ended in memory only are written once, however many end at once", .onlySQLite)
+    func endsAtOnce() async throws {
+        let fixture = try Fixture()
+        let register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let sessions = (0..<100 as Range<UInt64>).map { number in
+            session(number, UserName(canonical: "user-\(number)")!)  // The text conforms to the grammar of user names.
+        }
+        for session in sessions { _ = try await register.start(session, since: register.epoch) }
+        let before = try await fixture.changedRows()
+        try await withThrowingTaskGroup { tasks in
+            for session in sessions {
+                tasks.addTask {
+                    _ = try await register.deleteNow(session.id, of: session.user)
+                    try await register.revokeInMemory(
+                        token: "t", of: session.user, until: WallTime(seconds: session.ends.seconds))
+                }
+            }
+            try await tasks.waitForAll()
+        }
+        #expect(try await fixture.changedRows() - before == 200)
+    }
+
     @Test("A ledger of the first version is migrated after a copy", .onlySQLite)
     func migration() async throws {
         let directory = TemporaryDirectory()

@@ -46,6 +46,30 @@ struct TokenCallTests {
         #expect(bench.sessions.sessions(of: UserName(canonical: "alice")!).count == 1)
     }
 
+    @Test("A login beyond the configured number of sessions names the session that it ended", arguments: [1, 20])
+    func replaced(limit: Int) async throws {
+        let bench = TokenFixture(adjust: { $0.authentication.sessionsPerUser = limit })
+        var sessions: [SessionID] = []
+        for number in 0..<limit {
+            let response = await bench.call("POST /auth/token", as: "alice", body: #"{"device":"phone \#(number)"}"#)
+            #expect(response.status == 200 && response.json?["ended_sessions"] == nil)
+            sessions.append(try #require(response.json?["session"]?.string.flatMap(SessionID.init)))
+            bench.clock.advance(by: .seconds(1))
+        }
+        let further = await bench.call("POST /auth/token", as: "alice")
+        guard case .array(let ended)? = further.json?["ended_sessions"] else {
+            Issue.record("no session is named")
+            return
+        }
+        #expect(ended.map { $0["id"]?.string } == [sessions[0].text])
+        #expect(ended.first?["device"]?.string == "phone 0")
+        for name in ["began", "renewed", "ends"] { #expect(ended.first?[name]?.string?.hasSuffix("Z") == true) }
+        #expect(await bench.call("GET /auth/whoami", token: "token-1").status == 401)
+        // An expired session is not one that the login ended.
+        bench.clock.advance(by: .seconds(90_000))
+        #expect(await bench.call("POST /auth/token", as: "alice").json?["ended_sessions"] == nil)
+    }
+
     @Test("A token of an identity provider begins a session, unless the user was revoked after its issue")
     func providerToken() async throws {
         let bench = TokenFixture()

@@ -2,16 +2,40 @@ public import GatewayCore
 public import GatewaySupport
 
 /// The changes made to a ledger that was restored from a copy.
+///
+/// A restore of a store that several gateways share is complete once the journal of each of them was compared, which each
+/// does at its start. The first one also ends the sessions.
 public struct LedgerRestore: Sendable, Hashable {
     /// The number of sessions that were removed.
     public let endedSessions: Int
     /// The number of registrations marked for deletion because the copy is older than their last change.
     public let markedRegistrations: Int
+    /// The machines of the gateways whose journals were not compared yet: the ledger may lack devices that they registered.
+    public let uncompared: [String]
+}
+
+/// What a gateway has to do at its start after the ledger was restored from a copy.
+public struct PendingRestore: Sendable, Hashable {
+    /// The latest time in the restored ledger, which lacks the changes that journals recorded after it.
+    public let since: WallTime
+    /// Whether no gateway has done anything about the restore yet.
+    public let isFirst: Bool
 }
 
 extension StoredLedger {
-    /// Returns whether the ledger was restored from a copy and ``completeRestore(sessionsBeingDeleted:_:)`` has not run
-    /// since. Blocks; called at startup.
+    /// Returns what this gateway has to do about a restore; nil if there was none, or it has. Blocks; called at startup.
+    public func pendingRestore() throws(LedgerUnavailable) -> PendingRestore? {
+        try database.readTables { (tables: LedgerTables) in
+            if try tables.pendingRestore() != nil {
+                return PendingRestore(since: try tables.latestTime() ?? WallTime(seconds: 0), isFirst: true)
+            }
+            guard let node = tables.node, let since = try tables.comparedSince() else { return nil }
+            let compared = try tables.integer(sql: "SELECT compared FROM node WHERE instance = ?", arguments: [node])
+            return compared == since.microseconds ? nil : PendingRestore(since: since, isFirst: false)
+        }
+    }
+
+    /// Returns whether the ledger was restored from a copy and no gateway has completed it since. Blocks; called at startup.
     public func isRestored() throws(LedgerUnavailable) -> Bool {
         try database.readTables { (tables: LedgerTables) in try tables.pendingRestore() } != nil
     }
@@ -21,35 +45,33 @@ extension StoredLedger {
         try database.writeTables { (tables: LedgerTables) in try tables.recordRestore(isCopy: true, now: now) }
     }
 
-    /// Returns the latest time in the ledger. The restored ledger lacks the changes that the journal recorded after it.
-    /// Blocks; called at startup.
-    public func latestTime() throws(LedgerUnavailable) -> WallTime? {
-        try database.readTables { (tables: LedgerTables) in try tables.latestTime() }
-    }
-
-    /// Updates a restored ledger from the journal in one transaction. Blocks; called at startup, before sessions are
+    /// Updates a restored ledger from this gateway's journal in one transaction. Blocks; called at startup, before sessions are
     /// read.
     ///
-    /// Removes all sessions, because the copy may contain sessions that were closed after it was made. Marks a
+    /// The first gateway removes all sessions, because the copy may contain sessions that were closed after it was made. Marks a
     /// registration for deletion at the backend if the journal shows that it was deleted or belongs to another user;
     /// its device then registers again.
     ///
     /// - Parameters:
-    ///   - sessionsBeingDeleted: Whether sessions are removed. False if the operator chose to keep them.
-    ///   - journaled: The journal's changes since `latestTime()`.
-    public func completeRestore(
-        sessionsBeingDeleted: Bool, _ journaled: JournaledRegistrations
+    ///   - pending: What ``pendingRestore()`` returned.
+    ///   - sessionsBeingDeleted: Whether the first gateway removes sessions. False if the operator chose to keep them.
+    ///   - journaled: The journal's changes since `pending.since`.
+    public func complete(
+        _ pending: PendingRestore, sessionsBeingDeleted: Bool, _ journaled: JournaledRegistrations
     ) throws(LedgerUnavailable) -> LedgerRestore {
         try database.writeTables { (tables: LedgerTables) in
-            let ended = sessionsBeingDeleted ? try tables.deleteAllSessions() : 0
+            let ended = sessionsBeingDeleted && pending.isFirst ? try tables.deleteAllSessions() : 0
             for (user, at) in journaled.revoked { try tables.revoke(user, at: at) }
             var marked = 0
             for (id, change) in journaled.changes {
                 if try tables.applyRestored(id, change) { marked += 1 }
             }
-            try tables.remove(property: "restored")
-            try tables.announce(.restored)
-            return LedgerRestore(endedSessions: ended, markedRegistrations: marked)
+            if pending.isFirst {
+                try tables.remove(property: "restored")
+                try tables.announce(.restored)
+            }
+            return LedgerRestore(
+                endedSessions: ended, markedRegistrations: marked, uncompared: try tables.markCompared(pending))
         }
     }
 }
@@ -133,6 +155,30 @@ extension LedgerTables {
         guard let text = try property("restored") else { return nil }
         // An invalid value still means that a restore is pending.
         return WallTime(rfc3339: text) ?? WallTime(seconds: 0)
+    }
+
+    /// Returns the time of the restore with which the journal of each gateway is compared; nil once all have been.
+    func comparedSince() throws -> WallTime? {
+        try property("compared-since").flatMap { Int64($0) }.map(WallTime.init(microseconds:))
+    }
+
+    /// Stores that this gateway's journal was compared. Does nothing in a database with one user.
+    ///
+    /// - Returns: The machines of the gateways whose journals were not. Those that nobody has seen for longer than ``StoreNodes``
+    ///   lists them do not count.
+    fileprivate func markCompared(_ pending: PendingRestore) throws -> [String] {
+        guard let node else { return [] }
+        let since = pending.since.microseconds
+        if pending.isFirst { try store(property: "compared-since", String(since)) }
+        try execute(sql: "UPDATE node SET compared = ? WHERE instance = ?", arguments: [since, node])
+        let rows = try rows(
+            sql: """
+                SELECT host FROM node WHERE compared IS DISTINCT FROM ? AND NOT is_exclusive
+                    AND GREATEST(until, started) > \(StoreNode.now) - ? ORDER BY host
+                """,
+            arguments: [since, StoreNodes.memory])
+        if rows.isEmpty { try remove(property: "compared-since") }
+        return try rows.map { try $0.required("host", as: String.self) }
     }
 
     /// Returns the time of the latest change in the ledger; nil for an empty one.
