@@ -24,7 +24,8 @@ import Testing
 
     @Test func `Another thread ends the wait`() async throws {
         let connection = try connect()
-        try connection.listen("c")
+        // The tests share a database, so no other one uses this channel.
+        try connection.listen("woken by a thread")
         let wakeUp = connection.wakeUp
         let start = ContinuousClock.now
         Task.detached { wakeUp.wake() }
