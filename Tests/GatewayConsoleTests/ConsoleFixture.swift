@@ -40,7 +40,7 @@ final class ConsoleFixture: Sendable {
         self.sessions = sessions
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let operations = ControlOperations(
-            [ShownUser(), RevokedTokens(), NoBans(), NoCalls(outage: callsOutage), TwoNodes()], journal: journal,
+            [ShownUser(), RevokedTokens(), NoBans(), NoCalls(outage: callsOutage), ListedNodes()], journal: journal,
             logger: logger)
         let configuration = ConfigurationFile.read(
             """
@@ -188,16 +188,18 @@ private struct NoCalls: ControlOperation {
     }
 }
 
-/// `nodes list` of two gateways, the second of which has another users file and a hostile name.
-private struct TwoNodes: ControlOperation {
+/// `nodes list` of three gateways. The second has another users file and a hostile name, the third gives no sign of life.
+private struct ListedNodes: ControlOperation {
     static let name = "nodes list"
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        for (host, state, accounts) in [("alpha", "this", "agree"), ("<b>beta", "live", "differ")] {
+        for (host, state, seen, accounts) in [
+            ("alpha", "this", 2, "agree"), ("<b>beta", "live", 2, "differ"), ("gamma", "live", 7, "agree"),
+        ] {
             try await context.send(
                 .object([
-                    .init("host", .string(host)), .init("node", .string("n-\(state)")),
+                    .init("host", .string(host)), .init("node", .string("n-\(host.count)")),
                     .init("version", .string("1.0")),
-                    .init("fence", .number("7")), .init("state", .string(state)), .init("seen", .number("2")),
+                    .init("fence", .number("7")), .init("state", .string(state)), .init("seen", .number("\(seen)")),
                     .init("lag", .number("0")), .init("accounts", .string(accounts)),
                 ]))
         }

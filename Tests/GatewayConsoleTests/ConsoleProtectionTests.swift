@@ -83,12 +83,14 @@ struct ConsoleProtectionTests {
         }
     }
 
-    @Test("A page for people without a session leads to the login, a live page is refused")
+    @Test("A page for people without a session leads to the login; a request that a page makes by itself is refused")
     func withoutSession() async throws {
         let answer = try await fixture.get("/calls?from=bob")
         #expect(answer.status == 303 && answer.fields[.location] == "/login?next=%2Fcalls%3Ffrom%3Dbob")
-        let live = try await fixture.get("/live", fields: [("Accept", "text/event-stream")])
-        #expect(live.status == 401)
+        for path in ["/calls?from=bob", "/live", "/live?kind=sends", "/me"] {
+            let answer = try await fixture.get(path, fields: [("X-Console-Refresh", "1")])
+            #expect(answer.status == 401 && answer.body.contains("Your session has ended."), "\(path)")
+        }
         #expect(try await fixture.post("/users/bob/changes", form: [("change", "revoke-user")]).status == 401)
     }
 }

@@ -10,9 +10,11 @@ struct NodePageTests {
         let cookie = try await fixture.logIn("bob").cookie
         let page = try await fixture.get("/nodes", cookie: cookie)
         #expect(page.status == 200)
-        for text in ["alpha", "this one", "n-live", "&lt;b&gt;beta", "The users files of the gateways differ"] {
+        for text in ["alpha", "this one", "n-7", "&lt;b&gt;beta", "The users files of the gateways differ"] {
             #expect(page.body.contains(text), "\(text)")
         }
+        #expect(page.body.split(separator: #"<span class="fresh">live</span>"#).count == 2)
+        #expect(page.body.split(separator: "no sign of life").count == 2)
         #expect(page.body.contains(#"<a href="/nodes" aria-current="page">"#) && !page.body.contains("<b>beta"))
         #expect(try await fixture.get("/nodes").status == 303)
     }

@@ -32,7 +32,7 @@ final class ProviderLoginFixture: Sendable {
     let revocations: MemorySessions
     let sessions: ConsoleSessions
     let origin: RequestOriginCheck
-    let renderer = PageRenderer(isSelfService: { false }, hasNodes: false)
+    let renderer = PageRenderer(isSelfService: { false }, hasNodes: false, now: { WallTime(seconds: 0) })
 
     init(origin: RequestOriginCheck = RequestOriginCheck(configured: nil, isSecure: false)) {
         revocations = MemorySessions(clock: clock)

@@ -68,7 +68,7 @@ package final class ConsoleServer: Sendable {
         self.pages = pages
     }
 
-    /// The bounds of connections. A page and its files need four, and each live page holds one.
+    /// The bounds of connections. A page and its files need four, and an open page nearly always has one.
     private static func settings(_ origin: RequestOriginCheck) -> ControlSettings {
         var settings = ControlSettings()
         settings.connections = 160
@@ -118,7 +118,7 @@ package final class ConsoleServer: Sendable {
         return ConsoleServer(channel, connections, pages)
     }
 
-    /// Stops accepting connections, ends the live pages, and waits a few seconds for requests in progress. May be called
+    /// Stops accepting connections, ends the requests of open pages that wait, and waits a few seconds for requests in progress. May be called
     /// more than once.
     package func stop() async {
         pages.isStopping.set()
@@ -135,7 +135,7 @@ final class ConsolePages: Sendable {
 
     init(_ parts: ConsoleServer.Parts, origin: RequestOriginCheck) {
         let isSelfService: @Sendable () -> Bool = { parts.accounts.access().isForEveryUser }
-        let renderer = PageRenderer(isSelfService: isSelfService, hasNodes: parts.hasNodes)
+        let renderer = PageRenderer(isSelfService: isSelfService, hasNodes: parts.hasNodes, now: parts.clocks.wall)
         let queries = ConsoleQueries(parts.operations)
         let logins = ConsoleLogins(
             parts.accounts, sessions: parts.sessions, origin: origin, journal: parts.journal, renderer: renderer,
@@ -154,6 +154,9 @@ final class ConsolePages: Sendable {
         let changes = ChangeForms(logins: logins, renderer: renderer)
         let users = router.group().add(middleware: ConsoleAuthentication(logins: logins, role: .user))
         users.post("/logout") { try await logins.logOut($0, $1) }
+        let live = LivePages(
+            calls: parts.live, logins: logins, isStopping: isStopping, names: parts.names, now: parts.clocks.wall)
+        users.get("/live") { try await live.changes($0, $1) }
         let me = OwnPages(
             queries: queries, renderer: renderer, changes: changes, isOffered: isSelfService)
         users.get("/me") { try await me.page($0, $1) }
@@ -181,9 +184,6 @@ final class ConsolePages: Sendable {
         viewers.post("/journal/verification") { try await journal.verify($0, $1) }
         let nodes = NodePages(queries: queries, renderer: renderer)
         if parts.hasNodes { viewers.get("/nodes") { try await nodes.list($0, $1) } }
-        let live = LivePages(
-            calls: parts.live, logins: logins, isStopping: isStopping, names: parts.names)
-        viewers.get("/live") { try await live.stream($0, $1) }
         responder = router.buildResponder()
         logger = parts.logger
     }
@@ -199,8 +199,8 @@ final class ConsolePages: Sendable {
     /// Returns the response to a complete request.
     @concurrent func response(to request: Request, from peer: Peer, on channel: any Channel) async throws -> Response {
         var request = request
-        // The connection leaves out the body of the response to HEAD (RFC 9110, section 9.3.2). A live page has no end.
-        if request.method == .head, request.uri.path.split(separator: "/") != ["live"] {
+        // The connection leaves out the body of the response to HEAD (RFC 9110, section 9.3.2).
+        if request.method == .head {
             var head = request.head
             head.method = .get
             request = Request(head: head, body: request.body)

@@ -16,14 +16,12 @@ struct ConsoleAuthentication: RouterMiddleware {
                 throw ConsoleProblem(.unauthorized, "Log in", "Your session has ended. Nothing was changed.")
             }
             // A script must not receive the login page in place of data.
-            if request.headers[.accept] == "text/event-stream" {
-                throw ConsoleProblem(.unauthorized, "Log in", "Your session has ended.")
-            }
+            guard !request.isMadeByPage else { throw ConsoleProblem.sessionEnded }
             return .seeOther("/login?next=\(ConsoleLinks.encode(request.uri.string))")
         }
         guard login.role >= role else {
             if request.method == .get, request.uri.path == "/" { return .seeOther("/me") }
-            throw ConsoleProblem(.forbidden, "Not permitted", "You may see only what is your own.")
+            throw ConsoleProblem.onlyOwn
         }
         var context = context
         context.login = login

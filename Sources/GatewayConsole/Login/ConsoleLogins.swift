@@ -63,17 +63,17 @@ final class ConsoleLogins: Sendable {
     /// more.
     func current(_ request: Request) async -> (session: ConsoleSession, role: ConsoleRole)? {
         // Requests that an open page makes by itself do not keep a session alive.
-        let isUse = request.headers[.consoleRefresh] == nil && request.headers[.accept] != "text/event-stream"
+        let isUse = !request.isMadeByPage
         guard let cookie = request.cookie(cookieName), let session = sessions.find(cookie, isUse: isUse) else {
             return nil
         }
         return await checked(session)
     }
 
-    /// Returns whether the user of an open session may still read what operators see.
-    func mayRead(_ id: SHA256.Digest) async -> Bool {
-        guard let session = sessions.session(id), let login = await checked(session) else { return false }
-        return login.role >= .viewer
+    /// Returns the present role of the user of a session, without counting a request; nil if the session has ended.
+    func role(of id: SHA256.Digest) async -> ConsoleRole? {
+        guard let session = sessions.session(id) else { return nil }
+        return await checked(session)?.role
     }
 
     /// Returns the session with the current groups and role of its user. Ends it if the account has ended or has no
@@ -245,6 +245,4 @@ final class ConsoleLogins: Sendable {
 extension HTTPField.Name {
     /// Removes what the browser has stored (W3C Clear Site Data).
     fileprivate static let clearSiteData = HTTPField.Name("Clear-Site-Data")!
-    /// Marks the requests that a page makes by itself.
-    fileprivate static let consoleRefresh = HTTPField.Name("X-Console-Refresh")!
 }

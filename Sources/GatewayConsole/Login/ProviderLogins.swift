@@ -168,7 +168,7 @@ final class ProviderLogins: Sendable {
                 "heading": "Log in again",
                 "detail": "Your login is more than five minutes old, so prove again at the identity provider who you "
                     + "are. Nothing was changed; make the change again afterwards.",
-                "onward": ConsoleLinks.path(path, [("again", "1"), ("next", back)]),
+                "onward": ConsoleLinks.path(path, [("again", "1"), ("next", back)]), "page": back,
             ])
     }
 

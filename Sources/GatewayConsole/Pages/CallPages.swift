@@ -48,9 +48,9 @@ struct CallPages: Sendable {
         if let next = page.next { model["older"] = ConsoleLinks.path("/calls", given + [("after", next)]) }
         if query["after"] != nil { model["newest"] = ConsoleLinks.path("/calls", given) }
         // New rows belong at the top of the first page only.
-        let isOfShadow = ["would-refuse", "would-limit"].contains(query["result"])
-        if query["after"] == nil, query["until"] ?? "" == "", !isOfShadow {
-            model["live"] = ConsoleLinks.path("/live", given.filter { $0.0 != "since" })
+        if query["after"] == nil, query["until"] ?? "" == "" {
+            model["live"] = ConsoleLinks.path("/live", given.filter { !["since", "result"].contains($0.0) })
+            model["isLive"] = true
         }
         return renderer.page("calls", title: kind.label, for: user, model)
     }

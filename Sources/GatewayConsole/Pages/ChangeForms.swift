@@ -52,7 +52,7 @@ struct ChangeForms: Sendable {
     ) -> Response {
         var model: PageModel = [
             "action": question.action, "change": form["change"] ?? "", "target": form["target"] ?? "",
-            "question": question.text, "back": question.back,
+            "question": question.text, "back": question.back, "page": question.back,
         ]
         if let problem { model["problem"] = problem }
         return renderer.page(

@@ -6,6 +6,10 @@ struct NodePages: Sendable {
     let queries: ConsoleQueries
     let renderer: PageRenderer
 
+    /// The time without a sign of life, in seconds, after which a gateway is not shown as live. A gateway shows one each
+    /// second, and the others count on it for up to 15 s, because it may only be slow.
+    private static let silence: Int64 = 5
+
     /// Lists the gateways.
     func list(_ request: Request, _ context: ConsoleContext) async throws -> Response {
         let user = try context.user()
@@ -23,6 +27,7 @@ struct NodePages: Sendable {
         var row = PageValues.model(members)
         row["isThis"] = item["state"] == .string("this")
         row["isGone"] = item["state"] == .string("gone")
+        row["isSilent"] = item["state"] == .string("live") && item["seen"]?.integer ?? 0 >= silence
         return row
     }
 }

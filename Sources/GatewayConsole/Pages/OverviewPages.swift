@@ -51,7 +51,7 @@ struct OverviewPages: Sendable {
             },
             "records": PageValues.number(health.records), "rows": sends.map(CallRows.send),
             "isEmpty": sends.isEmpty && calls.obstacle == nil,
-            "refusals": refusals.map(CallRows.refusal), "hasRefusals": !refusals.isEmpty, "live": "/live?kind=sends",
+            "refusals": refusals.map(CallRows.refusal), "hasRefusals": !refusals.isEmpty, "live": "/live?kind=all",
             "isSends": true,
         ]
         if let minutes = try await minutes(by: requester) { model.merge(minutes) { _, new in new } }

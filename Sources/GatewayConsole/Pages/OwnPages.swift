@@ -28,7 +28,9 @@ struct OwnPages: Sendable {
             "devices": devices, "hasDevices": !devices.isEmpty, "sessions": sessions,
             "hasSessions": !sessions.isEmpty, "received": received, "hasReceived": !received.isEmpty,
         ]
-        if let notice = changes.logins.sessions.takeNotice(of: user.session.id) { model["done"] = notice }
+        if !request.isMadeByPage, let notice = changes.logins.sessions.takeNotice(of: user.session.id) {
+            model["done"] = notice
+        }
         return renderer.page("me", title: "Your devices", for: user, model)
     }
 

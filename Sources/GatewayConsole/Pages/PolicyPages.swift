@@ -31,6 +31,8 @@ struct PolicyPages: Sendable {
         } catch {
             model["problem"] = error.detail
         }
+        // Browsers can request the page again only at its own path.
+        model["page"] = "/policy"
         return try await page(model, context)
     }
 

@@ -44,7 +44,9 @@ struct UserPages: Sendable {
             "allSent": ConsoleLinks.path("/calls", [("from", canonical)]),
             "allReceived": ConsoleLinks.path("/calls", [("to", canonical)]),
         ]
-        if let notice = changes.logins.sessions.takeNotice(of: user.session.id) { model["done"] = notice }
+        if !request.isMadeByPage, let notice = changes.logins.sessions.takeNotice(of: user.session.id) {
+            model["done"] = notice
+        }
         return renderer.page("user", title: "User \(canonical)", for: user, model)
     }
 

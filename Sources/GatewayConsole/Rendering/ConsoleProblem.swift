@@ -29,6 +29,8 @@ struct ConsoleProblem: Error, Sendable, Hashable {
         .notFound, "Not found", "The user has no such device or session any more.")
     static let foreignForm = ConsoleProblem(
         .forbidden, "Not accepted", "The form did not come from this console, or it is too old. Load the page again.")
+    static let sessionEnded = ConsoleProblem(.unauthorized, "Log in", "Your session has ended.")
+    static let onlyOwn = ConsoleProblem(.forbidden, "Not permitted", "You may see only what is your own.")
     static let needsOperator = ConsoleProblem(
         .forbidden, "Not permitted", "Changes need an operator; you may only read.")
 }

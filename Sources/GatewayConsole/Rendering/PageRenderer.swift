@@ -1,5 +1,6 @@
 internal import Charts
 internal import GatewayCore
+internal import GatewaySupport
 internal import Hummingbird
 internal import Mustache
 internal import NIOCore
@@ -11,11 +12,16 @@ struct PageRenderer: Sendable {
     private let isSelfService: @Sendable () -> Bool
     /// Whether several gateways may share the store.
     private let hasNodes: Bool
+    /// Returns the time of day, which each page states.
+    private let now: @Sendable () -> WallTime
 
     /// Parses the templates. A template that cannot be parsed is a fault of the program, which the tests find.
-    init(isSelfService: @escaping @Sendable () -> Bool, hasNodes: Bool) {
+    init(
+        isSelfService: @escaping @Sendable () -> Bool, hasNodes: Bool, now: @escaping @Sendable () -> WallTime
+    ) {
         self.isSelfService = isSelfService
         self.hasNodes = hasNodes
+        self.now = now
         MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
         var library = MustacheLibrary()
         for (name, bytes) in Resource.templates {
@@ -45,7 +51,10 @@ struct PageRenderer: Sendable {
         model["script"] = Resource.script.path
         model["icon"] = Resource.icon.path
         model["hasNodes"] = hasNodes
+        model["now"] = PageValues.time(now().description)
         if let (session, role) = session {
+            // The script of a page asks there for changes.
+            if model["live"] == nil { model["live"] = "/live" }
             model["session"] =
                 [
                     "user": session.user.user.text, "isOperator": role == .operator, "mayRead": role >= .viewer,

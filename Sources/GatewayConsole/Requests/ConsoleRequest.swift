@@ -1,5 +1,6 @@
 internal import GatewayCore
 internal import GatewayOperations
+internal import HTTPTypes
 internal import Hummingbird
 internal import Logging
 internal import NIOCore
@@ -39,6 +40,9 @@ extension Request {
     /// The maximum length of a form in bytes.
     static let maximumFormLength = 32 << 10
 
+    /// Whether an open page made the request by itself, and not its user.
+    var isMadeByPage: Bool { headers[.consoleRefresh] != nil }
+
     /// Returns the parameters of the query by name.
     func query() throws(ConsoleProblem) -> [String: String] { try Self.values(uri.query) }
 
@@ -73,4 +77,9 @@ extension Request {
 extension Response {
     /// Creates a redirection to a path of the console that the browser requests with GET.
     static func seeOther(_ path: String) -> Response { Response(status: .seeOther, headers: [.location: path]) }
+}
+
+extension HTTPField.Name {
+    /// Marks the requests that a page makes by itself.
+    fileprivate static let consoleRefresh = HTTPField.Name("X-Console-Refresh")!
 }

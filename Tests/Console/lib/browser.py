@@ -4,94 +4,18 @@ Every check can fail. Screenshots are written to the directory that --screenshot
 """
 
 import argparse
-import base64
 import os
 import sys
 import tempfile
 import time
 
-from selenium import webdriver
-from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.chrome.service import Service
 
+import driver
 from accessibility import problems_of
 from demo import Demo, wait
-
-failures = []
-checks = 0
-
-
-def check(name, is_true, detail=""):
-    global checks
-    checks += 1
-    if not is_true:
-        failures.append(name)
-    print(f"{'ok  ' if is_true else 'FAIL'} {name}{f': {detail}' if detail != '' else ''}", flush=True)
-
-
-class Browser:
-    """A browser with a log of its console."""
-
-    def __init__(self, demo, screenshots, width=1200, height=900, dark=False):
-        options = webdriver.ChromeOptions()
-        for argument in ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                         f"--window-size={width},{height}", "--hide-scrollbars", "--no-first-run",
-                         "--disable-background-networking", "--disable-component-update"]:
-            options.add_argument(argument)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-        options.binary_location = "/usr/bin/chromium"
-        self.driver = webdriver.Chrome(options=options, service=Service("/usr/bin/chromedriver"))
-        self.driver.set_page_load_timeout(30)
-        features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        if width < 600:
-            self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
-                "width": width, "height": height, "deviceScaleFactor": 1, "mobile": True})
-        self.demo = demo
-        self.screenshots = screenshots
-        self.messages = []
-
-    def close(self):
-        self.read_log()
-        self.driver.quit()
-
-    def read_log(self):
-        """Collects what the browser has logged: errors of scripts, blocked content, failed requests."""
-        self.messages += [entry["message"] for entry in self.driver.get_log("browser")]
-        return self.messages
-
-    def open(self, path):
-        self.driver.get(self.demo.console + path)
-
-    def find(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def all(self, selector):
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
-
-    def text(self):
-        # In one step, because a page may be replaced between two.
-        return self.driver.execute_script("return document.body ? document.body.innerText : ''")
-
-    def path(self):
-        return self.driver.current_url[len(self.demo.console):]
-
-    def screenshot(self, name, most=2400):
-        height = self.driver.execute_script("return document.documentElement.scrollHeight")
-        width = self.driver.execute_script("return document.documentElement.clientWidth")
-        picture = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
-            "format": "png", "captureBeyondViewport": True,
-            "clip": {"x": 0, "y": 0, "width": width, "height": min(height, most), "scale": 1}})
-        with open(os.path.join(self.screenshots, f"{name}.png"), "wb") as file:
-            file.write(base64.b64decode(picture["data"]))
-
-    def log_in(self, user, password=None):
-        self.open("/login")
-        self.find("#user").send_keys(user)
-        self.find("#password").send_keys(password or user)
-        self.find("#password").send_keys(Keys.ENTER)
-        wait(lambda: self.all("nav") or self.all("[role=alert]"))
+from driver import Browser, check
+from outages import outages, rows
 
 
 def fill(demo):
@@ -240,7 +164,7 @@ def keyboard(demo, screenshots):
     found = False
     for _ in range(12):
         active().send_keys(Keys.TAB)
-        if active().get_attribute("href") == browser.demo.console + "/calls":
+        if active().get_attribute("href") == browser.demo.address + "/calls":
             found = True
             break
     check("the navigation is reachable", found)
@@ -303,7 +227,7 @@ def pictures_of_manuals(program, directory):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", required=True, help="the built notify-gateway")
+    parser.add_argument("--program", required=True, type=os.path.abspath, help="the built notify-gateway")
     parser.add_argument("--screenshots", help="the directory for screenshots; default: a temporary one")
     parser.add_argument("--only", help="the name of one part")
     parser.add_argument("--manuals", help="write the pictures of the README to this directory and check nothing")
@@ -319,13 +243,13 @@ def main():
     demo = Demo(options.program)
     try:
         fill(demo)
-        for part in [pages, live, pictures, changes, explain_and_verify, keyboard, without_script, sessions]:
+        for part in [pages, live, rows, outages, pictures, changes, explain_and_verify, keyboard, without_script, sessions]:
             if options.only in (None, part.__name__):
                 part(demo, screenshots)
     finally:
         demo.close()
-    print(f"{checks} checks, {len(failures)} failed; screenshots in {screenshots}")
-    return 1 if failures else 0
+    print(f"{driver.checks} checks, {len(driver.failures)} failed; screenshots in {screenshots}")
+    return 1 if driver.failures else 0
 
 
 if __name__ == "__main__":

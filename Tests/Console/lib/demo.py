@@ -24,7 +24,7 @@ class Demo:
             if line.startswith("Journal:"):
                 break
         self.gateway = re.search(r"The gateway listens on http://([0-9.:]+)", text)[1]
-        self.console = re.search(r"in a browser: (http://[0-9.:]+)", text)[1]
+        self.address = re.search(r"in a browser: (http://[0-9.:]+)", text)[1]
         self.directory = re.search(r"Everything is in (\S+) until", text)[1]
 
     def close(self):

@@ -19,14 +19,14 @@ from client import Address, Browser
 CONFIGURATION = """
 listen: [{{ address: "127.0.0.1:0" }}]
 admin: {{ address: "127.0.0.1:0" }}
-console: {{ address: "127.0.0.1:0", {tls} {origin} viewers: [{viewers}], operators: [alice] }}
+console: {{ address: "127.0.0.1:{console_port}", {tls} {origin} viewers: [{viewers}], operators: [alice] }}
 control: control.sock
 backend: {{ url: embedded }}
 authenticators:
   - hmac-token: {{ keys: token-keys.yaml }}
   - static-users: {{ file: users.yaml }}
 policy:
-  send: [{{ from: "*", to: "*" }}]
+  send: [{{ from: "*", to: "*" }}{rules}]
   tags: [{{ user: "*", allow: ["topic:*"] }}]
 {more}
 journal: {{ directory: journal, minimum-free: 0 }}
@@ -38,10 +38,11 @@ drain: {{ grace: 0s }}
 class Gateway:
     """The process, its commands, its operator API and its journal. Each user's password is the name."""
 
-    def __init__(self, program, users=("alice", "bob", "carol", "dave"), secure=False, more="", origin=None):
+    def __init__(self, program, users=("alice", "bob", "carol", "dave"), secure=False, more="", rules="", origin=None):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="gateway-console-"))
         self.program = str(program)
-        self.secure, self.more, self.origin = secure, more, origin
+        self.secure, self.more, self.rules, self.origin = secure, more, rules, origin
+        self.console = None
         secret = base64.b64encode(secrets.token_bytes(48)).decode()
         self.write("token-keys.yaml", f'keys: [{{ id: k, algorithm: HS256, secret: "{secret}" }}]\n')
         self.write("users.yaml", "users: {}\n")
@@ -50,11 +51,16 @@ class Gateway:
         self.configure("bob, carol, dave")
         for user in users:
             self.command("users", "add", user, input=f"{user}\n")
+        self.start()
+
+    def start(self):
+        """Starts the process; the console gets the port of the last time."""
+        self.configure("bob, carol, dave", self.console.port if self.console else 0)
         self.log = open(self.directory / "log", "w+b")
         self.process = subprocess.Popen(
             [self.program, "serve", "--config", "gateway.yaml"], cwd=self.directory, stderr=self.log, stdout=self.log)
         self.port = self.started()
-        self.console = self.find_console()
+        self.console = self.console or self.find_console()
 
     def __enter__(self):
         return self
@@ -67,10 +73,11 @@ class Gateway:
         path.write_text(text)
         path.chmod(0o600)
 
-    def configure(self, viewers):
+    def configure(self, viewers, console_port=0):
         tls = "tls: { certificate: certificate.pem, key: key.pem }," if self.secure else ""
         origin = f'origin: "{self.origin}",' if self.origin else ""
-        self.write("gateway.yaml", CONFIGURATION.format(tls=tls, origin=origin, viewers=viewers, more=self.more))
+        self.write("gateway.yaml", CONFIGURATION.format(
+            tls=tls, origin=origin, viewers=viewers, more=self.more, rules=self.rules, console_port=console_port))
 
     def make_certificate(self):
         subprocess.run(

@@ -45,7 +45,7 @@ def requests(console, alice):
     found["a form of 33 KB"] = stranger.post("/login", {"user": "x" * 33_000})
     found["an unknown method"] = alice.request("BREW", "/")
     found["a login"] = Browser(console).post("/login", {"user": "bob", "password": "bob"})
-    found["a live page without a session"] = stranger.request("GET", "/live", {"Accept": "text/event-stream"})
+    found["a live page without a session"] = stranger.request("GET", "/live", {"X-Console-Refresh": "1"})
     return found
 
 

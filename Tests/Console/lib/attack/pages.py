@@ -72,7 +72,7 @@ def problems_of(text, payloads=()):
         if len(names) != len(set(names)):
             problems.append(f"an attribute of <{tag}> twice")
         for name, value in attributes:
-            if name in ("href", "src", "action", "data-live") and not re.match(r"/(?![/\\])|#content$", value or ""):
+            if name in ("href", "src", "action", "data-live", "data-page") and not re.match(r"/(?![/\\])|#content$", value or ""):
                 problems.append(f"{name}={value[:60]!r} of <{tag}>")
     counts = {tag: sum(1 for each, _ in structure.elements if each == tag) for tag in ("html", "main", "script", "body")}
     problems += [f"{count} elements <{tag}>" for tag, count in counts.items() if count != 1]

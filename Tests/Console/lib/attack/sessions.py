@@ -6,7 +6,7 @@ import time
 
 from client import Browser
 from report import check, skip
-from stream import Stream
+from live import LivePage
 
 # The time after which a change of the users file or of the configuration must count (SECURITY.md: within a second), with a margin
 # for the reload on a busy machine.
@@ -90,17 +90,20 @@ def logout(gateway):
     problems = []
     bob = Browser(gateway.console)
     bob.log_in("bob")
-    live = Stream(bob)
-    live.wait(lambda stream: b"retry:" in stream.received, 10)
-    cookie = bob.cookie
+    # The page keeps its cookie when the browser loses it.
+    page = Browser(gateway.console)
+    page.cookie = cookie = bob.cookie
+    live = LivePage(page)
+    live.is_followed()
     reply = bob.submit("/logout", {})
     if reply.status != 303 or reply.cookie != "" or "Max-Age=0" not in reply.get("set-cookie"):
         problems.append(f"{reply.status} {reply.all('set-cookie')}")
     bob.cookie = cookie
     if bob.is_logged_in():
         problems.append("the cookie is still accepted")
-    if not live.wait(lambda stream: stream.ended, 3):
+    if not live.wait(lambda page: page.ended, 3):
         problems.append("the live page is still served 3 s later")
+    live.close()
     browsers = [Browser(gateway.console) for _ in range(7)]
     for browser in browsers:
         browser.log_in("bob")
@@ -114,20 +117,20 @@ def ended(gateway, name, user, end, limit, quick):
     """Logs a user in, ends the access, and measures after what time pages, forms and live pages are refused."""
     problems, browser = [], Browser(gateway.console)
     browser.log_in(user)
-    live = Stream(browser)
-    live.wait(lambda stream: b"retry:" in stream.received, 10)
+    live = LivePage(browser)
+    live.is_followed()
     if not browser.is_logged_in():
         problems.append("the login failed")
     end()
     # The live page is watched first, without other requests: a request would end the session and with it the page.
     closed = None
-    if live.wait(lambda stream: stream.ended, AT_ONCE):
+    if live.wait(lambda page: page.ended, AT_ONCE):
         closed = True
     else:
-        before = len(live.rows())
+        before = live.changes()
         gateway.send("alice", "alice")
-        if live.wait(lambda stream: len(stream.rows()) > before, 3):
-            problems.append(f"the live page still showed a new call {AT_ONCE:.0f} s later")
+        if live.wait(lambda page: page.changes() > before, 3):
+            problems.append(f"the live page was still told of a new call {AT_ONCE:.0f} s later")
         else:
             problems.append(f"the live page was not closed in {AT_ONCE + 3:.0f} s")
     seconds = seconds_until(lambda: not browser.is_logged_in(), limit if not quick else AT_ONCE)

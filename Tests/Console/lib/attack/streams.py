@@ -1,4 +1,4 @@
-"""Live pages and exports whose clients do not read, and more of them than the console serves."""
+"""Live pages and exports whose clients do not read, and more of them than the console serves at the same time."""
 
 import collections
 import concurrent.futures
@@ -10,13 +10,14 @@ import time
 from client import Browser
 from honest import Honest
 from report import check
-from stream import Stream
+from live import HOLD, LivePage, WaitingRequest, ask
 
 # Without limits of calls, so that the sends are not refused.
 GATEWAY = {"more": 'limits: [{ name: many, per: sender, rate: "1000000/min" }]'}
 # The memory that the clients of a group may take in MiB.
 GROWTH = 96
 MAXIMUM = 64
+MAXIMUM_OF_SESSION = 8
 
 
 def send_many(gateway, count, workers=8):
@@ -38,56 +39,75 @@ def send_many(gateway, count, workers=8):
 
 
 def unread(gateway, alice, honest, alone, count):
-    """Follows the calls without reading, beside a client that reads."""
+    """Asks for changes without reading the answers, beside a page that reads them."""
     problems, before = [], gateway.resident()
-    # A viewer may have eight live pages, and the first one must not be the one that is refused.
-    reading = Stream(alice)
-    if not reading.wait(lambda stream: b"retry:" in stream.received, 10):
-        problems.append("the client that reads got no live page")
-    silent = [Stream(alice, read=False) for _ in range(7)]
+    reading = LivePage(alice)
+    if not reading.is_followed():
+        problems.append("the page that reads is not served")
+    told = reading.changes()
+    # A viewer may have eight requests, and the first one must not be the one that is refused.
+    silent = [WaitingRequest(alice, reading.answers[-1]["next"], read=False) for _ in range(7)]
     accepted = send_many(gateway, count)
     if accepted < count * 0.9:
         problems.append(f"only {accepted} of {count} sends were accepted")
-    if not reading.wait(lambda stream: len(stream.rows()) > 0, 5):
-        problems.append("the client that reads received no call")
+    if not reading.wait(lambda page: page.changes() > told, 5):
+        problems.append("the page that reads was told of no call")
     during, grown = honest.take(), gateway.resident() - before
     problems += [f"grew by {grown:.0f} MiB"] if grown > GROWTH else []
     problems += Honest.problems(during, alone)
-    rows = len(reading.rows())
-    for stream in silent + [reading]:
-        stream.close()
-    check("streams: clients that do not read", problems, f"{len(silent)} of them during {accepted} sends, {rows} rows read beside them, {grown:+.0f} MiB, {Honest.text(during)}")
+    for page in silent + [reading]:
+        page.close()
+    check("streams: clients that do not read", problems, f"{len(silent)} of them during {accepted} sends, {reading.changes() - told} changes told beside them, {grown:+.0f} MiB, {Honest.text(during)}")
+
+
+def position(browser):
+    """Returns a position after which there are no calls yet."""
+    answer = json.loads(ask(browser).body)
+    while answer["changed"]:
+        answer = json.loads(ask(browser, position=answer["next"]).body)
+    return answer["next"]
+
+
+def served_at_once(requests, begin):
+    """Returns the number of requests that waited at the same time as the first one. Requests that begin after the end of one take
+    at least twice the time."""
+    return sum(request.status == 200 and request.ended is not None and request.ended - begin < 1.9 * HOLD for request in requests)
 
 
 def crowd(gateway, alice, honest, alone, count):
-    """Opens more live pages than there may be, from several addresses."""
-    problems, before, streams, refused = [], gateway.resident(), [], collections.Counter()
+    """Has more live pages ask than may wait, from several addresses and in several sessions."""
+    problems, before, requests, refused = [], gateway.resident(), [], collections.Counter()
+    sessions = [Browser(gateway.console) for _ in range(12)]
+    for number, browser in enumerate(sessions):
+        browser.log_in(("bob", "carol", "dave")[number % 3])
+    after = position(alice)
+    begin = time.monotonic()
     for number in range(count):
         browser = Browser(gateway.console, f"127.10.0.{number * 8 // count + 1}")
-        browser.cookie = alice.cookie
+        browser.cookie = sessions[number % len(sessions)].cookie
         try:
-            streams.append(Stream(browser))
+            requests.append(WaitingRequest(browser, after))
         except OSError as error:
             refused[type(error).__name__] += 1
     time.sleep(2)
-    statuses = collections.Counter(stream.status for stream in streams)
-    served = [stream for stream in streams if stream.status == 200 and stream.ended is None]
+    statuses = collections.Counter(request.status for request in requests)
+    served = served_at_once(requests, begin)
     page = Browser(gateway.console, "127.0.0.5").get("/login").status
     during, grown = honest.take(), gateway.resident() - before
-    if not 1 <= len(served) <= MAXIMUM:
-        problems.append(f"{len(served)} are served, at most {MAXIMUM} may be")
+    if not 1 <= served <= MAXIMUM:
+        problems.append(f"{served} wait at the same time, at most {MAXIMUM} may")
+    if statuses[200] == count:
+        problems.append("none is refused")
     if page != 200:
         problems.append(f"a page from another address: status {page}")
     problems += [f"grew by {grown:.0f} MiB"] if grown > GROWTH else []
     problems += Honest.problems(during, alone)
-    check("streams: crowd", problems, f"{len(served)} of {count} served, {dict(statuses)}, {grown:+.0f} MiB, {Honest.text(during)}")
-    for stream in streams:
-        stream.close()
+    check("streams: crowd", problems, f"{served} of {count} at the same time, {dict(statuses)}, {grown:+.0f} MiB, {Honest.text(during)}")
+    for request in requests:
+        request.close()
     time.sleep(1)
-    again = Stream(alice)
-    problems = [] if again.wait(lambda stream: stream.status == 200, 10) else [f"status {again.status} after the crowd has gone"]
-    check("streams: after the crowd", problems, "a live page is served again")
-    again.close()
+    again = ask(alice)
+    check("streams: after the crowd", [] if again.status == 200 else [f"status {again.status} after the crowd has gone"], "a live page is served again")
 
 
 def one_user(gateway):
@@ -95,15 +115,17 @@ def one_user(gateway):
     carol, dave = Browser(gateway.console, "127.11.0.1"), Browser(gateway.console, "127.11.0.2")
     carol.log_in("carol")
     dave.log_in("dave")
-    streams = [Stream(carol) for _ in range(90)]
-    time.sleep(1)
-    other = Stream(dave)
-    other.wait(lambda stream: stream.status, 10)
-    problems = [] if other.status == 200 else [f"the live page of another user: status {other.status}"]
-    served = sum(stream.status == 200 for stream in streams)
-    check("streams: one viewer", problems, f"{served} live pages of one viewer; another user's: {other.status}")
-    for stream in streams + [other]:
-        stream.close()
+    after, begin = position(carol), time.monotonic()
+    requests = [WaitingRequest(carol, after) for _ in range(90)]
+    other = ask(dave, position=after).status
+    time.sleep(2)
+    served = served_at_once(requests, begin)
+    problems = [] if other == 200 else [f"the live page of another user: status {other}"]
+    if not 1 <= served <= MAXIMUM_OF_SESSION:
+        problems.append(f"{served} of one session wait at the same time, at most {MAXIMUM_OF_SESSION} may")
+    check("streams: one viewer", problems, f"{served} live pages of one viewer at the same time; another user's: {other}")
+    for request in requests:
+        request.close()
 
 
 def exports(gateway, alice, honest, alone):

@@ -9,8 +9,8 @@ import time
 import pages
 import payloads
 from client import Browser, quote
+from live import LivePage
 from report import check, skip
-from stream import Stream
 
 
 def addresses(network):
@@ -28,10 +28,11 @@ def verify(problems, what, reply, texts=(), statuses=(200,)):
 
 
 def logins(gateway, alice, names):
-    """Logs in with every payload as the name, and reads the pages and the live events with the attempts."""
+    """Logs in with every payload as the name, and reads the pages and what live pages are told of the attempts."""
     problems, source = [], addresses(1)
-    live = Stream(alice, "/live?kind=refusals")
-    live.wait(lambda stream: b"retry:" in stream.received, 10)
+    live = LivePage(alice, "/live?kind=refusals")
+    live.is_followed()
+    before = live.changes()
 
     def attempt(pair):
         name, address = pair
@@ -63,27 +64,19 @@ def logins(gateway, alice, names):
     for target in ["/"] + calls[:: max(1, len(calls) // 60)]:
         verify(problems, target, alice.get(target), names)
     check("xss: attempted names", problems, f"{listed} pages of refusals, {min(60, len(calls))} calls, {shown} shown as text")
-    live_events(live, names)
+    live_answers(live, before)
 
 
-def live_events(live, names):
-    problems, rows, parts = [], live.rows(), 0
-    classes = {"mark good", "mark bad", "mark open", "tag", "number"}
-    shown = set()
-    for cell in (cell for row in rows for cell in row):
-        problems += [f"a member {name!r}" for name in set(cell) - {"parts", "class"}]
-        for part in cell["parts"]:
-            parts += 1
-            shown.add(part["text"])
-            problems += [f"a member {name!r}" for name in set(part) - {"text", "href", "class"}]
-            if not re.match(r"/(?![/\\])", part.get("href", "/")) or re.search(r"[^!-~]", part.get("href", "")):
-                problems.append(f"href {part['href'][:60]!r}")
-            if "class" in part and part["class"] not in classes:
-                problems.append(f"class {part['class'][:60]!r}")
-    found = sum(1 for name in names if name in shown)
-    if not rows or not found:
-        problems.append("no event with an attempted name")
-    check("xss: live events", problems, f"{len(rows)} rows, {parts} parts, {found} names")
+def live_answers(live, before):
+    """Verifies that an open page is told that there are new refusals, and nothing of what is in them."""
+    problems, told = [], live.changes() - before
+    grammar = {"at": r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}", "next": "[0-9]+", "changed": "True|False"}
+    for answer in list(live.answers):
+        problems += [f"a member {name!r}" for name in set(answer) ^ set(grammar)]
+        problems += [f"{name} {str(value)[:60]!r}" for name, value in answer.items() if not re.fullmatch(grammar.get(name, ""), str(value))]
+    if not told:
+        problems.append("the page was told of no attempt")
+    check("xss: live pages", problems, f"{len(live.answers)} answers, {told} of them after attempts")
     live.close()
 
 
