@@ -12,7 +12,7 @@ extension SQLiteLedgerFile {
     static func rejectLoss(of file: String, _ state: LedgerState?, version: Int) throws {
         guard version == 0, state != nil else { return }
         throw LedgerUnavailable(
-            "\(file) is empty or was removed, but was in use; restore it from a copy made by \"ledger backup\", or "
+            "\(file) is empty or was removed, but was in use; restore a backup (notify-gateway restore), or "
                 + "remove \(keyFile(of: file)) and \(stateFile(of: file)) to start with an empty ledger")
     }
 
@@ -27,7 +27,7 @@ extension SQLiteLedgerFile {
     static func openingFailure(_ error: any Error, _ file: String) -> LedgerUnavailable {
         guard let damage = SQLiteMessage.damage(in: error) else { return LedgerUnavailable(ofSQLite: error) }
         return LedgerUnavailable(
-            "\(file) is damaged: \(damage); restore it from a copy made by \"ledger backup\"")
+            "\(file) is damaged: \(damage); restore a backup (notify-gateway restore --replace)")
     }
 
     /// Writes a new generation and the state "open". Marks the ledger as restored if it is an older copy.

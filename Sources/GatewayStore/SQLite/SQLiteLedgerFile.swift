@@ -28,7 +28,7 @@ final class SQLiteLedgerFile: LedgerStorage {
             lock = try LockFile(path + ".lock")
             let state = try LedgerState.read(Self.stateFile(of: path))
             try PrivateFiles.makeFile(path)
-            // Readers: one for calls, one for a backup, and one for another long read.
+            // Readers: one for calls, and two for long reads.
             sqlite = try SQLiteDatabase(file: path, label: "ledger", readers: 3)
             let version = try sqlite.pool.read { try LedgerSchema.version(of: $0) }
             guard version <= LedgerSchema.version else { throw LedgerSchema.tooNew(version) }

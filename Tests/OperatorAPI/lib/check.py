@@ -151,11 +151,9 @@ def proxy(path):
 
 
 def check_backup(gateway):
-    copy = str(gateway.directory / "copy.sqlite")
-    expect("a backup", gateway.request("POST", "/v1/ledger/backup", {"file": copy}), (204, None))
-    expect("the file of the backup", pathlib.Path(copy).exists(), True)
-    for body, status in [({"file": copy}, 422), ({"file": "copy"}, 400), ({}, 400), ({"file": 1}, 400), ([], 400)]:
-        found, document = gateway.request("POST", "/v1/ledger/backup", body)
+    expect("a backup", gateway.request("POST", "/v1/backups", {"target": "/var/backups"}), (204, None))
+    for body, status in [({"file": "/copy"}, 400), ({"target": 1}, 400), ([], 400)]:
+        found, document = gateway.request("POST", "/v1/backups", body)
         expect(f"the status of a backup with {body}", found, status)
         expect(f"the document of a backup with {body}", document["status"], status)
 
