@@ -42,9 +42,9 @@ package enum BackupFile {
             .filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }.max().map { "\(directory)/\($0)" }
     }
 
-    /// The time in the name of a file, in UTC: `20261128T120000Z`.
+    /// The time in the name of a file, in UTC with milliseconds: `20261128T120000.000Z`.
     static func stamp(_ time: WallTime) -> String {
-        String(WallTime(seconds: time.seconds).description.prefix(19).filter { $0 != "-" && $0 != ":" }) + "Z"
+        String(time.description.prefix(23).filter { $0 != "-" && $0 != ":" }) + "Z"
     }
 
     private static func removeLeftovers(in directory: String) {

@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
@@ -6,6 +7,12 @@ internal import GatewaySupport
 extension SQLiteLedgerFile {
     /// Returns the path of the state file.
     static func stateFile(of file: String) -> String { file + ".state" }
+
+    /// Returns whether the file is missing or has no bytes.
+    static func isEmpty(_ file: String) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0 == 0
+    }
 
     /// Throws if a ledger that was in use is empty or missing. Opening it as a new one would leave every device
     /// unbound, so that any user could register it.
