@@ -35,9 +35,8 @@ struct NotifyGateway: AsyncParsableCommand {
             ServeCommand.self, DemoCommand.self, CheckCommand.self, BackendCommand.self, HubCommand.self,
             UsersCommand.self, TokensCommand.self, RegistrationsCommand.self, KeysCommand.self, BansCommand.self,
             LimitsCommand.self, NodesCommand.self, AccountsCommand.self,
-            ExplainCommand.self, ProbeCommand.self, ReloadCommand.self, AuditCommand.self, LedgerCommand.self,
-            PluginCommand.self,
-            VersionCommand.self,
+            ExplainCommand.self, ProbeCommand.self, ReloadCommand.self, AuditCommand.self,
+            BackupCommand.self, RestoreCommand.self, LedgerCommand.self, PluginCommand.self, VersionCommand.self,
         ])
 
     static func main() async {

@@ -59,7 +59,7 @@ public enum ConfigurationCheck {
             [
                 ConfigurationProblem(
                     at: SourceLocation(file: path), path: "ledger.file",
-                    "\(file) is damaged: \($0); restore a backup made with \"ledger backup\"")
+                    "\(file) is damaged: \($0); restore a backup (notify-gateway restore --replace)")
             ]
         } ?? []
     }

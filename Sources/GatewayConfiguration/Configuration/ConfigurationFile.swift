@@ -110,20 +110,36 @@ extension ConfigurationFile {
     public static func settings<Plugin: AuthenticatorPlugin>(
         of plugin: Plugin.Type, in path: String, environment: [String: String]? = nil
     ) -> (settings: Plugin.Settings?, problems: [ConfigurationProblem]) {
+        let (found, problems) = allSettings(of: plugin, in: path, environment: environment)
+        return (found.first ?? nil, problems)
+    }
+
+    /// Returns the settings of all authenticators of a kind in a file, in its order; nil for invalid ones.
+    public static func allSettings<Plugin: AuthenticatorPlugin>(
+        of plugin: Plugin.Type, in path: String, environment: [String: String]? = nil
+    ) -> (settings: [Plugin.Settings?], problems: [ConfigurationProblem]) {
         let root: ConfigurationNode
         do {
             root = try document(path)
         } catch {
-            return (nil, [error])
+            return ([], [error])
         }
         let problems = ConfigurationProblems()
         let reader = expanded(root, of: path, environment, problems)
+        var found: [Plugin.Settings?] = []
         for value in reader.sequence("authenticators") ?? [] {
             let wrapper = reader.reader(of: value.node, under: value.path)
             guard let inner = wrapper.mapping(plugin.name.text) else { continue }
-            return (plugin.readSettings(inner), problems.all)
+            found.append(plugin.readSettings(inner))
         }
-        return (nil, problems.all)
+        return (found, problems.all)
+    }
+
+    /// Returns the path of the ledger that a file names; nil if it cannot be read. Problems elsewhere in the file are ignored.
+    public static func ledger(in path: String, environment: [String: String]? = nil) -> String? {
+        guard let root = try? document(path) else { return nil }
+        let reader = expanded(root, of: path, environment, ConfigurationProblems())
+        return reader.mapping("ledger")?.path("file") ?? ServerConfiguration.LedgerSection.standardFile
     }
 }
 

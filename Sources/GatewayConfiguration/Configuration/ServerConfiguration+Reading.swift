@@ -129,7 +129,7 @@ extension ServerConfiguration {
         let limits = StoredLedger.Limits()
         return LedgerSection(
             // The database of registrations and sessions.
-            file: reader?.path("file") ?? "/var/lib/notify-gateway/ledger.sqlite",
+            file: reader?.path("file") ?? LedgerSection.standardFile,
             // The maximum number of devices of a user. Beyond it, the device that was not seen for longest is deleted.
             registrationsPerUser: reader?.integer("registrations-per-user", in: 1...1000) ?? limits.registrations,
             // The maximum number of owner changes of a device within 24 hours.

@@ -140,6 +140,9 @@ public struct ServerConfiguration: Sendable {
 
     /// The ledger.
     public struct LedgerSection: Sendable {
+        /// The default path of the database.
+        static let standardFile = "/var/lib/notify-gateway/ledger.sqlite"
+
         /// The path of the database.
         public var file: String
         /// The maximum number of registrations of a user.

@@ -83,8 +83,8 @@ extension StoredLedger {
     private static let maximumRefreshes = 20
     private static let behind = LedgerUnavailable("the changes of other gateways could not be read")
 
-    /// Writes the renewals before a listing. Without space on the disk, the listing has earlier times.
-    func writeRenewals() async {
+    /// Writes the renewals before a listing or a backup. Without space on the disk, these have earlier times.
+    package func writeRenewals() async {
         if !renewals.isEmpty { _ = await write { _ in } }
     }
 }

@@ -120,9 +120,6 @@ protocol LedgerStorage: Sendable {
     /// The claims that exclude the other gateways that use the ledger; nil if no other one can.
     var sharedClaims: (any SharedClaims)? { get }
 
-    /// Copies the ledger and its keys to new files. Throws if one of them exists, and then leaves none. Blocks.
-    func copy(to path: String) throws(LedgerUnavailable)
-
     /// Compares the tables with their indexes. Cancelling the task stops the check early.
     ///
     /// - Returns: A description of the damage; nil without damage.

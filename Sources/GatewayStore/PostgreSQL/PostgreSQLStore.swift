@@ -135,11 +135,6 @@ package final class PostgreSQLStore: LedgerStorage {
 
     var sharedClaims: (any SharedClaims)? { claims }
 
-    /// Throws: the server has its own means.
-    func copy(to path: String) throws(LedgerUnavailable) {
-        throw LedgerUnavailable("a ledger in PostgreSQL is backed up with the server's means, such as pg_dump")
-    }
-
     /// Returns nil: the server checks its own files.
     func checkIntegrity() async throws(LedgerUnavailable) -> String? { nil }
 

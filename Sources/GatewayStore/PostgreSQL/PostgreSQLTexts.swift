@@ -19,13 +19,6 @@ struct PostgreSQLTexts: SecureTextStorage {
         database = PostgreSQLDatabase(store.settings, name: "texts", node: store.node, renewsNode: false)
     }
 
-    /// Throws: the server has its own means.
-    func copy(besideLedger path: String) throws(LedgerUnavailable) {
-        throw LedgerUnavailable("texts in PostgreSQL are backed up with the server's means, such as pg_dump")
-    }
-
-    func removeCopy(besideLedger path: String) {}
-
     func keyProblem(texts: Int) -> String? {
         guard texts > 0 else { return nil }
         return

@@ -76,11 +76,10 @@ extension SQLiteDatabase {
         try Int.fetchOne(database, sql: "PRAGMA synchronous")
     }
 
-    /// Copies the database to a file with SQLite's online backup, and changes the copy.
-    func copy(to path: String, changing change: ((any SQLTransaction) throws -> Void)? = nil) throws {
+    /// Copies the database to a file with SQLite's online backup.
+    func copy(to path: String) throws {
         let copy = try DatabaseQueue(path: path)
         try pool.backup(to: copy)
-        if let change { try copy.write { try change(SQLiteTransaction($0)) } }
         try copy.close()
     }
 

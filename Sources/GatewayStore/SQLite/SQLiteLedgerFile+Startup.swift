@@ -1,3 +1,4 @@
+internal import Foundation
 internal import GRDB
 internal import GatewayCore
 internal import GatewaySupport
@@ -7,12 +8,18 @@ extension SQLiteLedgerFile {
     /// Returns the path of the state file.
     static func stateFile(of file: String) -> String { file + ".state" }
 
+    /// Returns whether the file is missing or has no bytes.
+    static func isEmpty(_ file: String) -> Bool {
+        let attributes = try? FileManager.default.attributesOfItem(atPath: file)
+        return (attributes?[.size] as? NSNumber)?.intValue ?? 0 == 0
+    }
+
     /// Throws if a ledger that was in use is empty or missing. Opening it as a new one would leave every device
     /// unbound, so that any user could register it.
     static func rejectLoss(of file: String, _ state: LedgerState?, version: Int) throws {
         guard version == 0, state != nil else { return }
         throw LedgerUnavailable(
-            "\(file) is empty or was removed, but was in use; restore it from a copy made by \"ledger backup\", or "
+            "\(file) is empty or was removed, but was in use; restore a backup (notify-gateway restore), or "
                 + "remove \(keyFile(of: file)) and \(stateFile(of: file)) to start with an empty ledger")
     }
 
@@ -27,7 +34,7 @@ extension SQLiteLedgerFile {
     static func openingFailure(_ error: any Error, _ file: String) -> LedgerUnavailable {
         guard let damage = SQLiteMessage.damage(in: error) else { return LedgerUnavailable(ofSQLite: error) }
         return LedgerUnavailable(
-            "\(file) is damaged: \(damage); restore it from a copy made by \"ledger backup\"")
+            "\(file) is damaged: \(damage); restore a backup (notify-gateway restore --replace)")
     }
 
     /// Writes a new generation and the state "open". Marks the ledger as restored if it is an older copy.

@@ -27,8 +27,10 @@ final class SQLiteLedgerFile: LedgerStorage {
             try PrivateFiles.makeDirectory(PrivateFiles.parent(of: path))
             lock = try LockFile(path + ".lock")
             let state = try LedgerState.read(Self.stateFile(of: path))
+            // Before SQLite makes an empty file one with content, which a restore could not tell from data.
+            if Self.isEmpty(path) { try Self.rejectLoss(of: path, state, version: 0) }
             try PrivateFiles.makeFile(path)
-            // Readers: one for calls, one for a backup, and one for another long read.
+            // Readers: one for calls, and two for long reads.
             sqlite = try SQLiteDatabase(file: path, label: "ledger", readers: 3)
             let version = try sqlite.pool.read { try LedgerSchema.version(of: $0) }
             guard version <= LedgerSchema.version else { throw LedgerSchema.tooNew(version) }

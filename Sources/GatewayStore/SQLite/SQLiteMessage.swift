@@ -25,7 +25,7 @@ enum SQLiteMessage {
         let reason =
             switch error.resultCode {
             case .SQLITE_NOTADB: "the file is not an SQLite database"
-            case .SQLITE_CORRUPT: "the database is damaged; replace it with a backup made by `ledger backup`"
+            case .SQLITE_CORRUPT: "the database is damaged; restore a backup (notify-gateway restore --replace)"
             case .SQLITE_FULL: "the disk is full"
             case .SQLITE_READONLY: "this user may not write the database or its directory"
             case .SQLITE_CANTOPEN: "this user may not open the database or a file beside it"

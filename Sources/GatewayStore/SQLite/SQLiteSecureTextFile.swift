@@ -22,8 +22,7 @@ final class SQLiteSecureTextFile: SecureTextStorage {
         lock = try LockFile(path + ".lock")
         try PrivateFiles.makeFile(path)
         cipher = try SecureTextCipher(key: KeyFile.open(Self.keyFile(of: path)))
-        // Readers: one for calls, and one for a backup.
-        sqlite = try SQLiteDatabase(file: path, label: "texts", readers: 2)
+        sqlite = try SQLiteDatabase(file: path, label: "texts", readers: 1)
         try sqlite.makeDurable()
         try sqlite.pool.write { try SecureTextSchema.prepare($0) }
         self.path = path
@@ -38,37 +37,6 @@ final class SQLiteSecureTextFile: SecureTextStorage {
     func close() throws(LedgerUnavailable) {
         do { try sqlite.close() } catch { throw LedgerUnavailable(ofSQLite: error) }
         lock.release()
-    }
-
-    func copy(besideLedger path: String) throws(LedgerUnavailable) {
-        do { try copy(to: Self.path(ofLedger: path)) } catch { throw LedgerUnavailable(ofSQLite: error) }
-    }
-
-    /// Copies the texts to a new file, and their key to a file beside it. All files get mode 0600.
-    private func copy(to path: String) throws {
-        let (key, part) = (Self.keyFile(of: path), path + ".part")
-        for taken in [path, key] where FileManager.default.fileExists(atPath: taken) {
-            throw LedgerUnavailable("\(taken) already exists")
-        }
-        guard let bytes = try PrivateFiles.read(Self.keyFile(of: self.path), atMost: KeyFile.byteCount) else {
-            throw LedgerUnavailable("\(Self.keyFile(of: self.path)) is missing")
-        }
-        do {
-            try PrivateFiles.remove(part)
-            try PrivateFiles.makeFile(part)
-            try sqlite.copy(to: part)
-            try PrivateFiles.write(bytes, toNew: key)
-            try PrivateFiles.rename(part, to: path)
-        } catch {
-            try? PrivateFiles.remove(part)
-            try? PrivateFiles.remove(key)
-            throw error
-        }
-    }
-
-    func removeCopy(besideLedger path: String) {
-        let copy = Self.path(ofLedger: path)
-        for file in [copy, Self.keyFile(of: copy)] { try? PrivateFiles.remove(file) }
     }
 
     func keyProblem(texts: Int) -> String? { Self.keyProblem(file: path, texts: texts) }

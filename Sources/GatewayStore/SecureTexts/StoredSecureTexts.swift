@@ -110,13 +110,6 @@ protocol SecureTextStorage: Sendable {
     /// The database with the tables of texts in their present version.
     var database: any SQLDatabase { get }
 
-    /// Copies the texts and their key to new files beside a copy of the ledger. Throws if one of them exists, and then
-    /// leaves none. Blocks.
-    func copy(besideLedger path: String) throws(LedgerUnavailable)
-
-    /// Removes the files that `copy` made.
-    func removeCopy(besideLedger path: String)
-
     /// Returns the message about texts that were sealed under another key; nil for none.
     func keyProblem(texts: Int) -> String?
 

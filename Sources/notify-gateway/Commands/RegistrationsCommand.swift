@@ -78,7 +78,7 @@ struct RegistrationsCommand: AsyncParsableCommand {
                 Example: notify-gateway registrations import registrations.xml --purge --config gateway.yaml
                 """)
 
-        @Argument(help: "The export file; the gateway must be able to read it.") var file: String
+        @Argument(help: "The export file, or - for standard input.") var file: String
         @Flag(help: "Have registrations deleted at the backend that receive for another user.") var purge = false
         @Flag(
             help: ArgumentHelp(
@@ -89,15 +89,18 @@ struct RegistrationsCommand: AsyncParsableCommand {
         @OptionGroup var gateway: ControlOption
 
         func run() async throws {
-            let path = URL(filePath: file).standardizedFileURL.path(percentEncoded: false)
-            let (items, summary, fault) = try await deletions.perform(
-                ControlRequest(
-                    "registrations import",
-                    [
-                        .init("file", .string(path)), .init("purge", .bool(purge)),
-                        .init("confirm_all", .bool(confirmAll)),
-                    ]),
-                with: gateway)
+            let name = file == "-" ? "stdin" : URL(filePath: file).standardizedFileURL.path(percentEncoded: false)
+            let (items, summary, fault) = try await gateway.withSpooledFile { spool in
+                try spool.fill(from: file)
+                return try await deletions.perform(
+                    ControlRequest(
+                        "registrations import",
+                        [
+                            .init("file", .string(spool.path)), .init("name", .string(name)),
+                            .init("purge", .bool(purge)), .init("confirm_all", .bool(confirmAll)),
+                        ]),
+                    with: gateway)
+            }
             try gateway.results.print(
                 items,
                 columns: [

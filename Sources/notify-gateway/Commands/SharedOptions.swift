@@ -70,6 +70,22 @@ struct ControlOption: ParsableArguments {
             .perform(request, by: .process(uid: getuid()), onItem: onItem).map(CommandFailure.init)
     }
 
+    /// Calls the body with a private file through which it passes data to the gateway, or to the owner of the stores.
+    func withSpooledFile<Value>(_ body: (SpooledFile) async throws -> Value) async throws -> Value {
+        guard let ledger = ConfigurationFile.ledger(in: file.config) else {
+            throw CommandFailure.refused("\(file.config) cannot be read. Nothing was changed.")
+        }
+        do {
+            let spool = try SpooledFile(besideLedger: ledger)
+            defer { spool.remove() }
+            return try await body(spool)
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            throw CommandFailure.refused("\(OperatorMessage.of(error)). Nothing was changed.")
+        }
+    }
+
     private func stoppedGateway(_ configuration: ServerConfiguration) -> StoppedGateway {
         StoppedGateway(configuration: configuration, logger: .server(.init(level: .warning, format: .text)))
     }

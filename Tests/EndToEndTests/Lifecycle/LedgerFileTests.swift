@@ -27,19 +27,15 @@ import Testing
         let file = { (name: String) in "\(directory.path)/\(name)" }
         let (tokens, _) = try await ServedProgram.run(in: directory) { gateway async throws in
             let (stolen, kept) = (try await issue(gateway.client), try await issue(gateway.client))
-            let backup = try await gateway.command("ledger", "backup", file("copy.sqlite"))
+            let backup = try await gateway.command("backup", file(""))
             #expect(backup.status == 0, "\(backup)")
             #expect(try await gateway.client.call("DELETE", "/auth/token", token: stolen).status == 204)
             #expect(try await whoami(gateway.client, stolen) == 401)
             return (stolen, kept)
         }
-        let manager = FileManager.default
         for isKept in [false, true] {
-            for name in ["ledger.sqlite", "ledger.sqlite.key"] {
-                try manager.removeItem(atPath: file(name))
-                try manager.copyItem(
-                    atPath: file(name.replacing("ledger", with: "copy")), toPath: file(name))
-            }
+            let restore = try await directory.command("restore", file(""), "--replace")
+            #expect(restore.status == 0, "\(restore)")
             // A command does not consume the marker of the restore.
             #expect(try await directory.command("tokens", "list").status == 0)
             let more = isKept ? ["--keep-restored-sessions"] : []
@@ -82,7 +78,7 @@ import Testing
         let refused = try await directory.command("serve")
         #expect(refused.status != 0)
         #expect(refused.errors.contains("ledger.sqlite is damaged: "), "\(refused)")
-        #expect(refused.errors.contains("ledger backup"), "\(refused)")
+        #expect(refused.errors.contains("notify-gateway restore"), "\(refused)")
         try directory.write(closed, to: "ledger.sqlite.state")
         _ = try await ServedProgram.run(in: directory) { gateway async throws in
             let admin = try RawClient(port: try #require(gateway.adminPort))

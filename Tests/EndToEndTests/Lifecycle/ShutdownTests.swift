@@ -217,37 +217,4 @@ struct ShutdownTests {
         _ = try await manager.next(with: "STOPPING")
         #expect(await gateway.status() == 0)
     }
-
-    @Test("`ledger backup` copies a ledger in use, and a gateway starts with the copy")
-    func backup() async throws {
-        try configure("http://127.0.0.1:9", grace: "0s")
-        let manager = try NotifySocket(in: directory.path)
-        let gateway = try ManagedProgram.start(in: directory, environment: ["NOTIFY_SOCKET": manager.path])
-        _ = try await manager.next(with: "READY")
-        let command = ["ledger", "backup", "copy.sqlite", "--config", "gateway.yaml"]
-        #expect(try await Program.run(command, in: directory.path).status == 0)
-        let again = try await Program.run(command, in: directory.path)
-        #expect(again.status == 1)
-        #expect(again.errors.contains("copy.sqlite already exists"), "\(again.errors)")
-        gateway.signal(SIGTERM)
-        #expect(await gateway.status() == 0)
-        #expect(try directory.mode(of: "copy.sqlite") == 0o600)
-        #expect(try directory.mode(of: "copy.sqlite.key") == 0o600)
-        // The command also works without a gateway.
-        #expect(
-            try await Program.run(
-                ["ledger", "backup", "second.sqlite", "--config", "gateway.yaml"], in: directory.path
-            )
-            .status == 0)
-        let text = try directory.text(of: "gateway.yaml").replacing("ledger.sqlite", with: "second.sqlite")
-        try directory.write(text, to: "gateway.yaml")
-        let restored = try ManagedProgram.start(in: directory, environment: ["NOTIFY_SOCKET": manager.path])
-        _ = try await manager.next(with: "READY")
-        restored.signal(SIGTERM)
-        #expect(await restored.status() == 0)
-        let records = try GatewayUnderTest.journal(in: directory).filter {
-            $0["action"] as? String == "operator-backup"
-        }
-        #expect(records.map { $0["result"] as? String } == ["accepted", "accepted", "failed", "accepted"])
-    }
 }

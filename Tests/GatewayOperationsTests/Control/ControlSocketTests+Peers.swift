@@ -20,7 +20,7 @@ extension ControlSocketTests {
         settings.connections = 1
         try await serving([held, Echo()], settings: settings) { () async throws in
             let connection = try await RawConnection.connect(to: SocketAddress(unixDomainSocketPath: path))
-            try await connection.send(Self.request("POST /v1/ledger/backup", body: #"{"file":"/copy"}"#))
+            try await connection.send(Self.request("POST /v1/backups", body: #"{"target":"/copy"}"#))
             await held.begun.wait()
             try await connection.channel.close()
             let busy = ControlError.unavailable("Too many requests are in progress.")
@@ -65,7 +65,7 @@ extension ControlSocketTests {
             ("PATCH /v1/bans HTTP/1.1\r\nHost: x\r\n\r\n", 405),
             ("GET /v1/registrations/1-2-3 HTTP/1.1\r\nHost: x\r\n\r\n", 405),
             ("POST /v1/reload HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 400),
-            ("POST /v1/ledger/backup HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 415),
+            ("POST /v1/backups HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}", 415),
         ])
     func rejected(text: String, status: Int) async throws {
         try await serving { () async throws in

@@ -35,8 +35,8 @@ struct Echo: ControlOperation {
 
 /// Ends when the test releases it, even if its peer disconnects.
 struct Held: ControlOperation {
-    static let name = "ledger backup"
-    static let arguments: Set<String> = ["file"]
+    static let name = "backup"
+    static let arguments: Set<String> = ["target"]
 
     let begun = Signal()
     let release = Signal()
@@ -50,7 +50,7 @@ struct Held: ControlOperation {
     }
 
     /// The request of this operation.
-    static let request = ControlRequest(name, [.init("file", .string("/copy"))])
+    static let request = ControlRequest(name, [.init("target", .string("/copy"))])
 }
 
 /// Lists the numbers from 0 to 2,499.

@@ -179,6 +179,8 @@ struct DamagedLedgerTests {
         }
         let error = #expect(throws: LedgerUnavailable.self) { try Fixture(directory) }
         #expect(error?.description.contains("was in use") == true)
+        // A file that a failed start made would be taken for data by a restore.
+        #expect(!FileManager.default.fileExists(atPath: directory(Self.file)))
         try FileManager.default.removeItem(atPath: directory(Self.file + ".state"))
         try FileManager.default.removeItem(atPath: directory(Self.file + ".key"))
         _ = try Fixture(directory)

@@ -143,49 +143,41 @@ struct LedgerFileTests {
         }
     }
 
-    @Test("A backup opens as a ledger with its key, and replaces no file")
-    func backup() async throws {
+    @Test(
+        "A copy of a ledger in use, or of a closed one, opens as a ledger and counts as restored",
+        arguments: [true, false])
+    func snapshot(inUse: Bool) async throws {
         let fixture = try LedgerFixture()
         let handle = try Fixture.handle(1)
         try await fixture.update(Fixture.alice, Fixture.id(1), handle, fresh: Fixture.id(1))
-        try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
-        let copy = try StoredLedger(file: fixture.directory("copy.sqlite"))
-        #expect(try await copy.registrations(of: Fixture.alice).map(\.id) == [Fixture.id(1)])
-        #expect(try await !copy.isHeld(Fixture.id(1), forAnotherThan: handle))
-        await #expect(throws: LedgerUnavailable.self) {
-            try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
-        }
+        if !inUse { try fixture.ledger.close() }
+        let copy = fixture.directory("copy.sqlite")
+        _ = try LedgerSnapshot.writeLedger(fixture.directory("ledger.sqlite"), to: copy, now: Fixture.noon)
+        #expect(try fixture.directory.mode("copy.sqlite") == 0o600)
+        try FileManager.default.copyItem(atPath: fixture.directory("ledger.sqlite.key"), toPath: copy + ".key")
+        let restored = try StoredLedger(file: copy)
+        #expect(try await restored.registrations(of: Fixture.alice).map(\.id) == [Fixture.id(1)])
+        #expect(try await !restored.isHeld(Fixture.id(1), forAnotherThan: handle))
+        #expect(try restored.isRestored())
     }
 
-    @Test("A failed backup leaves no key behind, and can be repeated")
-    func failedBackup() async throws {
+    @Test("No copy is made of a damaged ledger")
+    func damagedSnapshot() async throws {
         let fixture = try LedgerFixture()
-        try PrivateFiles.write(
-            Array(repeating: 1, count: KeyFile.byteCount), toNew: fixture.directory("ledger.sqlite.digest.key"))
-        // A link whose target is missing: the file counts as absent, and cannot be created.
-        let obstacle = fixture.directory("copy.sqlite.digest.key")
-        try FileManager.default.createSymbolicLink(
-            atPath: obstacle, withDestinationPath: fixture.directory("missing/key"))
-        await #expect(throws: LedgerUnavailable.self) {
-            try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
+        for number in 1...200 {
+            try await fixture.update(
+                Fixture.alice, Fixture.id(number), try Fixture.handle(number), fresh: Fixture.id(number))
         }
-        #expect(
-            try fixture.directory.names().filter { $0.hasPrefix("copy.sqlite") } == ["copy.sqlite.digest.key"])
-        try FileManager.default.removeItem(atPath: obstacle)
-        try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
-    }
-
-    @Test("A backup deletes no directory that has the name of its draft")
-    func directoryOfTheDraft() async throws {
-        let fixture = try LedgerFixture()
-        let file = fixture.directory("copy.sqlite.part/precious")
-        try FileManager.default.createDirectory(
-            atPath: fixture.directory("copy.sqlite.part"), withIntermediateDirectories: false)
-        #expect(FileManager.default.createFile(atPath: file, contents: nil))
-        await #expect(throws: LedgerUnavailable.self) {
-            try await fixture.ledger.backup(to: fixture.directory("copy.sqlite"))
+        try fixture.ledger.close()
+        var bytes = try fixture.directory.bytes("ledger.sqlite")
+        for page in 1..<(bytes.count / 4096) where bytes[page * 4096] == 0x0D {
+            for index in (page * 4096 + 8)..<(page * 4096 + 64) { bytes[index] = 0xFF }
         }
-        #expect(FileManager.default.fileExists(atPath: file))
+        try fixture.directory.write(bytes, to: "ledger.sqlite")
+        #expect(throws: LedgerUnavailable.self) {
+            try LedgerSnapshot.writeLedger(
+                fixture.directory("ledger.sqlite"), to: fixture.directory("copy.sqlite"), now: Fixture.noon)
+        }
     }
 
     @Test("The rules of names are stored, and read with the owners while the ledger is open")

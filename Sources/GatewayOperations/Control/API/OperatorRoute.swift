@@ -109,7 +109,8 @@ struct OperatorRoute: Sendable {
         OperatorRoute(.delete, "/v1/registrations/{registration}", "registrations revoke", .object),
         OperatorRoute(
             .post, "/v1/registrations/import", "registrations import",
-            body: [Parameter("file"), Parameter("purge", .flag), Parameter("confirm_all", .flag)] + deletions, .lines),
+            body: [Parameter("file"), Parameter("name"), Parameter("purge", .flag), Parameter("confirm_all", .flag)]
+                + deletions, .lines),
         OperatorRoute(
             .post, "/v1/registrations/reconcile", "registrations reconcile",
             body: [Parameter("connection_string"), Parameter("apply", .flag)] + deletions, .lines),
@@ -120,7 +121,7 @@ struct OperatorRoute: Sendable {
                 Parameter("user"), Parameter("groups", .texts), Parameter("token"), Parameter("call"),
                 Parameter("body"),
             ], .object),
-        OperatorRoute(.post, "/v1/ledger/backup", "ledger backup", body: [Parameter("file")], .object),
+        OperatorRoute(.post, "/v1/backups", "backup", body: [Parameter("target")], .object),
         OperatorRoute(.get, "/v1/sends", "sends list", query: journal, .page),
         OperatorRoute(.get, "/v1/refusals", "refusals list", query: journal, .page),
         OperatorRoute(.get, "/v1/calls/{call}", "calls show", .object),

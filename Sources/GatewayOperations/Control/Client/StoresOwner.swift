@@ -32,7 +32,7 @@ public struct StoresOwner: Sendable, Hashable {
     }
 
     /// Changes the effective user, group and supplementary groups of root to those of this user, for the rest of the
-    /// process. Does nothing for any other user.
+    /// process or until `resign`. Does nothing for any other user.
     ///
     /// The real user stays root, so journal records name the user who ran the command. Called once, before a command
     /// opens a store.
@@ -47,5 +47,32 @@ public struct StoresOwner: Sendable, Hashable {
                 file: directory,
                 "belongs to uid \(user), but root cannot change to that user: \(String(cString: strerror(errno)))")
         }
+    }
+
+    /// Changes back to root after `assume`, when the stores are closed. The command then writes where its caller may write.
+    public static func resign() throws {
+        guard getuid() == 0, geteuid() != 0 else { return }
+        guard seteuid(0) == 0, setegid(getgid()) == 0, setgroups(0, nil) == 0 else {
+            throw ConfigurationError(
+                file: "notify-gateway", "cannot change back to root: \(String(cString: strerror(errno)))")
+        }
+    }
+}
+
+/// The owner of files that a command makes for the service. Only root can give files to another user.
+struct FileOwner: Sendable {
+    let user: uid_t
+    let group: gid_t
+
+    /// Gives an open file to the owner.
+    func own(_ file: CInt, _ path: String) throws(FileFailure) {
+        guard geteuid() == 0 else { return }
+        guard fchown(file, user, group) == 0 else { throw FileFailure("chown", path) }
+    }
+
+    /// Gives a file or a directory to the owner, but not what a link leads to.
+    func own(_ path: String) throws(FileFailure) {
+        guard geteuid() == 0 else { return }
+        guard lchown(path, user, group) == 0 else { throw FileFailure("chown", path) }
     }
 }

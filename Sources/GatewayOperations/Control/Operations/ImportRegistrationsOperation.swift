@@ -7,7 +7,9 @@ internal import GatewaySupport
 /// `registrations import`: imports the hub's registrations from before the gateway into the ledger.
 struct ImportRegistrationsOperation: ControlOperation {
     static let name = "registrations import"
-    static let arguments = RequestedDeletions.arguments.union(["file", "purge", "confirm_all", "adopt_installations"])
+    static let arguments = RequestedDeletions.arguments.union([
+        "file", "name", "purge", "confirm_all", "adopt_installations",
+    ])
 
     let ledger: StoredLedger
     let sweeper: RegistrationSweeper
@@ -21,9 +23,8 @@ struct ImportRegistrationsOperation: ControlOperation {
     private static let maximumSize = 1 << 30
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        guard let file = try arguments.text("file"), file.hasPrefix("/"), !file.utf8.contains(0) else {
-            throw .malformed("file must be an absolute path.")
-        }
+        let file = try arguments.absolutePath("file")
+        let name = try arguments.text("name") ?? file
         let isPurging = try arguments.flag("purge")
         let isConfirming = try arguments.flag("confirm_all")
         let deletions = try RequestedDeletions(arguments, includingHarmful: isPurging)
@@ -32,10 +33,10 @@ struct ImportRegistrationsOperation: ControlOperation {
         let export = Export(
             lines: RegistrationImport(try Self.read(file), validator: validator).lines, deletions: deletions,
             isConfirming: isConfirming)
-        try await check(export, of: file, in: context)
+        try await check(export, of: name, in: context)
         let record = try await context.record(
             .operatorImport,
-            target: "\(isPurging ? "purge " : "")\(isConfirming ? "confirm-all " : "")\(file)".truncated)
+            target: "\(isPurging ? "purge " : "")\(isConfirming ? "confirm-all " : "")\(name)".truncated)
         var counts: [String: Int] = [:]
         do throws(ControlError) {
             var rest = export.lines[...]
@@ -68,7 +69,7 @@ struct ImportRegistrationsOperation: ControlOperation {
     }
 
     /// Throws, before anything is changed, if the import would do nothing or more than the operator has asked for.
-    private func check(_ export: Export, of file: String, in context: ControlContext) async throws(ControlError) {
+    private func check(_ export: Export, of name: String, in context: ControlContext) async throws(ControlError) {
         var deleted: [RegistrationID: String] = [:]
         var ids: Set<RegistrationID> = []
         var hasRecognized = export.lines.isEmpty
@@ -99,7 +100,7 @@ struct ImportRegistrationsOperation: ControlOperation {
             for (line, result) in results { try await send(line, Self.word(result), in: context) }
             let reasons = Dictionary(export.lines.map { (Self.reason($0), 1) }, uniquingKeysWith: +)
             throw .refused(
-                "None of the \(export.lines.count) lines of \(file) is a registration that the gateway can bind "
+                "None of the \(export.lines.count) lines of \(name) is a registration that the gateway can bind "
                     + "(\(RequestedDeletions.summary(reasons))). Nothing was changed. docs/migration.md describes the "
                     + "format of an export and each reason.")
         }

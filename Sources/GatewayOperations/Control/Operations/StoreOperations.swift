@@ -35,7 +35,7 @@ package struct StoreOperations: Sendable {
             RevokeTokensOperation(ledger: ledger, sessions: sessions, revocation: revocation, names: names),
             ListRegistrationsOperation(ledger: ledger, names: names),
             RevokeRegistrationOperation(ledger: ledger, sweeper: sweeper),
-            BackupLedgerOperation(ledger: ledger, texts: revocation.texts),
+            BackupOperation(ledger: ledger),
             ImportRegistrationsOperation(
                 ledger: ledger, sweeper: sweeper, names: names, handles: handles, clocks: clocks),
             ReconcileRegistrationsOperation(

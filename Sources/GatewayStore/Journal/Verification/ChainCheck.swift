@@ -116,7 +116,8 @@ struct ChainCheck {
             record(
                 Finding(
                     report.retiredThrough + 1, through: report.first - 1,
-                    "lines are missing at the beginning, and no signed line records their removal"))
+                    "lines are missing at the beginning, and no signed line records their removal; after a restore on another "
+                        + "machine, copy the earlier segments from the former one, or from the journal's archive"))
         }
     }
 
