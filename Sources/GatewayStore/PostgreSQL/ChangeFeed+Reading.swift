@@ -20,7 +20,7 @@ extension ChangeFeed {
     ///
     /// - Parameter published: The last change of which the other nodes know that this node has applied it.
     func read(_ connection: PostgreSQLConnection, _ published: inout Int64?) throws {
-        let (began, after) = (clocks.monotonic(), position)
+        let (began, after) = (clocks.sinceBoot(), position)
         let reading = try inTransaction(connection) { transaction in
             try node.showLife(transaction, applied: after.number)
             guard let changes = try LedgerTables(transaction).changes(after: after, limit: Self.batch) else {
