@@ -201,7 +201,7 @@ struct Completion: Sendable {
     ) async -> Completed {
         guard outcome.result == .accepted else {
             // The registration is marked for deletion, whatever the backend did. `write` logs a failure.
-            _ = await write(.deleting(id), claim, call)
+            _ = await write(outcome.isInDoubt ? .deletionUnanswered(id) : .deleting(id), claim, call)
             return Completed(outcome.result, .empty(200))
         }
         // If `usedAlternative`, the gateway had the registration overwritten, because the backend would not delete it.

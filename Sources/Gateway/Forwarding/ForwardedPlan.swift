@@ -37,7 +37,8 @@ struct ForwardResult: Sendable {
     var usedAlternative = false
     /// The last update that the ledger was prepared for; nil if none was sent.
     var attempt: RegistrationAttempt?
-    /// Whether the backend may have carried out that update without confirming it.
+    /// Whether the backend may have carried out that update, or the plan's deletion, without confirming it, or may do so
+    /// later.
     var isInDoubt = false
     /// The backend's id of the notification that it accepted.
     var notification: String?

@@ -35,7 +35,10 @@ struct PlanExecution {
     @inline(never)
     mutating func apply(_ result: BackendResult, of step: UpstreamStep) -> StepResult {
         let decoded = result.response.map { upstream.codec.decode($0, to: step) }
-        if case .upsert = step { outcome.isInDoubt = result.leavesInDoubt(isDone: decoded?.result == .done) }
+        switch step {
+        case .upsert, .delete: outcome.isInDoubt = result.leavesInDoubt(isDone: decoded?.result == .done)
+        case .reserve, .send, .cancel: break
+        }
         if let decoded, let status = result.response?.status { return apply(decoded, status) }
         switch result {
         case .responded: break
