@@ -93,7 +93,7 @@ struct Completion: Sendable {
     ///
     /// - Parameter results: The results, in the order of the places.
     private func removeUnsent(_ text: SecureTextReservation, _ results: [CallResult]) {
-        let unsent = zip(text.places, results).filter { $1 == .backendUnreachable || $1 == .overloaded }
+        let unsent = zip(text.places, results).filter { $1.certainty == .notSent }
         texts?.remove(unsent.map(\.0.id))
     }
 
