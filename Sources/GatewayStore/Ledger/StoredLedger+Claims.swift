@@ -239,7 +239,7 @@ extension LedgerChange {
     var handle: DeviceHandle? {
         switch self {
         case .reserved(_, let handle): handle
-        case .registered, .unresolved, .undone, .deleted, .deleting, .unconfirmed: nil
+        case .registered, .unresolved, .undone, .deleted, .deleting, .deletionUnanswered, .unconfirmed: nil
         }
     }
 }
