@@ -75,7 +75,7 @@ public struct Gateway: RequestResponder {
         recording = Recording(journal: dependencies.journal)
         forwarding = Forwarding(
             upstreams: upstreams, backends: dependencies.backends, ledger: dependencies.ledger,
-            sessions: dependencies.sessions, clocks: dependencies.clocks)
+            clocks: dependencies.clocks)
         let challenges = ProblemDocument.challenges(for: rules.authenticators.credentialKinds)
         completion = Completion(
             client: rules.client, journal: dependencies.journal, ledger: dependencies.ledger,

@@ -21,8 +21,14 @@ struct Recording: Sendable {
 
     /// Records the intents of all steps in one batch.
     ///
-    /// - Throws: `journal-unavailable` if they are not on disk; the backend must not be called then.
+    /// - Throws: `journal-unavailable` if they are not on disk; the backend must not be called then. Before anything is
+    ///   recorded, the rejection of a caller that was revoked while the call waited.
     func record(_ plan: consuming UpstreamPlan) async throws(Rejection) -> RecordedPlan {
+        do throws(Rejection) {
+            try plan.caller.revocation?.check()
+        } catch {
+            throw error.with(plan.facts)
+        }
         do throws(JournalUnavailable) {
             if let audience = plan.audience {
                 // One batch, so that all intents of an audience are on disk before the first send.

@@ -2,10 +2,11 @@ internal import GatewayCore
 public import GatewaySupport
 internal import Synchronization
 
-/// A monotonic clock and a wall clock that move only when the test moves them.
+/// Clocks that move only when the test moves them.
 public final class ManualClock: Sendable {
     private struct Hands {
         var monotonic: Int64
+        var suspended: Int64 = 0
         var wall: Int64
     }
 
@@ -20,10 +21,11 @@ public final class ManualClock: Sendable {
     public var clocks: Clocks {
         Clocks(
             monotonic: { MonotonicInstant(nanoseconds: self.hands.withLock(\.monotonic)) },
-            wall: { WallTime(microseconds: self.hands.withLock(\.wall)) })
+            wall: { WallTime(microseconds: self.hands.withLock(\.wall)) },
+            sinceBoot: { MonotonicInstant(nanoseconds: self.hands.withLock { $0.monotonic + $0.suspended }) })
     }
 
-    /// Moves both clocks forward.
+    /// Moves all clocks forward.
     public func advance(by duration: Duration) {
         hands.withLock { hands in
             hands.monotonic += duration.nanoseconds
@@ -31,7 +33,15 @@ public final class ManualClock: Sendable {
         }
     }
 
-    /// Sets the wall clock forward or back, as an administrator may. The monotonic clock is unaffected.
+    /// Moves the clocks forward as the suspend of a machine does: the monotonic clock stands still.
+    public func suspend(for duration: Duration) {
+        hands.withLock { hands in
+            hands.suspended += duration.nanoseconds
+            hands.wall += duration.nanoseconds / 1000
+        }
+    }
+
+    /// Sets the wall clock forward or back, as an administrator may. The other clocks are unaffected.
     public func setWall(_ time: WallTime) {
         hands.withLock { $0.wall = time.microseconds }
     }

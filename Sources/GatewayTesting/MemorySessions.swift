@@ -33,6 +33,14 @@ public final class MemorySessions: SessionStore {
     /// Ends a session at the current time.
     public func deleteNow(_ id: SessionID, of user: UserName) { state.withLock { _ = $0.table.delete(id, of: user) } }
 
+    /// Revokes a token at the current time.
+    public func revokeNow(token id: String, of user: UserName, until: WallTime) {
+        state.withLock { $0.table.revoke(token: id, of: user, until: until) }
+    }
+
+    /// Ends the sessions of a login at an identity provider at the current time.
+    public func logOutNow(_ logout: ProviderLogout) { state.withLock { _ = $0.table.logOut(logout) } }
+
     /// The number of users revoked so far.
     public var epoch: RevocationEpoch { state.withLock(\.table.epoch) }
 

@@ -22,6 +22,7 @@ public final class ScriptedLedger: RegistrationLedger {
         var decide: @Sendable (LedgerRequest) -> LedgerDecision
         var held: Set<RegistrationID> = []
         var pendingDeletion: [RegistrationID] = []
+        var isRevoked = true
         var owned: [OwnedRegistration] = []
         var outdated: [RegistrationID] = []
         var superseded: [RegistrationID] = []
@@ -113,8 +114,10 @@ public final class ScriptedLedger: RegistrationLedger {
         return held
     }
 
-    /// Sets the registrations that are to be deleted.
-    public func markForDeletion(_ ids: [RegistrationID]) { state.withLock { $0.pendingDeletion = ids } }
+    /// Sets the registrations that are to be deleted, and whether a revocation has marked them.
+    public func markForDeletion(_ ids: [RegistrationID], isRevoked: Bool = true) {
+        state.withLock { ($0.pendingDeletion, $0.isRevoked) = (ids, isRevoked) }
+    }
 
     /// Records the attempt. The id of a decision `own` counts as registered.
     public func prepare(
@@ -154,8 +157,10 @@ public final class ScriptedLedger: RegistrationLedger {
     }
 
     /// Returns the ids that are to be deleted, named by the test or the gateway.
-    public func pendingDeletion(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
-        state.withLock { Array($0.pendingDeletion.prefix(limit)) }
+    public func markedForDeletion(limit: Int) async throws(LedgerUnavailable) -> [MarkedRegistration] {
+        state.withLock { state in
+            state.pendingDeletion.prefix(limit).map { MarkedRegistration(id: $0, isRevoked: state.isRevoked) }
+        }
     }
 
     /// Records the change and ends the claim. A registration of a revoked caller becomes one to delete.
@@ -171,12 +176,17 @@ public final class ScriptedLedger: RegistrationLedger {
             state.withLock { $0.pendingDeletion.append(id) }
             return false
         case .reserved, .undone, .deleted: return true
-        case .deleting, .unconfirmed: return false
+        case .deleting, .deletionUnanswered, .unconfirmed: return false
         }
     }
 }
 
 extension RegistrationLedger {
+    /// Returns the ids of the registrations that are marked for deletion, in the order of their deletion.
+    public func pendingDeletion(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
+        try await markedForDeletion(limit: limit).map(\.id)
+    }
+
     /// Claims on behalf of a caller that cannot be revoked.
     public func begin(_ request: LedgerRequest, now: WallTime) async throws(LedgerUnavailable) -> LedgerClaim {
         try await begin(request, at: nil, now: now, isRevoked: { false })

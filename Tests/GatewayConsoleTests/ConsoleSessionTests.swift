@@ -59,6 +59,9 @@ struct ConsoleSessionTests {
         #expect(try await isOpen(idle))
         fixture.clock.advance(by: .seconds(30 * 60))
         #expect(try await !isOpen(idle))
+        let suspended = try await fixture.logIn("alice").cookie
+        fixture.clock.suspend(for: .seconds(30 * 60))
+        #expect(try await !isOpen(suspended))
         let busy = try await fixture.logIn("alice").cookie
         for _ in 0..<23 {
             fixture.clock.advance(by: .seconds(20 * 60))

@@ -91,12 +91,12 @@ import Testing
             #expect(gateway.journal.records(.outcome).map(\.status) == [status])
             #expect(gateway.journal.records(.rejection).isEmpty)
             #expect(gateway.ledger.openClaims == 0)
+            // Only these results prove that the backend did not act.
+            let isProof = [.backendUnreachable, .overloaded].contains(code) || status == 401
             let changes: [LedgerChange] =
                 switch decision {
-                case .owned: [.deleting(Sample.other)]
-                // Only these results prove that the backend did not register the device.
-                case .own where ![.backendUnreachable, .overloaded].contains(code) && status != 401:
-                    [.unresolved(Sample.other)]
+                case .owned: [isProof ? .deleting(Sample.other) : .deletionUnanswered(Sample.other)]
+                case .own where !isProof: [.unresolved(Sample.other)]
                 default: []
                 }
             #expect(gateway.ledger.changes == changes)

@@ -97,11 +97,7 @@ struct Authentication: Sendable {
 
     /// Rejects the call if the gateway does not know which credentials were revoked.
     private func requireCurrentSessions() throws(Rejection) {
-        guard sessions.isCurrent else {
-            throw Rejection(
-                .ledgerUnavailable, "the store has not confirmed this gateway; another one may have taken its place",
-                extra: .retryAfter(seconds: 5))
-        }
+        guard sessions.isCurrent else { throw .unconfirmedSessions }
     }
 
     @inline(never)

@@ -13,7 +13,8 @@ enum PermittedLocalCall: Sendable {
     case listSessions(current: SessionID?)
     case listRegistrations([OwnedRegistration])
     case listReceived([ReceivedNotification])
-    case cancelSend(ScheduledSendReference)
+    /// Cancels a scheduled send at the backend, unless the caller is revoked before the request to it.
+    case cancelSend(ScheduledSendReference, CallerRevocationCheck)
     case fetchNotification(SecureText)
     case listNotifications([UnfetchedText])
 
@@ -35,7 +36,7 @@ enum PermittedLocalCall: Sendable {
 
     /// The backend's id of the scheduled notification that is cancelled.
     var notification: String? {
-        if case .cancelSend(let reference) = self { reference.notification } else { nil }
+        if case .cancelSend(let reference, _) = self { reference.notification } else { nil }
     }
 
     /// Whether the call changes anything or discloses a text, and therefore is recorded first.
@@ -55,7 +56,7 @@ extension Limit {
 extension Authorization {
     /// Authorizes a call that the gateway serves without the backend, and reads the data that its response lists.
     func permit(
-        _ call: LocalCall, _ caller: Identity, at peer: Peer, login: LoginName?, since epoch: RevocationEpoch
+        _ call: LocalCall, _ caller: Identity, at peer: Peer, login: LoginName?, _ revocation: CallerRevocationCheck
     ) async throws(Rejection) -> PermittedLocalCall {
         switch call {
         case .whoami:
@@ -86,7 +87,7 @@ extension Authorization {
                     .notOwner, "the reference is not of a scheduled send of the caller",
                     hint: "This is not a scheduled notification of yours.")
             }
-            return .cancelSend(reference)
+            return .cancelSend(reference, revocation)
         case .deleteSession(let id):
             // A session of another user and an unknown session are indistinguishable.
             guard sessions.session(id)?.user == caller.user else {
@@ -103,7 +104,7 @@ extension Authorization {
             }
             return token.session.map(PermittedLocalCall.deleteSession) ?? .revokeToken(token)
         case .issueToken(let device):
-            if let login { return .startSession(device, login: login, since: epoch) }
+            if let login { return .startSession(device, login: login, since: revocation.epoch) }
             return try await renewal(by: caller)
         }
     }

@@ -54,11 +54,11 @@ extension Authorization {
 struct PendingDeletion: ~Copyable {
     let facts: CallFacts
     /// The former owner.
-    let owner: Identity
+    let owner: UserName
     let id: RegistrationID
     let claim: LedgerClaim
 
-    fileprivate init(facts: CallFacts, owner: Identity, id: RegistrationID, claim: consuming LedgerClaim) {
+    fileprivate init(facts: CallFacts, owner: UserName, id: RegistrationID, claim: consuming LedgerClaim) {
         self.facts = facts
         self.owner = owner
         self.id = id
@@ -80,8 +80,7 @@ extension Authorization {
             facts.registration = id
             facts.rule = reason.rawValue
             return PendingDeletion(
-                facts: facts, owner: Identity(user: owner ?? .nobody("import"), authenticator: "gateway"), id: id,
-                claim: claim)
+                facts: facts, owner: owner ?? .nobody("import"), id: id, claim: claim)
         } catch {
             throw error.with(facts)
         }

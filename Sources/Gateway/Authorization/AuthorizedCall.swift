@@ -6,11 +6,17 @@ internal import GatewaySupport
 struct AuthorizedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
+    /// Checks, after each wait of the call, whether the caller may still act.
+    let revocation: CallerRevocationCheck
     let permitted: PermittedOperation
 
-    fileprivate init(facts: CallFacts, caller: Identity, permitted: consuming PermittedOperation) {
+    fileprivate init(
+        facts: CallFacts, caller: Identity, _ revocation: CallerRevocationCheck,
+        permitted: consuming PermittedOperation
+    ) {
         self.facts = facts
         self.caller = caller
+        self.revocation = revocation
         self.permitted = permitted
     }
 }
@@ -127,8 +133,11 @@ struct Authorization: Sendable {
             case .registration(let call): return .deferred(.registration(call))
             case .local(let call): return .deferred(.local(call))
             }
+            let revocation = CallerRevocationCheck(
+                of: authenticated.caller, since: authenticated.epoch, in: sessions)
             return .authorized(
-                AuthorizedCall(facts: authenticated.facts, caller: authenticated.caller, permitted: permitted))
+                AuthorizedCall(
+                    facts: authenticated.facts, caller: authenticated.caller, revocation, permitted: permitted))
         } catch {
             throw charge(error, to: authenticated.caller, authenticated.facts, chargeMode)
         }
@@ -145,7 +154,7 @@ struct Authorization: Sendable {
             let permitted = try await permit(call, caller, login: authenticated.login, revocation, &facts)
             // The session may have been closed, or the user revoked, while the call waited for the ledger.
             try revocation.check()
-            return AuthorizedCall(facts: facts, caller: caller, permitted: permitted)
+            return AuthorizedCall(facts: facts, caller: caller, revocation, permitted: permitted)
         } catch {
             throw charge(error, to: caller, facts, chargeMode)
         }
@@ -172,7 +181,7 @@ struct Authorization: Sendable {
     ) async throws(Rejection) -> PermittedOperation {
         switch call {
         case .local(let local):
-            let permitted = try await permit(local, caller, at: facts.peer, login: login, since: revocation.epoch)
+            let permitted = try await permit(local, caller, at: facts.peer, login: login, revocation)
             facts.session = permitted.session
             facts.secureID = permitted.secureID
             return .local(permitted)

@@ -28,7 +28,7 @@ extension Completion {
                     "detail": "\(failure.detail)",
                 ])
         }
-        return .audience(counts, detail: failure?.detail)
+        return .audience(counts, failure, challenges: challenges)
     }
 }
 

@@ -93,7 +93,7 @@ struct Completion: Sendable {
     ///
     /// - Parameter results: The results, in the order of the places.
     private func removeUnsent(_ text: SecureTextReservation, _ results: [CallResult]) {
-        let unsent = zip(text.places, results).filter { $1 == .backendUnreachable || $1 == .overloaded }
+        let unsent = zip(text.places, results).filter { $1.certainty == .notSent }
         texts?.remove(unsent.map(\.0.id))
     }
 
@@ -201,7 +201,7 @@ struct Completion: Sendable {
     ) async -> Completed {
         guard outcome.result == .accepted else {
             // The registration is marked for deletion, whatever the backend did. `write` logs a failure.
-            _ = await write(.deleting(id), claim, call)
+            _ = await write(outcome.isInDoubt ? .deletionUnanswered(id) : .deleting(id), claim, call)
             return Completed(outcome.result, .empty(200))
         }
         // If `usedAlternative`, the gateway had the registration overwritten, because the backend would not delete it.

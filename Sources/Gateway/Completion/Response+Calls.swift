@@ -14,13 +14,19 @@ extension Response {
 
     /// Returns the response with the counts of an audience; an error if no member was reached.
     ///
-    /// - Parameter detail: The first failure, for the log; nil if all members were skipped.
-    static func audience(_ counts: AudienceCounts, detail: String?) -> Response {
+    /// - Parameters:
+    ///   - failure: The first failure; nil if all members were skipped, or if the detail for the log is not needed.
+    ///   - challenges: The fields of a response to a caller who was revoked before the message reached a member.
+    static func audience(
+        _ counts: AudienceCounts, _ failure: ForwardResult? = nil, challenges: [Response.Field] = []
+    ) -> Response {
         guard counts.accepted > 0 else {
+            let code = failure?.result == .revoked ? RejectionCode.credentialsRejected : .backendFailed
             return ProblemDocument.response(
                 Rejection(
-                    .backendFailed, detail ?? "all members were skipped",
-                    hint: "The message reached no member of the audience.", extra: .audience(counts.members)))
+                    code, failure?.detail ?? "all members were skipped",
+                    hint: "The message reached no member of the audience.", extra: .audience(counts.members)),
+                challenges: challenges)
         }
         return Response(
             status: 200, contentType: "application/json", fields: [.noStore],

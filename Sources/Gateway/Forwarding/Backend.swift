@@ -7,7 +7,8 @@ public import NIOCore
 public protocol Backend: Sendable {
     /// Sends the request and waits for the response until the request's deadline.
     ///
-    /// Called on the call's event loop, and resumes on it. Never throws and is never cancelled; every failure is a
+    /// Called on the call's event loop, and resumes on it. A request that has waited is written only if
+    /// `RecordedRequest.caller` has no withdrawal right before its first byte. Never throws and is never cancelled; every failure is a
     /// returned value. A request that is not `isRetryable` is sent at most once.
     func exchange(_ request: borrowing RecordedRequest) async -> BackendResult
 
@@ -37,6 +38,8 @@ public enum BackendResult: Sendable {
     case circuitOpen
     /// All connections are in use and the queue is full. No byte of the request was sent.
     case overloaded
+    /// The caller was revoked before the request was written. No byte of the request was sent.
+    case withdrawn(CallerWithdrawal)
 }
 
 /// One request to the backend, part of a plan that is on disk. Only the forward phase creates one.
@@ -50,8 +53,13 @@ public struct RecordedRequest: ~Copyable, Sendable {
     public let isRetryable: Bool
     /// The time by which the response must be complete, on the monotonic clock.
     public let deadline: NIODeadline
+    /// Checks whether the request may still be written; nil if a revocation does not stop it.
+    public let caller: CallerRevocationCheck?
 
-    init(id: CallID, bytes: ByteBuffer, isRetryable: Bool, deadline: NIODeadline) {
+    init(
+        id: CallID, bytes: ByteBuffer, isRetryable: Bool, deadline: NIODeadline, caller: CallerRevocationCheck? = nil
+    ) {
+        self.caller = caller
         self.id = id
         self.bytes = bytes
         self.isRetryable = isRetryable

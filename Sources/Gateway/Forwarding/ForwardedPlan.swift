@@ -37,7 +37,8 @@ struct ForwardResult: Sendable {
     var usedAlternative = false
     /// The last update that the ledger was prepared for; nil if none was sent.
     var attempt: RegistrationAttempt?
-    /// Whether the backend may have carried out that update without confirming it.
+    /// Whether the backend may have carried out that update, or the plan's deletion, without confirming it, or may do so
+    /// later.
     var isInDoubt = false
     /// The backend's id of the notification that it accepted.
     var notification: String?
@@ -53,7 +54,6 @@ struct Forwarding: Sendable {
     /// The connections to the upstreams, indexed by `PlannedUpstream.index`.
     let backends: [any Backend]
     let ledger: any RegistrationLedger
-    let sessions: any SessionStore
     let clocks: Clocks
 
     /// Rejects a call if its upstream is full. Runs before authentication, limits and recording, so that the response is
@@ -89,26 +89,19 @@ struct Forwarding: Sendable {
     func forward(_ recorded: consuming RecordedPlan, _ spans: CallTrace? = nil) async -> ForwardedPlan {
         let start = clocks.monotonic().nanoseconds
         let steps = recorded.plan.steps
-        if recorded.plan.purpose.isSend, !sessions.isCurrent {
-            // The gateway was frozen since it authenticated the caller, whom another gateway may have revoked.
-            let failure = ForwardResult(
-                result: .ledgerUnavailable, detail: "the store has not confirmed this gateway since the call began")
-            let results = steps.map { _ in MemberResult(outcome: failure, milliseconds: 0) }
-            return ForwardedPlan(recorded.plan, failure, milliseconds: 0, memberResults: results)
-        }
-        if let text = recorded.plan.secureText, let failure = await store(text) {
+        if let text = recorded.plan.secureText, let failure = await store(text, of: recorded.plan.caller) {
             let results = steps.map { _ in MemberResult(outcome: failure, milliseconds: 0) }
             return ForwardedPlan(recorded.plan, failure, milliseconds: 0, memberResults: results)
         }
         if recorded.plan.audience != nil {
             let results = await sendToAll(
-                steps, of: recorded.plan.facts, caller: recorded.plan.caller.user, to: recorded.plan.upstream,
+                steps, of: recorded.plan.facts, caller: recorded.plan.caller, to: recorded.plan.upstream,
                 from: start, spans)
             return ForwardedPlan(
                 recorded.plan, ForwardResult(result: .accepted), milliseconds: 0, memberResults: results)
         }
         var run = PlanExecution(
-            call: recorded.plan.facts.call, caller: recorded.plan.caller.user, upstream: recorded.plan.upstream,
+            call: recorded.plan.facts.call, caller: recorded.plan.caller, upstream: recorded.plan.upstream,
             start: start, trace: recorded.plan.facts.trace)
         run.spans = spans
         await perform(steps, recorded.plan.purpose, &run)
@@ -120,7 +113,7 @@ struct Forwarding: Sendable {
     ///
     /// - Returns: `gone` if the backend does not have the notification any more; and the result for the record.
     func cancel(
-        _ notification: String, of sender: UserName, _ facts: CallFacts, _ spans: CallTrace?
+        _ notification: String, of sender: PlannedCaller, _ facts: CallFacts, _ spans: CallTrace?
     ) async -> (result: StepResult, outcome: ForwardResult) {
         guard let upstream = upstreams.scheduling else {
             return (.failed, ForwardResult(result: .backendFailed, detail: "no upstream schedules sends"))
@@ -173,18 +166,20 @@ struct Forwarding: Sendable {
     @inline(__always)
     func exchange(_ step: UpstreamStep, _ run: inout PlanExecution) async -> StepResult {
         let upstream = run.upstream
+        if let withdrawal = run.caller.revocation?.withdrawal { return run.apply(.withdrawn(withdrawal), of: step) }
         if let seconds = upstream.codec.pause(of: step.kind) { return run.postpone(seconds) }
         let span = TraceContext.nextSpan()
         guard
             let bytes = upstream.codec.request(
-                for: step, caller: run.caller, reserved: run.outcome.reserved?.text,
+                for: step, caller: run.caller.user, reserved: run.outcome.reserved?.text,
                 RequestOrigin(call: run.call, trace: run.trace, span: span))
         else {
             run.outcome.detail = "the backend does not support the push service"
             return .failed
         }
         let request = RecordedRequest(
-            id: run.call, bytes: bytes, isRetryable: step.isRetryable, deadline: run.deadline)
+            id: run.call, bytes: bytes, isRetryable: step.isRetryable, deadline: run.deadline,
+            caller: run.caller.revocation)
         let number = run.spans == nil ? nil : beginSpan(span, of: step, bytes, run)
         let result = await backends[upstream.index].exchange(request)
         if let number { endSpan(number, result, run) }
@@ -192,12 +187,16 @@ struct Forwarding: Sendable {
     }
 }
 
-extension UpstreamPlan.Purpose {
-    /// Whether a notification is sent.
-    fileprivate var isSend: Bool {
-        switch self {
-        case .registration: false
-        case .send: true
+extension ForwardResult {
+    /// The result of a plan whose next request was not made, because its caller may no longer act.
+    init(_ withdrawal: CallerWithdrawal) {
+        switch withdrawal {
+        case .revoked:
+            self.init(result: .revoked, detail: "the caller was revoked before the request to the backend")
+        case .unconfirmed:
+            // The gateway was frozen since it authenticated the caller, whom another gateway may have revoked.
+            self.init(
+                result: .ledgerUnavailable, detail: "the store has not confirmed this gateway since the call began")
         }
     }
 }

@@ -19,7 +19,7 @@ extension Forwarding {
     /// deadline is counted from `start`, a monotonic time in nanoseconds. The tasks are children of the call's task and
     /// so run on its event loop.
     func sendToAll(
-        _ steps: [PlannedStep], of facts: CallFacts, caller: UserName, to upstream: PlannedUpstream,
+        _ steps: [PlannedStep], of facts: CallFacts, caller: PlannedCaller, to upstream: PlannedUpstream,
         from start: Int64, _ spans: CallTrace?
     ) async -> [MemberResult] {
         var first = PlanExecution(

@@ -52,6 +52,7 @@ extension BackendResult {
         case .gatewayStopped: "gateway-stopped"
         case .circuitOpen: "circuit-open"
         case .overloaded: "overloaded"
+        case .withdrawn: "withdrawn"
         }
     }
 }

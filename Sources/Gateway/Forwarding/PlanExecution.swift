@@ -5,7 +5,7 @@ internal import NIOCore
 /// if no further step succeeds.
 struct PlanExecution {
     let call: CallID
-    let caller: UserName
+    let caller: PlannedCaller
     let upstream: PlannedUpstream
     let deadline: NIODeadline
     let trace: TraceContext
@@ -20,7 +20,7 @@ struct PlanExecution {
     ///   - limit: A shorter time limit; nil for none.
     ///   - trace: The trace of a trusted peer; nil if the call starts its own.
     init(
-        call: CallID, caller: UserName, upstream: PlannedUpstream, start: Int64, limit: TimeAmount? = nil,
+        call: CallID, caller: PlannedCaller, upstream: PlannedUpstream, start: Int64, limit: TimeAmount? = nil,
         trace: TraceContext?
     ) {
         self.trace = trace ?? TraceContext(of: call)
@@ -35,7 +35,10 @@ struct PlanExecution {
     @inline(never)
     mutating func apply(_ result: BackendResult, of step: UpstreamStep) -> StepResult {
         let decoded = result.response.map { upstream.codec.decode($0, to: step) }
-        if case .upsert = step { outcome.isInDoubt = result.leavesInDoubt(isDone: decoded?.result == .done) }
+        switch step {
+        case .upsert, .delete: outcome.isInDoubt = result.leavesInDoubt(isDone: decoded?.result == .done)
+        case .reserve, .send, .cancel: break
+        }
         if let decoded, let status = result.response?.status { return apply(decoded, status) }
         switch result {
         case .responded: break
@@ -58,6 +61,9 @@ struct PlanExecution {
         case .overloaded:
             outcome.result = outcome.status == nil ? .overloaded : .backendFailed
             outcome.detail = "all connections are in use"
+        case .withdrawn(let withdrawal):
+            let failure = ForwardResult(withdrawal)
+            (outcome.result, outcome.detail) = (failure.result, failure.detail)
         }
         return .failed
     }
@@ -99,7 +105,7 @@ extension BackendResult {
         // A 4xx proves that the backend did not act; after a 5xx the push service may have acted.
         case .responded(let response): !isDone && !(400..<500).contains(response.status)
         case .broken, .timedOut, .gatewayStopped: true
-        case .unreachable, .circuitOpen, .overloaded: false
+        case .unreachable, .circuitOpen, .overloaded, .withdrawn: false
         }
     }
 }

@@ -12,13 +12,10 @@ enum IdempotentResult {
 
     /// Creates the result of a send to one user.
     init(_ result: CallResult, _ response: Response) {
-        switch result {
-        // For a send, `ledgerUnavailable` means that the gateway made no request (see `Forwarding`).
-        case .backendUnreachable, .overloaded, .textsUnavailable, .ledgerUnavailable: self = .notSent
-        case .backendTimedOut, .unknownAtStop, .unknownAfterCrash: self = .unknown
-        case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .backendFailed, .ledgerFailed,
-            .notIssued, .revoked:
-            self = .completed(response, result)
+        switch result.certainty {
+        case .notSent: self = .notSent
+        case .unknown: self = .unknown
+        case .completed: self = .completed(response, result)
         }
     }
 
@@ -49,7 +46,7 @@ enum IdempotentResult {
             let accepted = send.results.count { $0 == .accepted }
             let counts = AudienceCounts(
                 accepted: accepted, skipped: send.skipped, failed: send.results.count - accepted)
-            self.init(send.results, .audience(counts, detail: nil))
+            self.init(send.results, .audience(counts))
         } else {
             self.init(result, result.rejection.map { ProblemDocument.response(Rejection($0, "")) } ?? .empty(200))
         }
@@ -57,4 +54,27 @@ enum IdempotentResult {
 
     private var isUnknown: Bool { if case .unknown = self { true } else { false } }
     private var isNotSent: Bool { if case .notSent = self { true } else { false } }
+}
+
+extension CallResult {
+    /// What the result of a send to one user proves.
+    enum SendCertainty {
+        /// The send certainly did not reach the backend.
+        case notSent
+        /// The send may have reached the backend.
+        case unknown
+        /// The backend has responded to the send, or the gateway has decided it.
+        case completed
+    }
+
+    /// What the result proves if the call is a send to one user.
+    var certainty: SendCertainty {
+        switch self {
+        // For a send, `revoked` and `ledgerUnavailable` mean that the gateway made no request (see `CallerWithdrawal`).
+        case .backendUnreachable, .overloaded, .textsUnavailable, .ledgerUnavailable, .revoked: .notSent
+        case .backendTimedOut, .unknownAtStop, .unknownAfterCrash: .unknown
+        case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .backendFailed, .ledgerFailed, .notIssued:
+            .completed
+        }
+    }
 }

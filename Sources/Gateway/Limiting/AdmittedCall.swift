@@ -4,6 +4,7 @@ internal import GatewayCore
 struct AdmittedCall: ~Copyable {
     var facts: CallFacts
     let caller: Identity
+    let revocation: CallerRevocationCheck
     let permitted: PermittedOperation
     /// The members of the audience that a send reaches; nil for other calls.
     let members: AudienceAdmission?
@@ -16,6 +17,7 @@ struct AdmittedCall: ~Copyable {
         let authorized = deduplicated.authorized
         facts = authorized.facts
         caller = authorized.caller
+        revocation = authorized.revocation
         permitted = authorized.permitted
     }
 }

@@ -39,8 +39,8 @@ struct LocalEndpoints: Sendable {
             return await startSession(device, login, since: epoch, caller, facts)
         case .renewSession(let session, let groups):
             return await renew(session, groups: groups, facts)
-        case .cancelSend(let reference):
-            return await cancel(reference, caller, facts, spans)
+        case .cancelSend(let reference, let revocation):
+            return await cancel(reference, PlannedCaller(user: caller.user, revocation: revocation), facts, spans)
         case .deleteSession(let id):
             return await write(facts) { () throws(LedgerUnavailable) in
                 _ = try await sessions.delete(id, of: caller.user)
@@ -58,9 +58,9 @@ struct LocalEndpoints: Sendable {
 
     /// Cancels a scheduled send at the backend. One that the backend does not have any more was delivered or cancelled.
     private func cancel(
-        _ reference: ScheduledSendReference, _ caller: Identity, _ facts: CallFacts, _ spans: CallTrace?
+        _ reference: ScheduledSendReference, _ caller: PlannedCaller, _ facts: CallFacts, _ spans: CallTrace?
     ) async -> Response {
-        let (result, outcome) = await forwarding.cancel(reference.notification, of: caller.user, facts, spans)
+        let (result, outcome) = await forwarding.cancel(reference.notification, of: caller, facts, spans)
         journal.append(
             JournalRecord(
                 .outcome, facts: facts, result: outcome.result.rawValue, status: outcome.status,

@@ -4,7 +4,7 @@ internal import GatewaySupport
 /// The backend requests of one call, all decided before the first one is sent. Only the rewrite phase creates one.
 struct UpstreamPlan: ~Copyable {
     let facts: CallFacts
-    let caller: Identity
+    let caller: PlannedCaller
     /// The upstream that all steps go to.
     let upstream: PlannedUpstream
     let steps: [PlannedStep]
@@ -48,7 +48,7 @@ struct UpstreamPlan: ~Copyable {
     }
 
     fileprivate init(
-        facts: CallFacts, caller: Identity, to upstream: PlannedUpstream, steps: [PlannedStep],
+        facts: CallFacts, caller: PlannedCaller, to upstream: PlannedUpstream, steps: [PlannedStep],
         purpose: consuming Purpose, audience: AudiencePlan? = nil, claim: IdempotencyClaim? = nil,
         secureText: SecureTextReservation? = nil
     ) {
@@ -102,13 +102,14 @@ struct Rewriting: Sendable {
             admitted.facts.digest = digest
         }
         let facts = admitted.facts
-        let caller = admitted.caller
+        let identity = admitted.caller
+        let caller = PlannedCaller(user: identity.user, revocation: admitted.revocation)
         // Only a send to an audience has members.
         let members = admitted.members ?? AudienceAdmission()
         let sendClaim = admitted.claim
         switch consume admitted.permitted {
         case .local(let call):
-            return .local(LocalPlan(facts: facts, caller: caller, call: call))
+            return .local(LocalPlan(facts: facts, caller: identity, call: call))
         case .registration(let registration):
             return .upstream(plan(registration, facts, caller))
         case .send(let send):
@@ -127,7 +128,7 @@ struct Rewriting: Sendable {
     }
 
     private func plan(
-        _ send: RequestedSend, _ facts: CallFacts, _ caller: Identity, _ claim: IdempotencyClaim?
+        _ send: RequestedSend, _ facts: CallFacts, _ caller: PlannedCaller, _ claim: IdempotencyClaim?
     ) throws(Rejection) -> UpstreamPlan {
         var facts = facts
         let upstream = upstreams[send.service]
@@ -152,7 +153,7 @@ struct Rewriting: Sendable {
     }
 
     private func plan(
-        _ send: RequestedAudienceSend, to members: AudienceAdmission, _ facts: CallFacts, _ caller: Identity,
+        _ send: RequestedAudienceSend, to members: AudienceAdmission, _ facts: CallFacts, _ caller: PlannedCaller,
         _ claim: IdempotencyClaim?
     ) throws(Rejection) -> UpstreamPlan {
         func step(_ member: UserName, _ content: [UInt8]) -> PlannedStep {
@@ -181,7 +182,7 @@ struct Rewriting: Sendable {
     }
 
     private func plan(
-        _ registration: consuming PermittedRegistration, _ facts: CallFacts, _ caller: Identity
+        _ registration: consuming PermittedRegistration, _ facts: CallFacts, _ caller: PlannedCaller
     ) -> UpstreamPlan {
         let upstream: PlannedUpstream
         let steps: [PlannedStep]
@@ -215,7 +216,8 @@ struct Rewriting: Sendable {
 
     /// Plans the deletion of a registration that is marked for deletion.
     func planSweep(_ deletion: consuming PendingDeletion) -> UpstreamPlan {
-        let (facts, owner, id) = (deletion.facts, deletion.owner, deletion.id)
+        let (facts, id) = (deletion.facts, deletion.id)
+        let owner = PlannedCaller(user: deletion.owner, revocation: nil)
         return plan(.delete(owned: id, deletion.claim), facts, owner)
     }
 

@@ -41,7 +41,7 @@ package final class ConsoleSessions: Sendable {
         guard !wasEnded(login.identity.user, login.provider, since: login.epoch) else { return nil }
         let cookie = RandomText.make()
         guard let id = Self.id(of: cookie) else { return nil }
-        let now = clocks.monotonic()
+        let now = clocks.sinceBoot()
         let session = ConsoleSession(
             id: id, user: login.identity, login: login.login, formToken: RandomText.make(), epoch: login.epoch,
             provider: login.provider, began: now, used: now, proved: now, checked: now)
@@ -60,7 +60,7 @@ package final class ConsoleSessions: Sendable {
     /// - Parameter isUse: Whether the user made the request, so that the session is not idle.
     func find(_ cookie: String, isUse: Bool = true) -> ConsoleSession? {
         guard let id = Self.id(of: cookie) else { return nil }
-        let now = clocks.monotonic()
+        let now = clocks.sinceBoot()
         return table.withLock { table in
             guard var session = table[id] else { return nil }
             guard !isOver(session, at: now) else {
@@ -75,7 +75,7 @@ package final class ConsoleSessions: Sendable {
 
     /// Returns a session that is still open, without counting a request; nil if it has ended.
     func session(_ id: SHA256.Digest) -> ConsoleSession? {
-        let now = clocks.monotonic()
+        let now = clocks.sinceBoot()
         return table.withLock { table in table[id].flatMap { isOver($0, at: now) ? nil : $0 } }
     }
 
@@ -84,7 +84,7 @@ package final class ConsoleSessions: Sendable {
 
     /// Records that the user of a session has proved again who they are.
     func prove(_ id: SHA256.Digest) {
-        let now = clocks.monotonic()
+        let now = clocks.sinceBoot()
         table.withLock { $0[id]?.proved = now }
     }
 
@@ -103,7 +103,7 @@ package final class ConsoleSessions: Sendable {
     ///
     /// - Returns: Whether there is such a session, and it is that user's.
     func prove(_ id: SHA256.Digest, by login: VerifiedLogin) -> Bool {
-        let now = clocks.monotonic()
+        let now = clocks.sinceBoot()
         return table.withLock { table in
             guard var session = table[id], session.user.user == login.identity.user, !isOver(session, at: now) else {
                 return false
@@ -117,12 +117,12 @@ package final class ConsoleSessions: Sendable {
 
     /// Whether the user proved recently enough who they are to make a change.
     func isProved(_ session: ConsoleSession) -> Bool {
-        clocks.monotonic().nanoseconds - session.proved.nanoseconds < Self.proofTime.nanoseconds
+        clocks.sinceBoot().nanoseconds - session.proved.nanoseconds < Self.proofTime.nanoseconds
     }
 
     /// Returns whether the status of the session's account must be determined again.
     func needsStatus(_ session: ConsoleSession) -> Bool {
-        clocks.monotonic().nanoseconds - session.checked.nanoseconds >= Self.statusTime.nanoseconds
+        clocks.sinceBoot().nanoseconds - session.checked.nanoseconds >= Self.statusTime.nanoseconds
     }
 
     /// Records the status of the session's account. An ended account ends the session.
@@ -130,7 +130,7 @@ package final class ConsoleSessions: Sendable {
     /// - Parameter status: The status; nil if it can be determined only at a login.
     /// - Returns: The session with its current groups; nil if it has ended.
     func record(_ status: AccountStatus?, of session: ConsoleSession) -> ConsoleSession? {
-        let now = clocks.monotonic()
+        let now = clocks.sinceBoot()
         return table.withLock { table in
             guard var current = table[session.id] else { return nil }
             switch status {

@@ -72,7 +72,7 @@ final class PendingLogins: Sendable {
         else { return nil }
         let login = Login(
             purpose: purpose, next: next, redirectURI: redirectURI, nonce: nonce, verifier: Secret(verifier.utf8),
-            epoch: epoch, cookie: cookieDigest, began: clocks.monotonic())
+            epoch: epoch, cookie: cookieDigest, began: clocks.sinceBoot())
         table.withLock { table in
             let owner = peer.limitKey
             if table.count(of: owner) >= Self.maximumOfAddress, let oldest = table.oldest(of: owner) {
@@ -93,7 +93,7 @@ final class PendingLogins: Sendable {
     /// A login is removed also if the cookie does not match, so that a state is used once.
     func remove(state: String, cookie: String) -> Login? {
         guard let digest = Self.digest(state) else { return nil }
-        let now = clocks.monotonic()
+        let now = clocks.sinceBoot()
         let login = table.withLock { table -> Login? in
             // Any address: it is no part of the comparison.
             let key = Key(state: digest, owner: .local)

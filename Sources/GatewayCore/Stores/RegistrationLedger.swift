@@ -42,14 +42,16 @@ public protocol RegistrationLedger: Sendable {
     /// Returns whether a call holds a claim of the registration. Never waits.
     func isClaimed(_ id: RegistrationID) -> Bool
 
-    /// Returns whether the ledger has the id for a different handle.
+    /// Returns whether the ledger has the id for a different handle, or whether a deletion of it may still be carried
+    /// out. No device may be registered under it then.
     func isHeld(_ id: RegistrationID, forAnotherThan handle: DeviceHandle) async throws(LedgerUnavailable) -> Bool
 
     /// Returns the user's registrations, the most recently seen first, without mere reservations.
     func registrations(of user: UserName) async throws(LedgerUnavailable) -> [OwnedRegistration]
 
-    /// Returns the registrations that are marked for deletion, up to the limit.
-    func pendingDeletion(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID]
+    /// Returns the registrations that are marked for deletion in the order in which they are to be deleted, up to the
+    /// limit: first those of revocations, and then those of owners in turn.
+    func markedForDeletion(limit: Int) async throws(LedgerUnavailable) -> [MarkedRegistration]
 
     /// Durably writes the result of a claim and releases it. A claim that is dropped without this call changes nothing.
     /// The time at which an unchanged registration was last seen may be written later.
@@ -151,6 +153,20 @@ public enum LedgerDecision: Sendable, Hashable {
     }
 }
 
+/// A registration that is marked for deletion.
+public struct MarkedRegistration: Sendable, Hashable {
+    /// The id.
+    public let id: RegistrationID
+    /// Whether a revocation has marked it, so that it goes before all others.
+    public let isRevoked: Bool
+
+    /// Creates a value. Called by ledgers.
+    public init(id: RegistrationID, isRevoked: Bool) {
+        self.id = id
+        self.isRevoked = isRevoked
+    }
+}
+
 /// The reason why the gateway deletes a registration by itself. Recorded as the `rule` of the deletion.
 public enum SweepReason: String, Sendable, Hashable, CaseIterable {
     /// The owner or the registration was revoked, or the session in which it was made was closed.
@@ -220,6 +236,9 @@ public enum LedgerChange: Sendable, Hashable {
     /// `delete`, `sweep`: the backend may still have the registration. It stays with its owner, marked for another
     /// attempt.
     case deleting(RegistrationID)
+    /// `delete`, `sweep`: the backend has not responded, or ambiguously, and may carry out the deletion later. The
+    /// registration stays marked, and its handle is registered under another id, which no late deletion reaches.
+    case deletionUnanswered(RegistrationID)
     /// `delete`, `sweep`: the backend did not delete the registration but reports that it overwrote it, which is no
     /// proof. It stays marked for one day.
     case unconfirmed(RegistrationID)

@@ -6,6 +6,8 @@ final class PendingExchange {
     let bytes: ByteBuffer
     let isRetryable: Bool
     let deadline: NIODeadline
+    /// Checks whether the request may still be written; nil if a revocation does not stop it.
+    private let caller: CallerRevocationCheck?
     /// Whether the request was already written to a first connection and is now on its second.
     var isRetry = false
     /// The destinations to which a connection was requested.
@@ -18,8 +20,10 @@ final class PendingExchange {
     ///
     /// - Parameter completion: Called once, on the loop.
     init(
-        bytes: ByteBuffer, isRetryable: Bool, deadline: NIODeadline, completion: @escaping (BackendResult) -> Void
+        bytes: ByteBuffer, isRetryable: Bool, deadline: NIODeadline, caller: CallerRevocationCheck?,
+        completion: @escaping (BackendResult) -> Void
     ) {
+        self.caller = caller
         self.bytes = bytes
         self.isRetryable = isRetryable
         self.deadline = deadline
@@ -34,6 +38,16 @@ final class PendingExchange {
         let completion = completion
         self.completion = nil
         completion?(result)
+    }
+
+    /// Completes the exchange if its caller was revoked while it waited. Called right before the request is written.
+    ///
+    /// - Returns: Whether the request must not be written.
+    func finishIfWithdrawn() -> Bool {
+        guard let withdrawal = caller?.withdrawal else { return false }
+        // The first attempt has written bytes.
+        finish(isRetry ? .broken("the caller was revoked before the second attempt") : .withdrawn(withdrawal))
+        return true
     }
 
     /// Starts the deadline timer for the time without a connection.

@@ -58,12 +58,13 @@ public final class Upstream: Backend {
     /// loop of the group.
     public func exchange(_ request: borrowing RecordedRequest) async -> BackendResult {
         let (bytes, isRetryable, deadline) = (request.bytes, request.isRetryable, request.deadline)
+        let caller = request.caller
         let current = MultiThreadedEventLoopGroup.currentEventLoop
         return await withCheckedContinuation { continuation in
             if let current, let pool = pools.first(where: { $0.eventLoop === current }) {
                 pool.value.send(
                     PendingExchange(
-                        bytes: bytes, isRetryable: isRetryable, deadline: deadline,
+                        bytes: bytes, isRetryable: isRetryable, deadline: deadline, caller: caller,
                         completion: { continuation.resume(returning: $0) }))
             } else {
                 // A group has at least one loop.
@@ -71,7 +72,7 @@ public final class Upstream: Backend {
                 pool.eventLoop.execute {
                     pool.value.send(
                         PendingExchange(
-                            bytes: bytes, isRetryable: isRetryable, deadline: deadline,
+                            bytes: bytes, isRetryable: isRetryable, deadline: deadline, caller: caller,
                             completion: { continuation.resume(returning: $0) }))
                 }
             }

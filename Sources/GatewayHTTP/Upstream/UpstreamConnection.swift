@@ -44,14 +44,21 @@ final class UpstreamConnection: ChannelInboundHandler {
     /// Whether the connection is open and idle, so that a request may be written.
     var isUsable: Bool { context?.channel.isActive == true && exchange == nil && !isRetired }
 
-    /// Writes the request. Call it only while `isUsable` is true.
-    func start(_ exchange: PendingExchange) {
+    /// Writes the request, unless its caller was revoked while it waited. Call it only while `isUsable` is true.
+    ///
+    /// - Returns: False if nothing was written. The connection is still idle then, and the caller releases it.
+    func start(_ exchange: PendingExchange) -> Bool {
         exchange.stopTimer()
-        guard let context else { return pool.closed(self, exchange: exchange, responseHasBegun: false, reason: reason) }
+        guard let context else {
+            pool.closed(self, exchange: exchange, responseHasBegun: false, reason: reason)
+            return true
+        }
+        if exchange.finishIfWithdrawn() { return false }
         self.exchange = exchange
         framer = ResponseFramer(bodyLimit: pool.configuration.bodyLimit)
         timer.set(exchange.deadline)
         context.writeAndFlush(wrapOutboundOut(exchange.bytes), promise: nil)
+        return true
     }
 
     /// Closes the connection. An exchange in progress fails.

@@ -62,8 +62,8 @@ extension UpstreamConnectionPool {
         if isShutDown {
             exchange?.finish(exchange?.isRetry == true ? .gatewayStopped : .unreachable("the gateway is stopping"))
             discard(connection)
-        } else if let exchange, !exchange.isFinished {
-            connection.start(exchange)
+        } else if let exchange, !exchange.isFinished, connection.start(exchange) {
+            return
         } else {
             release(connection)
         }

@@ -17,13 +17,13 @@ extension UpstreamConnectionPool {
     ) {
         if isShutDown { return }
         let exchange = PendingExchange(
-            bytes: request, isRetryable: false, deadline: eventLoop.now + check.timeout
+            bytes: request, isRetryable: false, deadline: eventLoop.now + check.timeout, caller: nil
         ) { result in
             switch result {
             case .responded(let response): destination.health.isGood = response.status < 500
             case .unreachable, .broken, .timedOut: destination.health.isGood = false
             // These results say nothing about the backend.
-            case .gatewayStopped, .overloaded, .circuitOpen: break
+            case .gatewayStopped, .overloaded, .circuitOpen, .withdrawn: break
             }
             let loop = NIOLoopBound(self, eventLoop: self.eventLoop)
             let place = NIOLoopBound(destination, eventLoop: self.eventLoop)

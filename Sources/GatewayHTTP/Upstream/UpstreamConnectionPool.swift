@@ -60,7 +60,7 @@ final class UpstreamConnectionPool {
         if exchange.deadline <= eventLoop.now { return exchange.finish(.timedOut) }
         guard let destination = destination(for: exchange) else { return exchange.finish(.circuitOpen) }
         if let connection = removeIdle(of: destination, for: exchange) {
-            connection.start(exchange)
+            if !connection.start(exchange) { release(connection) }
         } else if open < maximum {
             connect(for: exchange, to: destination)
         } else if waiting.count < configuration.maximumWaiting {
@@ -83,7 +83,7 @@ final class UpstreamConnectionPool {
         guard !isShutDown, connection.isUsable, eventLoop.now - connection.opened < configuration.maximumAge else {
             return discard(connection)
         }
-        if let next = waiting.popFirst() { return connection.start(next) }
+        while let next = waiting.popFirst() { if connection.start(next) { return } }
         connection.destination.idle.append(connection)
         armIdleTimer()
     }

@@ -7,18 +7,21 @@ internal import Synchronization
 ///
 /// A failed deletion is repeated after one second, then after intervals that double up to 300 seconds. The ledger keeps
 /// the marks, so a restart continues the work. Up to `maximumInProgress` deletions run at the same time, so a slow one
-/// does not delay the others.
+/// does not delay the others. Those of revocations go first, and some places are left to them, so that they wait neither
+/// for the deletions that a user causes nor for a slow backend of those.
 package final class RegistrationSweeper: Sendable {
     private let ledger: any RegistrationLedger
     private let logger: Logger
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
-    /// The deletions that have finished since the ledger was last read.
-    private let ended = Mutex<[Ended]>([])
+    private let news = Mutex(News())
 
-    private struct Ended {
-        let id: RegistrationID
-        let isDone: Bool
+    /// What has happened since the sweeper last looked.
+    private struct News {
+        /// The deletions that have finished.
+        var ended: [(id: RegistrationID, isDone: Bool)] = []
+        /// Whether the ledger may have marked further registrations.
+        var isMarked = true
     }
 
     /// The period after which the ledger is read without a call of `wake()`.
@@ -27,6 +30,8 @@ package final class RegistrationSweeper: Sendable {
     private static let batch = 256
     /// The maximum number of deletions in progress.
     static let maximumInProgress = 16
+    /// The number of these places that only revocations use.
+    static let placesOfRevocations = 4
 
     package init(ledger: any RegistrationLedger, logger: Logger) {
         self.ledger = ledger
@@ -35,54 +40,83 @@ package final class RegistrationSweeper: Sendable {
     }
 
     /// Reads the ledger now.
-    package func wake() { wakeUp.yield() }
+    package func wake() {
+        news.withLock { $0.isMarked = true }
+        wakeUp.yield()
+    }
 
     /// Runs until the task is cancelled.
     ///
     /// - Parameter sweep: Deletes one registration and returns whether the deletion is complete.
     package func run(_ sweep: @escaping @Sendable (RegistrationID) async -> Bool) async {
         await withDiscardingTaskGroup { tasks in
-            tasks.addTask { [wakeUp] in
-                while (try? await Task.sleep(for: Self.period)) != nil { wakeUp.yield() }
+            tasks.addTask { [self] in
+                while (try? await Task.sleep(for: Self.period)) != nil { wake() }
                 wakeUp.finish()
             }
             var waits = SweepBackoff()
+            // What was marked when the ledger was last read and found no place.
+            var rest: [MarkedRegistration] = []
             for await _ in wakeUps {
-                collectEnded(&waits)
-                for id in await due(by: &waits, .now) {
+                if takeNews(&waits) || rest.isEmpty { rest = await marked(by: &waits) ?? [] }
+                for id in start(&rest, &waits, .now) {
                     tasks.addTask { [self] in
-                        let end = Ended(id: id, isDone: await sweep(id))
-                        ended.withLock { $0.append(end) }
-                        wake()
+                        let isDone = await sweep(id)
+                        news.withLock { $0.ended.append((id, isDone)) }
+                        wakeUp.yield()
                     }
                 }
             }
         }
     }
 
-    private func collectEnded(_ waits: inout SweepBackoff) {
-        let all = ended.withLock { ended in
-            defer { ended = [] }
-            return ended
+    /// Takes note of the deletions that have finished.
+    ///
+    /// - Returns: Whether the ledger may have marked further registrations.
+    private func takeNews(_ waits: inout SweepBackoff) -> Bool {
+        let news = news.withLock { news in
+            defer { news = News(isMarked: false) }
+            return news
         }
-        for end in all { waits.finish(end.id, isDone: end.isDone, isClaimed: ledger.isClaimed(end.id), .now) }
+        for end in news.ended {
+            waits.finish(end.id, isDone: end.isDone, isClaimed: ledger.isClaimed(end.id), .now)
+        }
+        return news.isMarked
     }
 
     /// Returns the registrations to delete now, at most as many as may be in progress, and counts them as in progress.
     func due(by waits: inout SweepBackoff, _ now: ContinuousClock.Instant) async -> [RegistrationID] {
-        guard waits.inProgress < Self.maximumInProgress else { return [] }
-        let marked: [RegistrationID]
+        var marked = await marked(by: &waits) ?? []
+        return start(&marked, &waits, now)
+    }
+
+    /// Reads what is marked, in the order of the deletions; nil if the ledger cannot be read.
+    private func marked(by waits: inout SweepBackoff) async -> [MarkedRegistration]? {
         do throws(LedgerUnavailable) {
-            marked = try await ledger.pendingDeletion(limit: Self.batch + waits.count)
+            let marked = try await ledger.markedForDeletion(limit: Self.batch + waits.count)
+            waits.keep(Set(marked.map(\.id)))
+            return marked
         } catch {
             logger.error("Pending deletions could not be read from the ledger", metadata: ["detail": "\(error.detail)"])
-            return []
+            return nil
         }
-        waits.keep(Set(marked))
-        let due = marked.filter { waits.isDue($0, now, isClaimed: ledger.isClaimed) }
-            .prefix(Self.maximumInProgress - waits.inProgress)
-        for id in due { waits.start(id) }
-        return Array(due)
+    }
+
+    /// Removes from the marked registrations those that are not due, and those for which there is a place. Counts the
+    /// latter as in progress and returns them.
+    private func start(
+        _ marked: inout [MarkedRegistration], _ waits: inout SweepBackoff, _ now: ContinuousClock.Instant
+    ) -> [RegistrationID] {
+        var started: [RegistrationID] = []
+        marked.removeAll { registration in
+            guard waits.isDue(registration.id, now, isClaimed: ledger.isClaimed) else { return true }
+            let places = Self.maximumInProgress - (registration.isRevoked ? 0 : Self.placesOfRevocations)
+            guard waits.inProgress < places else { return false }
+            waits.start(registration.id)
+            started.append(registration.id)
+            return true
+        }
+        return started
     }
 }
 

@@ -74,6 +74,8 @@ extension LedgerTables {
             LedgerLookup(decision: decision, registration: row?.id, touchesHandle: true, place: row?.place)
         }
         if let bound = try registration(boundTo: handle) {
+            // The device gets another id, and this one is deleted without it.
+            if bound.mayBeDeletedLate { return found(.notRegistered, bound) }
             if bound.owner == user {
                 var lookup = found(.own(bound.id), bound)
                 lookup.isRegistered = bound.isLive && !bound.isInDoubt

@@ -113,7 +113,7 @@ extension LedgerTables {
     private func check(
         _ bound: Registration?, against decision: LedgerDecision, _ id: RegistrationID, of user: UserName
     ) throws {
-        guard let bound else { return }
+        guard let bound, !bound.mayBeDeletedLate else { return }
         let isExpected =
             switch decision {
             case .ownershipTransfer(let known, let owner): bound.id == known && bound.owner == owner

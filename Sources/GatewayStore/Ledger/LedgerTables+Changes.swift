@@ -46,13 +46,18 @@ extension LedgerTables {
             (.deleting(let id), .sweep) where task.decision.allowsSweep(of: id):
             try mark(id, task)
             return false
+        case (.deletionUnanswered(let id), .delete) where task.decision == .owned(id),
+            (.deletionUnanswered(let id), .sweep) where task.decision.allowsSweep(of: id):
+            try mark(id, task)
+            try recordUnansweredDeletion(id, now: task.now)
+            return false
         case (.unconfirmed(let id), .delete) where task.decision == .owned(id),
             (.unconfirmed(let id), .sweep) where task.decision.allowsSweep(of: id):
             try mark(id, task)
             guard try recordUnconfirmedDeletion(id, now: task.now) else { return false }
             return try delete(id, task)
         case (.reserved, _), (.registered, _), (.unresolved, _), (.undone, _), (.deleted, _), (.deleting, _),
-            (.unconfirmed, _):
+            (.deletionUnanswered, _), (.unconfirmed, _):
             throw LedgerUnavailable("the change does not fit the claim")
         }
     }
@@ -168,16 +173,20 @@ extension LedgerTables {
     }
 
     /// Replaces a registration by another of the same device. What may still exist is deleted: at another upstream, because
-    /// the device may change its owner here and that upstream would not learn of it; and one with the token that the device
-    /// had before, because a look-up of the present token does not show whether the backend has really lost it.
+    /// the device may change its owner here and that upstream would not learn of it; one with the token that the device
+    /// had before, because a look-up of the present token does not show whether the backend has really lost it; and one
+    /// whose deletion was not answered.
     func supersede(_ row: Registration, by id: RegistrationID, _ task: LedgerTask) throws {
         try remove(row, replacedBy: id, now: task.now)
-        guard row.isBound, row.place.isElsewhere(than: task.upstream) || task.decision == .rotation(row.id) else {
-            return
-        }
+        guard
+            row.isBound,
+            row.place.isElsewhere(than: task.upstream) || task.decision == .rotation(row.id) || row.mayBeDeletedLate
+        else { return }
         try storeOrphan(
             OrphanRegistration(
-                id: row.id, handle: row.handle, reason: .superseded, owner: row.owner, upstream: row.upstream))
+                id: row.id, handle: row.handle, reason: row.reason ?? .superseded, owner: row.owner,
+                upstream: row.upstream))
+        if row.mayBeDeletedLate { try recordUnansweredDeletion(row.id, now: task.now) }
     }
 
     /// Marks for deletion what the backend has under an id for the handle of an update, beside the handle's own
@@ -187,8 +196,10 @@ extension LedgerTables {
         if let row = try registration(id), row.isBound {
             try markForDeletion(id, because: .superseded)
         } else {
+            let isLate = try mayBeDeletedLate(id)
             try storeOrphan(
                 OrphanRegistration(id: id, handle: task.handle, reason: .superseded, upstream: task.upstream))
+            if isLate { try recordUnansweredDeletion(id, now: task.now) }
         }
     }
 

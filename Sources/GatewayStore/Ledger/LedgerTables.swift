@@ -31,6 +31,9 @@ struct LedgerTables: DatabaseTables {
         /// Whether it is registered and not marked for deletion.
         var isLive: Bool { state == .live }
 
+        /// Whether a deletion that the backend has not confirmed may still remove what is registered under its id.
+        var mayBeDeletedLate: Bool { state == .deleting && undeleted != nil }
+
         /// Its push service and upstream.
         var place: RegistrationPlace { RegistrationPlace(service: handle?.service, upstream: upstream) }
     }

@@ -66,12 +66,14 @@ extension StoredLedger: RegistrationLedger {
         }
     }
 
-    /// Returns whether a registration with the id is bound to another handle. A reservation does not count.
+    /// Returns whether a registration with the id is bound to another handle, which a reservation is not, or whether a
+    /// deletion of it may still be carried out.
     public func isHeld(
         _ id: RegistrationID, forAnotherThan handle: DeviceHandle
     ) async throws(LedgerUnavailable) -> Bool {
         let keys = [try digester.key(of: handle)] + (try digester.formerKeys(of: handle))
         return try await read { tables in
+            if try tables.mayBeDeletedLate(id) { return true }
             guard let row = try tables.registration(id), row.isBound else { return false }
             return !keys.contains { $0 == row.handle }
         }
@@ -111,9 +113,9 @@ extension StoredLedger: RegistrationLedger {
     /// Returns whether a call of this gateway holds the registration. Reads only memory.
     public func isClaimed(_ id: RegistrationID) -> Bool { claims.isHeld(.registration(id)) }
 
-    /// Returns the marked registrations, in the order of their ids.
-    public func pendingDeletion(limit: Int) async throws(LedgerUnavailable) -> [RegistrationID] {
-        try await readAtLength { try $0.pendingDeletion(limit: limit) }
+    /// Returns the marked registrations in the order in which they are to be deleted.
+    public func markedForDeletion(limit: Int) async throws(LedgerUnavailable) -> [MarkedRegistration] {
+        try await readAtLength { try $0.markedForDeletion(limit: limit) }
     }
 
     /// Writes the change durably in one transaction, then releases the claim's locks. A renewal is durable within a
@@ -237,7 +239,7 @@ extension LedgerChange {
     var handle: DeviceHandle? {
         switch self {
         case .reserved(_, let handle): handle
-        case .registered, .unresolved, .undone, .deleted, .deleting, .unconfirmed: nil
+        case .registered, .unresolved, .undone, .deleted, .deleting, .deletionUnanswered, .unconfirmed: nil
         }
     }
 }

@@ -22,7 +22,7 @@ extension ChangeFeed {
     ///
     /// - Parameter published: The last change of which the other nodes know that this node has applied it.
     func read(_ connection: PostgreSQLConnection, _ published: inout Int64?) throws {
-        let (began, after, acknowledged) = (clocks.monotonic(), position, node.commits.acknowledged)
+        let (began, after, acknowledged) = (clocks.sinceBoot(), position, node.commits.acknowledged)
         let reading = try inTransaction(connection) { transaction in
             try node.showLife(transaction, applied: after.number, timeline: connection.timeline)
             // The first reading of a connection may be of another server.

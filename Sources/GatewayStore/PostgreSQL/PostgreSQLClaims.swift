@@ -17,7 +17,7 @@ final class PostgreSQLClaims: SharedClaims {
     private struct State {
         /// The keys of each claim that has rows.
         var keys: [UInt64: [[UInt8]]] = [:]
-        /// When each of these claims certainly held its first key, in nanoseconds on the monotonic clock.
+        /// When each of these claims certainly held its first key, in nanoseconds since boot.
         var since: [UInt64: Int64] = [:]
         /// Rows whose deletion has failed and is to be repeated.
         var undeleted: Set<Row> = []
@@ -101,7 +101,7 @@ final class PostgreSQLClaims: SharedClaims {
         let (isHeld, since) = state.withLock { ($0.keys[claim] != nil, $0.since[claim]) }
         guard isHeld else { return true }
         guard let since else { return false }
-        return Duration.nanoseconds(node.clocks.monotonic().nanoseconds - since) < Self.certainty
+        return Duration.nanoseconds(node.clocks.sinceBoot().nanoseconds - since) < Self.certainty
     }
 
     func check(_ claim: UInt64, _ tables: LedgerTables) throws {
@@ -132,7 +132,7 @@ final class PostgreSQLClaims: SharedClaims {
 
     /// The present time if no other gateway can take this one for dead now; otherwise nil.
     private var certainTime: Int64? {
-        let now = node.clocks.monotonic().nanoseconds
+        let now = node.clocks.sinceBoot().nanoseconds
         return node.isValid ? now : nil
     }
 

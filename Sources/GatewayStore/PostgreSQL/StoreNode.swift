@@ -65,7 +65,8 @@ final class StoreNode: Sendable {
     private let fence = Atomic<Int64>(0)
     /// Whether the process uses the store alone, and reads no changes of others.
     private let isExclusive = Atomic(false)
-    /// The time on the monotonic clock at which the last successful reading or renewal began, in nanoseconds.
+    /// The time since boot at which the last successful reading or renewal began, in nanoseconds. That clock goes on while
+    /// the machine is suspended, as the database's does.
     private let renewed = Atomic<Int64>(.min / 2)
     private let lost = Atomic(false)
     private let loss = Mutex<Lost?>(nil)
@@ -99,7 +100,7 @@ final class StoreNode: Sendable {
     /// The reason why the process can never use the store again; nil while it can.
     var lossReason: String? { loss.withLock { $0?.reason } }
 
-    private var elapsed: Int64 { clocks.monotonic().nanoseconds - renewed.load(ordering: .relaxed) }
+    private var elapsed: Int64 { clocks.sinceBoot().nanoseconds - renewed.load(ordering: .relaxed) }
 
     /// Joins the nodes. Writes nothing if a live process uses the store alone.
     ///
@@ -108,7 +109,7 @@ final class StoreNode: Sendable {
     ///     lose their place for good: what they still try to change is refused.
     ///   - known: The fence number that the installation knows of its last run. A store with a smaller one is an older copy.
     func acquire(_ transaction: some SQLTransaction, isExclusive: Bool, known: Int64) throws -> Acquisition {
-        let began = clocks.monotonic().nanoseconds
+        let began = clocks.sinceBoot().nanoseconds
         let others = "instance <> ? AND until > \(Self.now)" + (isExclusive ? "" : " AND is_exclusive")
         if let other = try transaction.firstRow(sql: "SELECT host FROM node WHERE \(others)", arguments: [instance]) {
             return .heldBy(host: try other.required("host", as: String.self))
@@ -196,7 +197,7 @@ final class StoreNode: Sendable {
     /// - Returns: What to do once the transaction is committed; nil if nothing was renewed.
     func renew(_ transaction: some SQLTransaction) throws -> (@Sendable () -> Void)? {
         guard isExclusive.load(ordering: .relaxed), elapsed > Self.nanoseconds(Self.renewalPeriod) else { return nil }
-        let began = clocks.monotonic().nanoseconds
+        let began = clocks.sinceBoot().nanoseconds
         try showLife(transaction, applied: 0, timeline: "")
         return { [self] in recordReading(begunAt: began) }
     }
@@ -220,7 +221,7 @@ final class StoreNode: Sendable {
         throw record(.gap)
     }
 
-    /// Records that what the process knows was up to date at the instant of the monotonic clock, in nanoseconds.
+    /// Records that what the process knows was up to date at this time since boot, in nanoseconds.
     func recordReading(begunAt began: Int64) { renewed.store(began, ordering: .relaxed) }
 
     /// Leaves the nodes.

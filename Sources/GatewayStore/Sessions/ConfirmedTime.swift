@@ -1,7 +1,7 @@
 internal import GatewayCore
 internal import GatewaySupport
 
-/// The wall-clock time, checked against the monotonic clock. Records expire by this time.
+/// The wall-clock time, checked against the time since boot. Records expire by this time.
 ///
 /// A wall clock that jumps ahead would make every revocation look expired, and once the clock was corrected, revoked
 /// tokens would be valid again. The confirmed time follows the wall clock backwards at once. It follows a jump ahead
@@ -15,23 +15,23 @@ struct ConfirmedTime: Sendable {
 
     /// The last confirmed time.
     private(set) var time: WallTime
-    private var monotonic: MonotonicInstant
-    /// While the wall clock is too far ahead: its difference from the monotonic clock in microseconds, and the time at
+    private var sinceBoot: MonotonicInstant
+    /// While the wall clock is too far ahead: its difference from the time since boot in microseconds, and the time at
     /// which that difference was first seen.
     private var ahead: (offset: Int64, since: MonotonicInstant)?
 
     /// Starts at the time stored before a restart, or at the wall clock's time if none is stored.
     init(stored last: WallTime?, clocks: Clocks) {
         time = last ?? clocks.wall()
-        monotonic = clocks.monotonic()
+        sinceBoot = clocks.sinceBoot()
         _ = advance(clocks)
     }
 
     /// Reads both clocks and returns the confirmed time.
     mutating func advance(_ clocks: Clocks) -> WallTime {
-        let (wall, now) = (clocks.wall(), clocks.monotonic())
-        let expected = time.adding((now.nanoseconds - monotonic.nanoseconds) / 1000)
-        monotonic = now
+        let (wall, now) = (clocks.wall(), clocks.sinceBoot())
+        let expected = time.adding((now.nanoseconds - sinceBoot.nanoseconds) / 1000)
+        sinceBoot = now
         guard expected.adding(Self.microseconds(Self.acceptedAtOnce)) < wall else {
             ahead = nil
             time = wall

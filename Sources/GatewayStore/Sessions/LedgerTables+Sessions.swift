@@ -101,7 +101,11 @@ extension LedgerTables {
                 ON CONFLICT (id) DO NOTHING
             """,
             "DELETE FROM registration WHERE owner = ? AND state = 'reserved'",
-            "UPDATE registration SET state = 'deleting', reason = 'revoked' WHERE owner = ? AND state = 'live'",
+            // What is marked for another reason now goes with the others of the user, before those that can wait.
+            """
+            UPDATE registration SET state = 'deleting', reason = 'revoked'
+                WHERE owner = ? AND (state = 'live' OR (state = 'deleting' AND reason <> 'revoked'))
+            """,
             """
             UPDATE registration SET state = 'deleting', reason = 'revoked'
                 WHERE id IN (SELECT registration FROM update_attempt WHERE "user" = ?) AND state = 'live'

@@ -57,6 +57,7 @@ extension BackendResult {
         case .gatewayStopped: "cut off"
         case .overloaded: "overloaded"
         case .circuitOpen: "suspended"
+        case .withdrawn: "withdrawn"
         }
     }
 }

@@ -205,5 +205,46 @@ struct AccountMonitorTests {
         #expect(await sweeper.due(by: &waits, now) == [ids[0]])
     }
 
+    @Test("A revocation finds a place, however many deletions of another kind are in progress")
+    func placesOfRevocations() async throws {
+        let ledger = ScriptedLedger()
+        let ids = (1...40).compactMap { RegistrationID("\($0 + 10)-1-1") }
+        let sweeper = RegistrationSweeper(
+            ledger: ledger, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        var waits = SweepBackoff()
+        let now = ContinuousClock.now
+        let places = RegistrationSweeper.maximumInProgress - RegistrationSweeper.placesOfRevocations
+        ledger.markForDeletion(ids, isRevoked: false)
+        #expect(await sweeper.due(by: &waits, now) == Array(ids.prefix(places)))
+        #expect(await sweeper.due(by: &waits, now).isEmpty)
+        ledger.markForDeletion(Array(ids.suffix(20)))
+        #expect(
+            await sweeper.due(by: &waits, now)
+                == Array(ids.suffix(20).prefix(RegistrationSweeper.placesOfRevocations)))
+        #expect(waits.inProgress == RegistrationSweeper.maximumInProgress)
+    }
+
+    @Test("The sweeper deletes all that is marked, in the order of the ledger, and what is marked meanwhile")
+    func run() async throws {
+        let ledger = ScriptedLedger()
+        let ids = (1...300).compactMap { RegistrationID("\($0)-1-1") }
+        ledger.markForDeletion(Array(ids.prefix(299)), isRevoked: false)
+        let sweeper = RegistrationSweeper(
+            ledger: ledger, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let swept = AwaitableValue<Set<RegistrationID>>([])
+        let task = Task {
+            await sweeper.run { id in
+                swept.withLock { _ = $0.insert(id) }
+                return true
+            }
+        }
+        await swept.wait { $0.count == 299 }
+        ledger.markForDeletion([ids[299]])
+        sweeper.wake()
+        await swept.wait { $0.contains(ids[299]) }
+        task.cancel()
+        await task.value
+    }
+
     private static func drop(_ claim: consuming LedgerClaim) {}
 }

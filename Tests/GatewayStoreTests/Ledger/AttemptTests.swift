@@ -51,6 +51,34 @@ struct AttemptTests {
         #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [Fixture.id(1)])
     }
 
+    @Test("A registration whose deletion has no answer is not used again: its device registers under another id")
+    func unansweredDeletion() async throws {
+        for user in [alice, bob] {
+            let fixture = try LedgerFixture()
+            let handle = try Fixture.handle(1)
+            try await fixture.update(alice, Fixture.id(1), handle, fresh: Fixture.id(1))
+            let claim = try await fixture.ledger.begin(.delete(user: alice, label: Fixture.id(1)), now: Fixture.noon)
+            try await fixture.ledger.finish(claim, with: .deletionUnanswered(Fixture.id(1)), now: Fixture.noon)
+            #expect(try await fixture.content() == ["1-1-1 alice deleting"])
+            #expect(try await fixture.ledger.isHeld(Fixture.id(1), forAnotherThan: handle))
+            let request = LedgerRequest.update(user: user, label: Fixture.id(1), handle: handle)
+            let update = try await fixture.ledger.begin(request, now: Fixture.noon)
+            #expect(update.decision == .notRegistered)
+            _ = try await fixture.ledger.prepare(Fixture.id(2), replacing: nil, for: update, now: Fixture.noon)
+            try await fixture.ledger.finish(
+                update, with: .registered(Fixture.id(2), replacing: nil), now: Fixture.noon)
+            #expect(try await fixture.content() == ["\(Fixture.id(2)) \(user) live"])
+            // What the device calls its registration is the new one, and the late deletion does not reach that.
+            #expect(try await fixture.look(.delete(user: user, label: Fixture.id(1))) == .owned(Fixture.id(2)))
+            #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [Fixture.id(1)])
+            #expect(try await fixture.ledger.isHeld(Fixture.id(1), forAnotherThan: handle))
+            let sweep = try await fixture.ledger.begin(.sweep(Fixture.id(1)), now: Fixture.noon)
+            #expect(try await fixture.ledger.finish(sweep, with: .deleted(Fixture.id(1)), now: Fixture.noon))
+            #expect(try await fixture.ledger.pendingDeletion(limit: 9).isEmpty)
+            #expect(try await fixture.content() == ["\(Fixture.id(2)) \(user) live"])
+        }
+    }
+
     @Test("An interrupted transfer belongs to both owners: a revocation of either deletes it")
     func ownershipTransfer() async throws {
         for revoked in [alice, bob] {

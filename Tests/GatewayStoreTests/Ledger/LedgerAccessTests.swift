@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import GatewayCore
 import GatewaySupport
+import GatewayTesting
 import Synchronization
 import Testing
 

@@ -1,5 +1,6 @@
 import GRDB
 import GatewayCore
+import GatewayTesting
 import Testing
 
 @testable import GatewayStore

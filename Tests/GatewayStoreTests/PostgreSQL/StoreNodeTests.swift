@@ -83,13 +83,15 @@ struct StoreNodeTests {
         try ledger.close()
     }
 
-    @Test("Without a reading for ten seconds, the sessions are out of date until the next one")
-    func reliance() async throws {
+    @Test(
+        "Without a reading for ten seconds, the sessions are out of date until the next one, also on a machine that is suspended",
+        arguments: [false, true])
+    func reliance(isSuspended: Bool) async throws {
         // Without sessions nothing reads the changes of other gateways.
         let ledger = StoredLedger(try shared.open(shared.first))
         shared.clock.advance(by: .seconds(9))
         #expect(ledger.isCurrent)
-        shared.clock.advance(by: .seconds(2))
+        if isSuspended { shared.clock.suspend(for: .seconds(2)) } else { shared.clock.advance(by: .seconds(2)) }
         #expect(!ledger.isCurrent && !ledger.isLost)
         let sessions = try SessionRegister(ledger, clocks: shared.clock.clocks)
         #expect(await sessions.refresh())

@@ -21,6 +21,15 @@ struct ConfirmedTimeTests {
         #expect(time.advance(clock.clocks) == WallTime(seconds: 1_000_000))
     }
 
+    @Test("It follows the wall clock through the suspend of the machine, however long that lasts")
+    func suspended() {
+        var time = ConfirmedTime(stored: nil, clocks: clock.clocks)
+        for days in [1, 3, 100] {
+            clock.suspend(for: Self.day * days)
+            #expect(time.advance(clock.clocks) == clock.clocks.wall())
+        }
+    }
+
     @Test("A jump ahead is accepted at once up to a day, and a longer one after a week")
     func ahead() {
         var time = ConfirmedTime(stored: nil, clocks: clock.clocks)

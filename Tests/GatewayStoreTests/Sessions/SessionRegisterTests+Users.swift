@@ -108,4 +108,32 @@ extension SessionRegisterTests {
         let after = try await fixture.ledger.pendingDeletion(limit: 10)
         #expect(after == [Fixture.id(12), Fixture.id(3)])
     }
+
+    @Test("Registrations of revoked users are deleted first, whatever marked them, and other owners take turns")
+    func order() async throws {
+        var limits = StoredLedger.Limits()
+        limits.registrations = 1
+        let fixture = try Fixture(limits: limits)
+        let register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        // Alice has registered many devices; the ids of the others are larger. The last of each stays.
+        for (user, numbers) in [(Fixture.alice, 1...6), (Fixture.bob, 21...23), (Fixture.eve, 31...33)] {
+            for number in numbers {
+                try await fixture.update(
+                    user, Fixture.id(number), Fixture.handle(number), fresh: Fixture.id(number),
+                    at: WallTime(seconds: 1_795_000_000 + Int64(number)))
+            }
+        }
+        let before = try await fixture.ledger.pendingDeletion(limit: 100)
+        #expect(before == [1, 21, 31, 2, 22, 32, 3, 4, 5].map(Fixture.id))
+        try await register.revoke(Fixture.eve)
+        let after = try await fixture.ledger.markedForDeletion(limit: 100)
+        #expect(after.map(\.id) == [31, 32, 33, 1, 21, 2, 22, 3, 4, 5].map(Fixture.id))
+        #expect(after.map(\.isRevoked) == Array(repeating: true, count: 3) + Array(repeating: false, count: 7))
+        let first = try await fixture.ledger.markedForDeletion(limit: 4)
+        #expect(first == Array(after.prefix(4)))
+        // Revoked owners take turns too.
+        try await register.revoke(Fixture.bob)
+        let revoked = try await fixture.ledger.pendingDeletion(limit: 6)
+        #expect(revoked == [21, 31, 22, 32, 23, 33].map(Fixture.id))
+    }
 }

@@ -24,6 +24,17 @@ struct PasswordCacheTests {
         #expect(asked.verificationCount == 2)
     }
 
+    @Test("The suspend of the machine does not lengthen the life of an acceptance")
+    func suspended() async {
+        let asked = CountingAuthenticator(["alice": "good"])
+        let gateway = TestGateway(asking: asked)
+        #expect(await gateway.login("alice", "good") == 200)
+        asked.set("new", of: "alice")
+        gateway.clock.suspend(for: .seconds(60))
+        #expect(await gateway.login("alice", "good") == 401)
+        #expect(asked.verificationCount == 2)
+    }
+
     @Test("A rejection is cached for ten minutes")
     func rejections() async {
         let asked = CountingAuthenticator(["alice": "good"])

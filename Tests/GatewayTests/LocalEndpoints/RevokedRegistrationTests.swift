@@ -114,7 +114,7 @@ struct RevokedRegistrationTests {
             deciding: { _ in .pendingDeletion(Sample.other, owner: bob, because: .surplus) },
             answering: { _ in .timedOut })
         #expect(await !broken.gateway.sweep(Sample.other, as: call))
-        #expect(broken.ledger.changes == [.deleting(Sample.other)])
+        #expect(broken.ledger.changes == [.deletionUnanswered(Sample.other)])
         let unrecorded = TokenFixture(deciding: { _ in .pendingDeletion(Sample.other, owner: bob, because: .givenUp) })
         unrecorded.journal.fail(JournalUnavailable("full"))
         #expect(await !unrecorded.gateway.sweep(Sample.other, as: call))

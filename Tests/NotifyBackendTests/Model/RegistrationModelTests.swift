@@ -30,6 +30,10 @@ private final class RegistrationModel {
     private let hub: NotificationHub
     private let isHub: Bool
     private let faults = ModelFaults()
+    /// Carries out a request at the backend.
+    private let perform: @Sendable (CapturedRequest) -> BackendResponse
+    /// The registrations of the ledger that deletions without a response have removed afterwards.
+    private var removedLate: [String] = []
     private var random: SplitMix
     /// The id that each user's app on each device uses.
     private var labels: [String: String] = [:]
@@ -62,18 +66,23 @@ private final class RegistrationModel {
         } else {
             interface = .notifyUsers(NotifyUsersAPI(flavor: .classic, hub: hub))
         }
-        gateway = try ModelGateway(isHub: isHub) { request in
-            let fault = faults.next()
-            if fault == .unreachable { return .unreachable }
-            if fault == .lostBefore { return .lost }
-            if fault == .failed { return .response(status: 500, body: "", location: nil) }
-            let response = interface.response(
+        let perform: @Sendable (CapturedRequest) -> BackendResponse = { request in
+            interface.response(
                 to: BackendRequest(
                     method: request.method, target: request.target, host: request.values("Host").first ?? "",
                     authorization: request.values("Authorization").first,
                     contentType: request.values("Content-Type").first, accept: request.values("Accept").first,
                     body: request.body,
                     fields: Dictionary(request.fields.map { ($0.name.lowercased(), $0.value) }) { first, _ in first }))
+        }
+        self.perform = perform
+        gateway = try ModelGateway(isHub: isHub) { request in
+            let fault = faults.next()
+            if fault == .unreachable { return .unreachable }
+            if fault == .late, request.method == "DELETE" { faults.delay(request) }
+            if fault == .lostBefore || fault == .late { return .lost }
+            if fault == .failed { return .response(status: 500, body: "", location: nil) }
+            let response = perform(request)
             if fault == .lostAfter { return .lost }
             return .response(status: response.status, body: response.body, location: response.fields["Location"])
         }
@@ -96,6 +105,7 @@ private final class RegistrationModel {
     }
 
     private func runStep() async throws {
+        if Int.random(in: 0..<3, using: &random) == 0 { try await carryOutLateDeletions() }
         let (user, handle) = (pick(ModelGateway.users), pick(Self.handles))
         if Int.random(in: 0..<4, using: &random) == 0 {
             let fault = pick(ModelFaults.Fault.allCases)
@@ -117,6 +127,18 @@ private final class RegistrationModel {
         default: try changeBeside(user, handle)
         }
         faults.set(nil)
+    }
+
+    /// Carries out the deletions that the gateway has had no response to.
+    private func carryOutLateDeletions() async throws {
+        for request in faults.takeLate() {
+            let (before, owners) = (Set(hub.registrations().map(\.id)), try await gateway.owners())
+            _ = perform(request)
+            let removed = before.subtracting(hub.registrations().map(\.id))
+            log.append("late: \(request.target) removed \(removed)")
+            // Of these the ledger says that they are registered.
+            removedLate += removed.filter { owners[$0]?.contains(" ") == false }
+        }
     }
 
     private func create(_ user: String, _ handle: String) async {
@@ -183,7 +205,8 @@ private final class RegistrationModel {
     /// gateway, and completely after every device has registered again.
     func check() async throws -> [String] {
         log.append("check")
-        var faults = try await remaining()
+        try await carryOutLateDeletions()
+        var faults = try await remaining() + removedLate.map { "a late deletion removed \($0)" }
         let touchedBefore = touched
         var ledger = try await gateway.owners()
         for (id, handle, owner) in hubOwners() where !touchedBefore.contains(handle) && ledger[id] != owner {
@@ -248,6 +271,20 @@ private final class RegistrationModel {
 private final class ModelFaults: Sendable {
     enum Fault: CaseIterable {
         case unreachable, lostBefore, lostAfter, failed
+        /// There is no response, and the backend carries the request out later if it is a deletion.
+        case late
+    }
+
+    private let late = Mutex<[CapturedRequest]>([])
+
+    func delay(_ request: CapturedRequest) { late.withLock { $0.append(request) } }
+
+    /// Returns the deletions that the backend has yet to carry out.
+    func takeLate() -> [CapturedRequest] {
+        late.withLock { late in
+            defer { late = [] }
+            return late
+        }
     }
 
     /// The fault, and the number of requests before it.

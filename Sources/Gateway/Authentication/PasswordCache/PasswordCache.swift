@@ -78,7 +78,7 @@ public final class PasswordCache: Sendable {
         let key = PasswordCacheKey(user: user, digest: digest)
         return state.withLock { state in
             var charges: [LoginThrottle.Charge] = []
-            switch state.table.result(for: key, now: clocks.monotonic().nanoseconds) {
+            switch state.table.result(for: key, now: clocks.sinceBoot().nanoseconds) {
             case .accepted(let identity): return .accepted(identity)
             case .rejected(let reason, let authenticator): return .rejected(reason, by: authenticator)
             case .undecided(let paid): charges = paid
@@ -105,7 +105,7 @@ public final class PasswordCache: Sendable {
         state.withLock { state in
             guard state.inProgress[key] === pending else { return }
             state.inProgress[key] = nil
-            let now = clocks.monotonic().nanoseconds
+            let now = clocks.sinceBoot().nanoseconds
             switch verification?.outcome {
             case .accepted(let identity): state.table.accept(identity, for: key, now: now)
             case .rejected(let reason): state.table.reject(reason, by: verification?.authenticator, for: key, now: now)

@@ -30,7 +30,7 @@ final class ProviderKeys: Sendable {
 
     private struct State {
         var verifier: TokenVerifier
-        var read: (wall: WallTime, monotonic: MonotonicInstant)?
+        var read: (wall: WallTime, instant: MonotonicInstant)?
         var version: UInt64 = 0
         /// The start of the last reading on demand.
         var demanded: MonotonicInstant?
@@ -76,12 +76,12 @@ final class ProviderKeys: Sendable {
 
     /// Returns the keys in use. Costs a short lock; safe on any thread.
     func current() -> Current {
-        let now = context.clocks.monotonic()
+        let now = context.clocks.sinceBoot()
         return state.withLock { current(&$0, now) }
     }
 
     private func current(_ state: inout State, _ now: MonotonicInstant) -> Current {
-        if let read = state.read, read.monotonic.advanced(by: Self.maximumAge) <= now {
+        if let read = state.read, read.instant.advanced(by: Self.maximumAge) <= now {
             state.verifier = TokenVerifier(.empty, rules)
             state.read = nil
             state.version += 1
@@ -130,7 +130,7 @@ final class ProviderKeys: Sendable {
         while true {
             let result = verify(used.verifier)
             guard result.mayDifferWithOtherKeys else { return .decided(result, used) }
-            let now = context.clocks.monotonic()
+            let now = context.clocks.sinceBoot()
             let (present, mayRead) = state.withLock { state in
                 (current(&state, now), state.reading != nil || state.mayStartOnDemand(at: now))
             }
@@ -154,7 +154,7 @@ final class ProviderKeys: Sendable {
 
     /// Starts a reading on behalf of a token with an unknown key, or joins the one in progress.
     private func demandReading(after used: Current) -> Demand {
-        let now = context.clocks.monotonic()
+        let now = context.clocks.sinceBoot()
         return state.withLock { state in
             if state.version != used.version { return .changed }
             if state.reading == nil, !state.mayStartOnDemand(at: now) { return .refused }
@@ -167,10 +167,10 @@ final class ProviderKeys: Sendable {
 
     /// Reads the keys if they are due: after the refresh interval, or if the last reading failed.
     func refreshIfDue() async {
-        let now = context.clocks.monotonic()
+        let now = context.clocks.sinceBoot()
         let isDue = state.withLock { state in
             guard let read = state.read, !state.failed else { return true }
-            return read.monotonic.advanced(by: Self.refreshInterval) <= now
+            return read.instant.advanced(by: Self.refreshInterval) <= now
         }
         if isDue { await refresh() }
     }
@@ -196,7 +196,7 @@ final class ProviderKeys: Sendable {
     }
 
     private func read() async {
-        let started = (context.clocks.wall(), context.clocks.monotonic())
+        let started = (context.clocks.wall(), context.clocks.sinceBoot())
         let result: Result<KeySet, ProviderFailure>
         do throws(ProviderFailure) { result = .success(try await client.keys()) } catch { result = .failure(error) }
         switch result {
