@@ -200,6 +200,10 @@ struct Completion: Sendable {
         _ outcome: ForwardResult, _ id: RegistrationID, _ claim: consuming LedgerClaim, _ call: CallID, isProof: Bool
     ) async -> Completed {
         guard outcome.result == .accepted else {
+            // A request that was withdrawn before its first byte, with its caller's rights, changes nothing.
+            if outcome.status == nil, outcome.result == .revoked || outcome.result == .ledgerUnavailable {
+                return Completed(outcome.result, .empty(200))
+            }
             // The registration is marked for deletion, whatever the backend did. `write` logs a failure.
             _ = await write(outcome.isInDoubt ? .deletionUnanswered(id) : .deleting(id), claim, call)
             return Completed(outcome.result, .empty(200))

@@ -63,9 +63,11 @@ extension LedgerTables {
 
     /// Returns at most `limit` registrations that are marked for deletion or have no owner: first those of revoked owners,
     /// then the others. Within each group the owners take turns, so that nobody waits for another's many deletions. Of
-    /// each group, the 4,096 with the smallest ids are ordered.
+    /// each group, the 4,096 beyond the limit with the smallest ids are ordered, so that those that the caller waits with do
+    /// not stand before all others.
     func markedForDeletion(limit: Int) throws -> [MarkedRegistration] {
-        try rows(
+        let considered = 4096 + limit
+        return try rows(
             sql: """
                 WITH marked AS (
                     SELECT id, owner, reason FROM registration WHERE state = 'deleting'
@@ -74,16 +76,16 @@ extension LedgerTables {
                         WHERE id NOT IN (SELECT id FROM registration WHERE state = 'deleting')),
                 considered AS (
                     SELECT id, owner, 0 AS rank FROM (
-                        SELECT id, owner FROM marked WHERE reason = 'revoked' ORDER BY id LIMIT 4096) AS revoked
+                        SELECT id, owner FROM marked WHERE reason = 'revoked' ORDER BY id LIMIT ?) AS revoked
                     UNION ALL
                     SELECT id, owner, 1 AS rank FROM (
-                        SELECT id, owner FROM marked WHERE COALESCE(reason, '') <> 'revoked' ORDER BY id LIMIT 4096
+                        SELECT id, owner FROM marked WHERE COALESCE(reason, '') <> 'revoked' ORDER BY id LIMIT ?
                     ) AS others),
                 turns AS (
                     SELECT id, rank, row_number() OVER (PARTITION BY rank, owner ORDER BY id) AS turn FROM considered)
                 SELECT id, rank FROM turns ORDER BY rank, turn, id LIMIT ?
                 """,
-            arguments: [limit]
+            arguments: [considered, considered, limit]
         ).compactMap { row in
             let isRevoked = try row.required("rank", as: Int.self) == 0
             return RegistrationID(try row.required("id", as: String.self)).map {

@@ -24,6 +24,8 @@ extension ChangeFeed {
     func read(_ connection: PostgreSQLConnection, _ published: inout Int64?) throws {
         let (began, after, acknowledged) = (clocks.sinceBoot(), position, node.commits.acknowledged)
         let reading = try inTransaction(connection) { transaction in
+            // Who was live when the server got its last news from this node. Read before the new sign of life.
+            if published == nil { try recordServer(connection, transaction) }
             try node.showLife(transaction, applied: after.number, timeline: connection.timeline)
             // The first reading of a connection may be of another server.
             if published == nil, try !AcknowledgedCommits.has(acknowledged, of: node.instance, transaction) {
@@ -35,10 +37,11 @@ extension ChangeFeed {
             // Gateways of earlier versions know no timeline.
             let others = try transaction.firstRow(
                 sql: """
-                    SELECT min(applied) AS applied, count(*) FILTER (WHERE timeline <> ?) AS unconfirmed
-                    FROM node WHERE instance <> ? AND until > \(StoreNode.now) AND NOT is_exclusive
+                    SELECT min(applied) FILTER (WHERE until > \(StoreNode.now)) AS applied,
+                        count(*) FILTER (WHERE timeline <> ?) AS unconfirmed
+                    FROM node WHERE instance <> ? AND until > LEAST(\(StoreNode.now), ?) AND NOT is_exclusive
                     """,
-                arguments: [connection.timeline, node.instance])
+                arguments: [connection.timeline, node.instance, lastNews(at: began)])
             if let published, published < after.number { try transaction.notify(Self.channel(of: settings)) }
             return Reading(
                 changes: changes, appliedElsewhere: try others?.optional("applied", as: Int64.self),
@@ -64,6 +67,19 @@ extension ChangeFeed {
                     """,
                 arguments: [Self.retention])
         }
+    }
+
+    /// Records when the first reading on a timeline was, and the last sign of life that the server has of this node.
+    private func recordServer(_ connection: PostgreSQLConnection, _ transaction: PostgreSQLTransaction) throws {
+        if server?.timeline == connection.timeline { return }
+        server = (connection.timeline, clocks.sinceBoot().nanoseconds, try node.lastSign(transaction) ?? .max)
+    }
+
+    /// Returns the time on the database's clock from which a gateway counts as live for the comparison of commits: after a
+    /// fail-over of any length, those that were live with this one are waited for as long as a sign of life counts.
+    private func lastNews(at now: MonotonicInstant) -> Int64 {
+        guard let server, now.nanoseconds - server.firstReading < StoreNode.duration * 1000 else { return .max }
+        return server.lastSign
     }
 
     private func inTransaction<Value>(

@@ -37,6 +37,9 @@ final class ChangeFeed: SessionFeed {
     private let last = Atomic<Int64>(0)
     /// The last change that was applied. `follow` sets it before it starts the feed's thread; then only that thread uses it.
     nonisolated(unsafe) var position = ChangePosition.none
+    /// The server's timeline, the time of the first reading on it since the start of the machine, in nanoseconds, and this
+    /// node's last sign of life that the server had then. Only the feed's thread uses it.
+    nonisolated(unsafe) var server: (timeline: String, firstReading: Int64, lastSign: Int64)?
     private let end = DispatchSemaphore(value: 0)
     private let pauseEnd = DispatchSemaphore(value: 0)
 

@@ -223,7 +223,7 @@ extension CallResult {
     /// Whether the backend certainly did not carry out the send, so that its key is free.
     fileprivate var isWithoutEffect: Bool {
         switch self {
-        case .backendUnreachable, .overloaded, .textsUnavailable: true
+        case .backendUnreachable, .overloaded, .textsUnavailable, .ledgerUnavailable, .revoked: true
         default: false
         }
     }

@@ -95,8 +95,12 @@ package final class PostgreSQLStore: LedgerStorage {
                 try postgreSQL.writeUnchecked("READ COMMITTED") {
                     try PostgreSQLSchema.prepare($0, fingerprint: fingerprint)
                 }
-                let isOlder = try Self.join(postgreSQL, node, use, known: known.fence)
-                try postgreSQL.write { try LedgerTables($0).recordRestore(isCopy: isOlder, now: clocks.wall()) }
+                let lastSign = try Self.join(postgreSQL, node, use, known: known.fence)
+                try postgreSQL.write { transaction in
+                    let tables = LedgerTables(transaction)
+                    try tables.recordRestore(isCopy: lastSign != nil, now: clocks.wall())
+                    if let lastSign { try tables.store(property: "restored-from", String(lastSign)) }
+                }
                 // Written last: after a crash before this line, the next start sees the older copy again.
                 try known.with(fence: node.fenceNumber).write(nodeFile)
             }
@@ -158,10 +162,10 @@ package final class PostgreSQLStore: LedgerStorage {
 
     // MARK: Start
 
-    /// Joins the gateways that use the store. Returns whether the store is an older copy.
+    /// Joins the gateways that use the store. Returns what ``StoreNode/Acquisition`` says about an older copy.
     private static func join(
         _ database: PostgreSQLDatabase, _ node: StoreNode, _ use: Use, known: Int64
-    ) throws -> Bool {
+    ) throws -> Int64? {
         let began = node.clocks.monotonic().nanoseconds
         var isReported = false
         while true {
@@ -171,7 +175,7 @@ package final class PostgreSQLStore: LedgerStorage {
                 try node.acquire($0, isExclusive: isExclusive, known: known)
             }
             switch (result, use) {
-            case (.acquired(let isOlderCopy), _): return isOlderCopy
+            case (.acquired(let lastSign), _): return lastSign
             case (.heldBy(let host), .shared(let patience, let onWait))
             where .nanoseconds(node.clocks.monotonic().nanoseconds - began) < patience:
                 if !isReported { onWait(host) }

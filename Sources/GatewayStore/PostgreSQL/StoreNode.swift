@@ -44,8 +44,9 @@ final class StoreNode: Sendable {
     enum Acquisition {
         /// The gateway is a node.
         ///
-        /// - Parameter isOlderCopy: Whether the store is an older copy of the one that the installation knows.
-        case acquired(isOlderCopy: Bool)
+        /// - Parameter olderCopyOf: If the store is an older copy of the one that the installation knows, the last time of the
+        ///   installation that the copy has, on the database's clock in microseconds; the largest number if it has none.
+        case acquired(olderCopyOf: Int64?)
         /// The process on this machine uses the store alone, or stands in the way of one that wants to.
         case heldBy(host: String)
     }
@@ -115,12 +116,13 @@ final class StoreNode: Sendable {
             return .heldBy(host: try other.required("host", as: String.self))
         }
         if isExclusive { try transaction.execute(sql: "DELETE FROM node WHERE instance <> ?", arguments: [instance]) }
+        let lastSign = try lastSign(transaction)
         let last = try Self.newestFence(transaction) ?? 0
         let number = last < known ? known + Self.restoreDistance : last + 1
         try transaction.execute(
             sql: """
-                INSERT INTO node (instance, host, program, fence, started, until, is_exclusive, applied)
-                VALUES (?, ?, ?, ?, \(Self.now), \(Self.now) + ?, \(isExclusive), 0)
+                INSERT INTO node (instance, host, program, fence, started, until, is_exclusive, applied, timeline)
+                VALUES (?, ?, ?, ?, \(Self.now), \(Self.now) + ?, \(isExclusive), 0, '')
                 ON CONFLICT (instance) DO UPDATE SET host = excluded.host, program = excluded.program,
                     fence = excluded.fence, started = excluded.started, until = excluded.until,
                     is_exclusive = excluded.is_exclusive, applied = excluded.applied, accounts = NULL, timeline = ''
@@ -130,7 +132,14 @@ final class StoreNode: Sendable {
         fence.store(number, ordering: .relaxed)
         self.isExclusive.store(isExclusive, ordering: .relaxed)
         renewed.store(began, ordering: .relaxed)
-        return .acquired(isOlderCopy: last < known)
+        return .acquired(olderCopyOf: last < known ? lastSign ?? .max : nil)
+    }
+
+    /// Returns the time of the node's last sign of life that the store has, on the database's clock in microseconds; nil if it
+    /// has none.
+    func lastSign(_ transaction: some SQLTransaction) throws -> Int64? {
+        try transaction.integer(sql: "SELECT until FROM node WHERE instance = ?", arguments: [instance])
+            .map { $0.subtractingSaturating(Self.duration) }
     }
 
     /// Checks within a transaction that no other process has used the place of this one, and keeps others from doing so
@@ -141,9 +150,11 @@ final class StoreNode: Sendable {
     func check(_ transaction: some SQLTransaction) throws {
         let row = try transaction.firstRow(
             sql: "SELECT fence FROM node WHERE instance = ? FOR KEY SHARE", arguments: [instance])
-        guard try row?.required("fence", as: Int64.self) == fenceNumber else {
-            throw record(.place)
-        }
+        let fence = try row?.required("fence", as: Int64.self)
+        if fence == fenceNumber { return }
+        // Fence numbers grow, so one that is smaller is that of a store without this gateway's start.
+        if try fence ?? Self.newestFence(transaction) ?? 0 < fenceNumber { throw try recordOlderCopy(transaction) }
+        throw record(.place)
     }
 
     /// Checks as ``check(_:)``, and stores the number of the transaction as that of a commit.
@@ -228,6 +239,9 @@ final class StoreNode: Sendable {
     ///
     /// - Returns: The fence number of the store now, which is larger than that of any copy made before.
     func release(_ transaction: some SQLTransaction) throws -> Int64 {
+        guard try AcknowledgedCommits.has(commits.acknowledged, of: instance, transaction) else {
+            throw try recordOlderCopy(transaction)
+        }
         let number = (try Self.newestFence(transaction) ?? fenceNumber) + 1
         try transaction.execute(
             sql: "UPDATE node SET until = \(Self.now), fence = ? WHERE instance = ? AND fence = ?",

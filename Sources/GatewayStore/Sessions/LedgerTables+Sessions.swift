@@ -117,6 +117,20 @@ extension LedgerTables {
         try announce(.user, user: user.text, time: now)
     }
 
+    /// Revokes what the user was granted until the time: removes sessions that began until then, and marks registrations
+    /// that were not seen since.
+    func revokeGrants(of user: UserName, upTo time: WallTime) throws {
+        let rows = try rows(
+            sql: #"SELECT id FROM session WHERE "user" = ? AND began <= ?"#, arguments: [user.text, time.microseconds])
+        try removeSessions(rows.compactMap { SessionID(try $0.required("id", as: String.self)) }.map { ($0, user) })
+        try execute(
+            sql: """
+                UPDATE registration SET state = 'deleting', reason = 'revoked'
+                    WHERE owner = ? AND state = 'live' AND last_seen <= ?
+                """,
+            arguments: [user.text, time.microseconds])
+    }
+
     /// Removes the sessions and revocations that have expired by `now`.
     func removeSessions(before now: WallTime) throws {
         try execute(sql: "DELETE FROM session WHERE ends <= ?", arguments: [now.microseconds])

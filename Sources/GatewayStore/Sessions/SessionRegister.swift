@@ -110,13 +110,17 @@ public final class SessionRegister: SessionStore {
     public func start(
         _ session: Session, since: RevocationEpoch, limit: Int
     ) async throws(LedgerUnavailable) -> [Session]? {
+        let isAdded = Atomic(false)
         let written: Result<[Session]?, LedgerUnavailable> = await ledger.write(
             knowingRevocationsOf: session.user, beginsSession: true
         ) { [self] tables in
             // In memory before the commit, so that whatever ends the session from now on finds it. Nobody has a token of it.
             let isAllowed = table.withLock { table in
                 if table.wasEnded(session, since: since) { return false }
+                // An attempt before this one has added it, and it was closed since.
+                if isAdded.load(ordering: .relaxed), table.session(session.id) == nil { return false }
                 table.replace(session.id, by: session)
+                isAdded.store(true, ordering: .relaxed)
                 return true
             }
             return isAllowed ? try tables.store(session, limit: limit) : nil

@@ -12,7 +12,7 @@ public struct JournaledRegistrations: Sendable {
         case deleted
     }
 
-    private(set) var changes: [RegistrationID: LastChange] = [:]
+    private(set) var changes: [RegistrationID: (last: LastChange, at: WallTime)] = [:]
     /// The users whose sessions, tokens and registrations were all revoked, with the time.
     private(set) var revoked: [UserName: WallTime] = [:]
 
@@ -47,9 +47,9 @@ public struct JournaledRegistrations: Sendable {
             guard let user, let id = line.text("registration").flatMap(RegistrationID.init),
                 line.text("result").flatMap(CallResult.init)?.mayHaveActed == true
             else { return }
-            changes[id] = .registered(user)
+            changes[id] = (.registered(user), at)
         case (.outcome, .registerDelete):
-            if let id = line.text("registration").flatMap(RegistrationID.init) { changes[id] = .deleted }
+            if let id = line.text("registration").flatMap(RegistrationID.init) { changes[id] = (.deleted, at) }
         case (.operator, .operatorRevoke):
             // A record with a target or a session revokes only that one.
             guard let user, line.text("target") == nil, line.text("session") == nil else { return }

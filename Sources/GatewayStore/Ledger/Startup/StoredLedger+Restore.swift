@@ -28,8 +28,11 @@ extension StoredLedger {
         try database.readTables { (tables: LedgerTables) in
             if try tables.pendingRestore() != nil {
                 let latest = try tables.latestTime() ?? WallTime(seconds: 0)
-                // Of several gateways, one may have lost a change that began before the latest one of another.
-                let since = tables.node == nil ? latest : latest.adding(-Self.concurrency)
+                if tables.node == nil { return PendingRestore(since: latest, isFirst: true) }
+                // Of several gateways, one may have lost a change that began before the latest one of another, and others
+                // may have gone on before this one noticed the restore.
+                let sign = try tables.property("restored-from").flatMap { Int64($0) } ?? .max
+                let since = min(latest, WallTime(microseconds: sign)).adding(-Self.concurrency)
                 return PendingRestore(since: since, isFirst: true)
             }
             guard let node = tables.node, let since = try tables.comparedSince() else { return nil }
@@ -68,13 +71,21 @@ extension StoredLedger {
     ) throws(LedgerUnavailable) -> LedgerRestore {
         try database.writeTables { (tables: LedgerTables) in
             let ended = sessionsBeingDeleted && pending.isFirst ? try tables.deleteAllSessions() : 0
-            for (user, at) in journaled.revoked { try tables.revoke(user, at: at) }
+            for (user, at) in journaled.revoked {
+                // A gateway that starts later than the first one finds users who have come back since.
+                if pending.isFirst {
+                    try tables.revoke(user, at: at)
+                } else {
+                    try tables.revokeGrants(of: user, upTo: at)
+                }
+            }
             var marked = 0
             for (id, change) in journaled.changes {
-                if try tables.applyRestored(id, change) { marked += 1 }
+                if try tables.applyRestored(id, change.last, at: change.at) { marked += 1 }
             }
             if pending.isFirst {
                 try tables.remove(property: "restored")
+                try tables.remove(property: "restored-from")
                 try tables.announce(.restored)
             }
             return LedgerRestore(
@@ -88,9 +99,11 @@ extension LedgerTables {
     ///
     /// - Returns: Whether the registration was marked for deletion.
     fileprivate func applyRestored(
-        _ id: RegistrationID, _ change: JournaledRegistrations.LastChange
+        _ id: RegistrationID, _ change: JournaledRegistrations.LastChange, at time: WallTime
     ) throws -> Bool {
         let row = try registration(id).flatMap { $0.isBound ? $0 : nil }
+        // The device has registered since.
+        if let row, row.lastSeen > time { return false }
         switch (change, row) {
         case (.registered(let user), let row?) where row.owner == user:
             return false
