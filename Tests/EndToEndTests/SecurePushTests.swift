@@ -124,31 +124,33 @@ import Testing
     @Test("A backup is restored with its key; with another key the start and check say so, and nothing is served")
     func restored() async throws {
         let directory = try TestFiles.ofGateway(Self.sections)
-        let copy = "\(directory.path)/copy.sqlite"
+        let copies = "\(directory.path)/copies"
+        try FileManager.default.createDirectory(atPath: copies, withIntermediateDirectories: false)
         let (id, _) = try await ServedProgram.run(in: directory) { gateway async throws in
             #expect(try await gateway.client.send(client(.ios).send).status == 200)
-            let backup = try await gateway.command("ledger", "backup", copy)
+            let backup = try await gateway.command("backup", copies)
             #expect(backup.status == 0, "\(backup)")
             let list = try await gateway.client.call("GET", "/api/notifications", as: "bob")
             return String(try #require(list.text.firstMatch(of: /"id":(\d+)/)?.1))
         }
-        func restore() throws {
-            for suffix in ["", ".key", ".digest.key", ".texts", ".texts.key"] {
+        func restore() async throws {
+            for suffix in ["", ".key", ".digest.key", ".texts", ".texts.key", ".state"] {
                 let target = "\(directory.path)/ledger.sqlite\(suffix)"
                 for leftover in [target, target + "-wal", target + "-shm"] {
                     try? FileManager.default.removeItem(atPath: leftover)
                 }
-                try FileManager.default.copyItem(atPath: copy + suffix, toPath: target)
             }
+            let restored = try await directory.command("restore", copies)
+            #expect(restored.status == 0, "\(restored)")
         }
-        try restore()
+        try await restore()
         _ = try await ServedProgram.run(in: directory) { gateway async throws in
             #expect(try await gateway.client.send(client(.ios).fetch(id: id)).status == 200)
             #expect(!gateway.log.text.contains("another key"))
         }
         #expect(try await !directory.command("check").output.contains("another key"))
 
-        try restore()
+        try await restore()
         try Data(repeating: 9, count: 32).write(to: URL(filePath: "\(directory.path)/ledger.sqlite.texts.key"))
         let check = try await directory.command("check")
         #expect("\(check)".contains("were sealed under another key"), "\(check)")

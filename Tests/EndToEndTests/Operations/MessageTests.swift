@@ -83,7 +83,7 @@ struct MessageTests {
         #expect(
             missing.output.hasPrefix("/does/not/exist.yaml: does not exist; --config names another"),
             "\(missing.output)")
-        for command in [["registrations", "list"], ["tokens", "list"], ["ledger", "backup", "/tmp/none"]] {
+        for command in [["registrations", "list"], ["tokens", "list"], ["backup", NSTemporaryDirectory()]] {
             try directory.configure("")
             let outcome = try await Program.run(command + ["--config", "gateway.yaml"], in: directory.path)
             #expect(outcome.status == 1)

@@ -78,7 +78,8 @@ class Revocations:
 
     async def audience(self):
         """Revokes the sender of a send to an audience."""
-        before, send = len(self.backend.arrivals), self.send("audience:crowd", registrar.basic(phones.USERS[1]))
+        token = await self.log_in(phones.USERS[1])
+        before, send = len(self.backend.arrivals), self.send("audience:crowd", token)
         await self.begun([send])
         await asyncio.to_thread(self.gateway.succeed, "tokens", "revoke", "--user", phones.USERS[1])
         acknowledged = bench.now()

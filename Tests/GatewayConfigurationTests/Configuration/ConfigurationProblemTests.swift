@@ -128,7 +128,7 @@ struct ConfigurationProblemTests {
             (
                 "authentication: { timeout: 2s }\n",
                 "gateway.yaml:1:19: authentication.timeout: is not a known key; "
-                    + "known keys: deadline, device-without-status, session-without-status"
+                    + "known keys: deadline, device-without-status, session-without-status, sessions-per-user"
             ),
         ])
     func oneMistake(line: String, problem: String) {

@@ -73,6 +73,34 @@ struct LostCommitTests {
         try ledger.close()
     }
 
+    @Test(
+        "A gateway that is stopped after the loss, or whose start was lost too, starts as after a restore",
+        arguments: [false, true])
+    func stopped(losesStart: Bool) async throws {
+        try await ledger.recordImport(now: shared.clock.clocks.wall())
+        if losesStart {
+            // Another gateway has got the same number on the new primary.
+            try shared.run("UPDATE node SET fence = fence - 1")
+            let other = StoredLedger(try shared.open(shared.second))
+            await #expect(throws: LedgerUnavailable.self) {
+                try await ledger.recordImport(now: shared.clock.clocks.wall())
+            }
+            #expect(ledger.lossReason?.contains("older copy") == true)
+            try other.close()
+            try ledger.close()
+        } else {
+            try loseCommit("ledger")
+            // The feed may find it first.
+            #expect(throws: (any Error).self) {
+                try ledger.close()
+                if ledger.lossReason?.contains("older copy") == true { throw CancellationError() }
+            }
+        }
+        let again = StoredLedger(try shared.open(shared.first))
+        #expect(try again.pendingRestore()?.isFirst == true)
+        try again.close()
+    }
+
     @Test("A commit whose outcome is unknown is no loss, whether it was stored or not")
     func unknownOutcome() async throws {
         try await ledger.recordImport(now: shared.clock.clocks.wall())
