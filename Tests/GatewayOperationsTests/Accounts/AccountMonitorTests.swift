@@ -229,17 +229,26 @@ struct AccountMonitorTests {
         let ledger = ScriptedLedger()
         let ids = (1...300).compactMap { RegistrationID("\($0)-1-1") }
         ledger.markForDeletion(Array(ids.prefix(299)), isRevoked: false)
+        let marked = Mutex(Array(ids.prefix(299)))
         let sweeper = RegistrationSweeper(
             ledger: ledger, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let swept = AwaitableValue<Set<RegistrationID>>([])
         let task = Task {
             await sweeper.run { id in
+                // As the ledger does when a deletion is complete.
+                marked.withLock { marked in
+                    marked.removeAll { $0 == id }
+                    ledger.markForDeletion(marked, isRevoked: false)
+                }
                 swept.withLock { _ = $0.insert(id) }
                 return true
             }
         }
         await swept.wait { $0.count == 299 }
-        ledger.markForDeletion([ids[299]])
+        marked.withLock { marked in
+            marked = [ids[299]]
+            ledger.markForDeletion(marked)
+        }
         sweeper.wake()
         await swept.wait { $0.contains(ids[299]) }
         task.cancel()
