@@ -174,10 +174,9 @@ def timestamp(root):
 def main():
     root, build = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
     graph = json.loads(pathlib.Path(sys.argv[3]).read_text())
-    match = re.search(r'text = "([^"]+)"', (root / "Sources/GatewaySupport/ProgramVersion.swift").read_text())
-    if not match:
-        stop("Sources/GatewaySupport/ProgramVersion.swift has no version")
-    version = match[1]
+    version = run(str(root / "deploy/lib/program-version"), str(root))
+    if not version:
+        stop("deploy/lib/program-version does not tell the version of the program")
     packages, direct, depends = swift_components(graph, pins(root), checked_out(build))
     runtime = swift_runtime()
     architecture = run("dpkg", "--print-architecture")

@@ -21,7 +21,7 @@ class Demo:
         text = ""
         for line in self.process.stdout:
             text += line
-            if line.startswith("Journal:"):
+            if line.startswith("# The journal is in"):
                 break
         self.gateway = re.search(r"The gateway listens on http://([0-9.:]+)", text)[1]
         self.address = re.search(r"in a browser: (http://[0-9.:]+)", text)[1]

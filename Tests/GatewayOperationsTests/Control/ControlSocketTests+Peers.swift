@@ -142,7 +142,7 @@ extension ControlSocketTests {
         try await serving([held]) { () async throws in
             await #expect(throws: OperatorClientError.timedOut) { try await ask(path, maximumWait: .milliseconds(20)) }
             held.release.raise()
-            let long = ControlRequest(Held.name, [.init("file", .string(String(repeating: "x", count: 40_000)))])
+            let long = ControlRequest(Held.name, [.init("target", .string(String(repeating: "x", count: 40_000)))])
             await #expect(throws: OperatorClientError.tooLong) {
                 try await OperatorClient(path: path).perform(long) { _ in }
             }
