@@ -79,8 +79,8 @@ package final class PostgreSQLStore: LedgerStorage {
                 instance: known.instance, host: HostName.current ?? "unknown", program: ProgramVersion.text,
                 clocks: clocks
             ) { newestFence in
-                // The next start sees that the store is older.
-                try? known.with(fence: newestFence + 1).write(nodeFile)
+                // The next start sees that the store is older, however often others start until then.
+                try? known.with(fence: newestFence + StoreNode.startsUntilRestore).write(nodeFile)
             }
             postgreSQL = PostgreSQLDatabase(settings, name: "ledger", node: node, renewsNode: true)
             changes = ChangeFeed(settings, node: node)

@@ -24,6 +24,9 @@ final class StoreNode: Sendable {
     /// The distance of the fence numbers of a restored store from those before, so that each gateway that starts after the
     /// first one does not take it for restored again.
     private static let restoreDistance: Int64 = 1_000_000_000
+    /// More starts and ends of other gateways than there are between the time when a gateway notices an older copy and its next
+    /// start. Less than `restoreDistance`, so that a gateway that has completed the restore meanwhile counts.
+    static let startsUntilRestore: Int64 = 1_000_000
     /// The fence numbers that a store and the file of an installation may state: those after them, also of restored stores, fit
     /// into 64 bits.
     static let fences: ClosedRange<Int64> = 0...(1 << 62)

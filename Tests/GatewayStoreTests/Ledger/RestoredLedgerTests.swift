@@ -128,7 +128,7 @@ struct RestoredLedgerTests {
                 "1-1-1 alice live", "2-2-1 alice deleting", "3-3-1 alice deleting", "4-4-1 bob deleting",
             ])
         #expect(
-            try await fixture.ledger.pendingDeletion(limit: 9)
+            try await Set(fixture.ledger.pendingDeletion(limit: 9))
                 == [Fixture.id(2), Fixture.id(3), Fixture.id(4), Fixture.id(9)])
         #expect(
             try await fixture.look(.sweep(Fixture.id(9)))
