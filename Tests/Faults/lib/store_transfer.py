@@ -79,7 +79,7 @@ class Moves:
         await asyncio.to_thread(self.gateway.succeed, "registrations", "import", str(entries))
         await asyncio.to_thread(self.gateway.succeed, "tokens", "revoke", "--user", fleet[5].owner)
         self.refused(self.gateway, UNAVAILABLE, IN_USE, "ledger", "export", str(self.file()))
-        self.refused(self.gateway, UNAVAILABLE, IN_USE, "ledger", "import", str(self.file()))
+        self.refused(self.gateway, UNAVAILABLE, IN_USE, "ledger", "import", str(entries))
         for phone in fleet:
             phone.connection.close()
         await self.gateway.stop()
