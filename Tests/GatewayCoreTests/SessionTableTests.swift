@@ -115,7 +115,7 @@ struct SessionTableTests {
         // Expired sessions do not count.
         let late = Self.session(22, at: WallTime(seconds: 1_795_001_010))
         #expect(replaced(by: late, among: sessions) == sessions.prefix(10).map(\.id))
-        // Of sessions renewed at the same time the order is that of their ids, so that all stores agree.
+        // Sessions renewed at the same time have the order of their ids, so that all stores agree.
         let equal = (1...3).map { Self.session($0) }
         #expect(replaced(by: next, among: equal, limit: 3) == [equal.map(\.id).min { $0.text < $1.text }])
     }

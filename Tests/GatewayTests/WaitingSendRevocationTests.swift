@@ -39,7 +39,7 @@ struct WaitingSendRevocationTests {
         #expect(stopped > 300)
     }
 
-    /// What is sent, and where the key of the send is.
+    /// The kind of the send, and the place of its key.
     struct Shape: Hashable, CaseIterable {
         enum Key: CaseIterable { case none, inMemory, shared }
 
@@ -56,11 +56,11 @@ struct WaitingSendRevocationTests {
     /// How the caller loses its access.
     enum Revocation: CaseIterable { case user, session, token, provider }
 
-    /// What a case ended with.
+    /// The end of a case.
     struct End: CustomStringConvertible {
         var moments = 0
         var isRevoked = false
-        /// What happened after the revocation and must not.
+        /// The events after the revocation that must not happen.
         var late: [String] = []
         var written = 0
         var intents = 0

@@ -57,7 +57,7 @@ enum IdempotentResult {
 }
 
 extension CallResult {
-    /// What the result of a send to one user proves.
+    /// The proof that the result of a send to one user gives.
     enum SendCertainty {
         /// The send certainly did not reach the backend.
         case notSent
@@ -67,7 +67,7 @@ extension CallResult {
         case completed
     }
 
-    /// What the result proves if the call is a send to one user.
+    /// The proof that the result gives if the call is a send to one user.
     var certainty: SendCertainty {
         switch self {
         // For a send, `revoked` and `ledgerUnavailable` mean that the gateway made no request (see `CallerWithdrawal`).

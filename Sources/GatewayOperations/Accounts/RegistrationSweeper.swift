@@ -16,7 +16,7 @@ package final class RegistrationSweeper: Sendable {
     private let wakeUp: AsyncStream<Void>.Continuation
     private let news = Mutex(News())
 
-    /// What has happened since the sweeper last looked.
+    /// The events since the sweeper last looked.
     private struct News {
         /// The deletions that have finished.
         var ended: [(id: RegistrationID, isDone: Bool)] = []
@@ -55,7 +55,7 @@ package final class RegistrationSweeper: Sendable {
                 wakeUp.finish()
             }
             var waits = SweepBackoff()
-            // What was marked when the ledger was last read and found no place.
+            // The registrations that were marked when the ledger was last read, and found no place.
             var rest: [MarkedRegistration] = []
             for await _ in wakeUps {
                 if takeNews(&waits) || rest.isEmpty { rest = await marked(by: &waits) ?? [] }

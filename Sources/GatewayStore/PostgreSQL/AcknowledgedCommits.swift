@@ -35,8 +35,10 @@ final class AcknowledgedCommits: Sendable {
     /// Returns the number of a transaction that begins, and the smallest one that the server may have.
     func begin(_ lane: String) -> (number: Int64, acknowledged: Int64) {
         state.withLock { state in
-            state[lane, default: Lane()].begun += 1
-            return state[lane].map { ($0.begun, $0.acknowledged) } ?? (1, 0)
+            var counts = state[lane, default: Lane()]
+            counts.begun += 1
+            state[lane] = counts
+            return (counts.begun, counts.acknowledged)
         }
     }
 

@@ -24,7 +24,7 @@ extension ChangeFeed {
     func read(_ connection: PostgreSQLConnection, _ published: inout Int64?) throws {
         let (began, after, acknowledged) = (clocks.sinceBoot(), position, node.commits.acknowledged)
         let reading = try inTransaction(connection) { transaction in
-            // Who was live when the server got its last news from this node. Read before the new sign of life.
+            // The new sign of life replaces the last one that the server has of this node, so that one is read first.
             if published == nil { try recordServer(connection, transaction) }
             try node.showLife(transaction, applied: after.number, timeline: connection.timeline)
             // The first reading of a connection may be of another server.

@@ -16,7 +16,7 @@ extension LedgerTables {
         let since = pending.since.microseconds
         if pending.isFirst {
             try store(property: "compared-since", String(since))
-            // Of an earlier restore to the same time.
+            // An earlier restore may have been to the same time.
             try execute(sql: "UPDATE node SET compared = NULL")
         }
         try execute(sql: "UPDATE node SET compared = ? WHERE instance = ?", arguments: [since, node])

@@ -101,7 +101,7 @@ extension LedgerTables {
                 ON CONFLICT (id) DO NOTHING
             """,
             "DELETE FROM registration WHERE owner = ? AND state = 'reserved'",
-            // What is marked for another reason now goes with the others of the user, before those that can wait.
+            // Registrations that are marked for another reason now go with the others of the user, before those that can wait.
             """
             UPDATE registration SET state = 'deleting', reason = 'revoked'
                 WHERE owner = ? AND (state = 'live' OR (state = 'deleting' AND reason <> 'revoked'))
@@ -117,9 +117,16 @@ extension LedgerTables {
         try announce(.user, user: user.text, time: now)
     }
 
-    /// Revokes what the user was granted until the time: removes sessions that began until then, and marks registrations
-    /// that were not seen since.
+    /// Revokes what the user was granted until a time in the past: everything, unless the user has come back since. Then
+    /// it removes sessions that began until then, and marks registrations that were not seen since.
     func revokeGrants(of user: UserName, upTo time: WallTime) throws {
+        let later = try firstRow(
+            sql: """
+                SELECT 1 AS found FROM session WHERE "user" = ? AND began > ?
+                UNION ALL SELECT 1 FROM registration WHERE owner = ? AND last_seen > ? LIMIT 1
+                """,
+            arguments: [user.text, time.microseconds, user.text, time.microseconds])
+        if later == nil { return try revoke(user, at: time) }
         let rows = try rows(
             sql: #"SELECT id FROM session WHERE "user" = ? AND began <= ?"#, arguments: [user.text, time.microseconds])
         try removeSessions(rows.compactMap { SessionID(try $0.required("id", as: String.self)) }.map { ($0, user) })

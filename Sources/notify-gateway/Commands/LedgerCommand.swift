@@ -18,7 +18,7 @@ struct LedgerCommand: AsyncParsableCommand {
                 FILE must not exist; - is standard output. It contains everything in the ledger and the texts of secure pushes, which are \
                 sealed, but no keys; "ledger import" of another store reads it. Recorded with your uid.
 
-                Example: notify-gateway ledger export /root/ledger.jsonl
+                Example: notify-gateway ledger export /var/backups/ledger.jsonl
                 """)
 
         @Argument(help: "The file to write, or - for standard output.") var file: String
@@ -46,7 +46,7 @@ struct LedgerCommand: AsyncParsableCommand {
                 The store must have the key files of the ledger that was exported. Either all rows are stored or none. \
                 Recorded with your uid.
 
-                Example: notify-gateway ledger import /root/ledger.jsonl
+                Example: notify-gateway ledger import /var/backups/ledger.jsonl
                 """)
 
         @Argument(help: "The file to read, or - for standard input.") var file: String

@@ -68,7 +68,7 @@ struct AttemptTests {
             try await fixture.ledger.finish(
                 update, with: .registered(Fixture.id(2), replacing: nil), now: Fixture.noon)
             #expect(try await fixture.content() == ["\(Fixture.id(2)) \(user) live"])
-            // What the device calls its registration is the new one, and the late deletion does not reach that.
+            // The device calls the new registration its own, and the late deletion does not reach that one.
             #expect(try await fixture.look(.delete(user: user, label: Fixture.id(1))) == .owned(Fixture.id(2)))
             #expect(try await fixture.ledger.pendingDeletion(limit: 9) == [Fixture.id(1)])
             #expect(try await fixture.ledger.isHeld(Fixture.id(1), forAnotherThan: handle))

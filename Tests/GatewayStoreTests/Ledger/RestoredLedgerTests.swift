@@ -45,7 +45,7 @@ struct RestoredLedgerTests {
         for _ in 0..<2 {
             // A command, or a start that crashed, does not clear the mark.
             let fixture = try Fixture(directory)
-            #expect(try fixture.ledger.isRestored())
+            #expect(try fixture.ledger.pendingRestore() != nil)
             try fixture.ledger.close()
         }
         let fixture = try Fixture(directory)
@@ -54,12 +54,12 @@ struct RestoredLedgerTests {
         #expect(completed == LedgerRestore(endedSessions: 1, markedRegistrations: 0, uncompared: []))
         #expect(try fixture.ledger.pendingRestore() == nil)
         #expect(try SessionRegister(fixture.ledger, clocks: clock.clocks).allSessions.isEmpty)
-        #expect(try !fixture.ledger.isRestored())
+        #expect(try fixture.ledger.pendingRestore() == nil)
         // From here on it is an ordinary ledger.
         _ = try await startSession(fixture, 2)
         try fixture.ledger.close()
         let again = try Fixture(directory)
-        #expect(try !again.ledger.isRestored())
+        #expect(try again.ledger.pendingRestore() == nil)
         #expect(try SessionRegister(again.ledger, clocks: clock.clocks).allSessions.map(\.id) == [session(2).id])
     }
 
@@ -70,16 +70,16 @@ struct RestoredLedgerTests {
         let copy = try directory.bytes("ledger.sqlite")
         try Fixture(directory).ledger.close()
         try directory.write(copy, to: "ledger.sqlite")
-        #expect(try Fixture(directory).ledger.isRestored())
+        #expect(try Fixture(directory).ledger.pendingRestore() != nil)
     }
 
     @Test("No restart, crash or first start of a newer version counts as a restore")
     func notRestored() throws {
         let directory = TemporaryDirectory()
         try Fixture(directory).ledger.close()
-        #expect(try !Fixture(directory).ledger.isRestored())
+        #expect(try Fixture(directory).ledger.pendingRestore() == nil)
         // The previous process did not close it.
-        #expect(try !Fixture(directory).ledger.isRestored())
+        #expect(try Fixture(directory).ledger.pendingRestore() == nil)
         // A crash before the ledger got its next generation, and one after it.
         for isBefore in [true, false] {
             try Fixture(directory).ledger.close()
@@ -88,10 +88,10 @@ struct RestoredLedgerTests {
             let other = [LedgerState.newGeneration()]
             try LedgerState(isClosed: false, generations: isBefore ? present + other : other + present)
                 .write(directory("ledger.sqlite.state"))
-            #expect(try !Fixture(directory).ledger.isRestored())
+            #expect(try Fixture(directory).ledger.pendingRestore() == nil)
         }
         try FileManager.default.removeItem(atPath: directory("ledger.sqlite.state"))
-        #expect(try !Fixture(directory).ledger.isRestored())
+        #expect(try Fixture(directory).ledger.pendingRestore() == nil)
     }
 
     @Test(

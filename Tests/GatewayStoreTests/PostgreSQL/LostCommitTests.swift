@@ -10,7 +10,7 @@ import Testing
     "Commits that a fail-over has lost", .serialized, .timeLimit(.minutes(5)),
     .enabled(if: PostgreSQLServer.isInstalled))
 struct LostCommitTests {
-    /// Of these tests alone, which end all connections of gateways.
+    /// The server of these tests alone, which end all connections of gateways.
     private static let server = try? PostgreSQLServer()
     private let shared: SharedStore
     private let store: PostgreSQLStore
@@ -185,7 +185,7 @@ struct LostCommitTests {
         let journaled = try JournaledRegistrations(directory: directory.path, since: WallTime(seconds: 0))
         let completed = try other.complete(late, sessionsBeingDeleted: true, journaled)
         #expect(completed == LedgerRestore(endedSessions: 0, markedRegistrations: 1, uncompared: []))
-        // What began after the restore stays, and the device that only the second journal knows is deleted.
+        // The session that began after the restore stays, and the device that only the second journal knows is deleted.
         #expect(await sessions.refresh())
         #expect(sessions.session(session.id) != nil && !again.isLost)
         #expect(try await other.pendingDeletion(limit: 9) == [LedgerFixture.id(1)])

@@ -154,28 +154,28 @@ struct StoreNodeTests {
     @Test("A store that is older than the last run of its gateway counts as restored")
     func restored() throws {
         let store = try shared.open(shared.first)
-        #expect(try !StoredLedger(store).isRestored())
+        #expect(try StoredLedger(store).pendingRestore() == nil)
         try store.close(isUsable: true)
         let again = try shared.open(shared.first)
-        #expect(try !StoredLedger(again).isRestored())
+        #expect(try StoredLedger(again).pendingRestore() == nil)
         try again.close(isUsable: true)
         // As in a copy from before the last run.
         try shared.run("UPDATE node SET fence = 1")
         let restored = try shared.open(shared.first)
-        #expect(try StoredLedger(restored).isRestored())
+        #expect(try StoredLedger(restored).pendingRestore() != nil)
         try restored.close(isUsable: true)
     }
 
     @Test("A gateway that was killed, and others that ran since, do not look like a restore")
     func killed() throws {
         // Dropped without `close`.
-        for _ in 0..<2 { #expect(try !StoredLedger(shared.open(shared.first)).isRestored()) }
+        for _ in 0..<2 { #expect(try StoredLedger(shared.open(shared.first)).pendingRestore() == nil) }
         try shared.expire()
         let other = try shared.open(shared.second)
-        #expect(try !StoredLedger(other).isRestored())
+        #expect(try StoredLedger(other).pendingRestore() == nil)
         try other.close(isUsable: true)
         let back = try shared.open(shared.first)
-        #expect(try !StoredLedger(back).isRestored())
+        #expect(try StoredLedger(back).pendingRestore() == nil)
         try back.close(isUsable: true)
     }
 

@@ -136,7 +136,7 @@ private final class RegistrationModel {
             _ = perform(request)
             let removed = before.subtracting(hub.registrations().map(\.id))
             log.append("late: \(request.target) removed \(removed)")
-            // Of these the ledger says that they are registered.
+            // The ledger says of these that they are registered.
             removedLate += removed.filter { owners[$0]?.contains(" ") == false }
         }
     }

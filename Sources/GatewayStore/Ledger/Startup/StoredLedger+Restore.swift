@@ -14,7 +14,7 @@ public struct LedgerRestore: Sendable, Hashable {
     public let uncompared: [String]
 }
 
-/// What a gateway has to do at its start after the ledger was restored from a copy.
+/// The work of a gateway at its start after the ledger was restored from a copy.
 public struct PendingRestore: Sendable, Hashable {
     /// The latest time in the restored ledger, which lacks the changes that journals recorded after it.
     public let since: WallTime
@@ -29,7 +29,7 @@ extension StoredLedger {
             if try tables.pendingRestore() != nil {
                 let latest = try tables.latestTime() ?? WallTime(seconds: 0)
                 if tables.node == nil { return PendingRestore(since: latest, isFirst: true) }
-                // Of several gateways, one may have lost a change that began before the latest one of another, and others
+                // One of several gateways may have lost a change that began before the latest one of another, and others
                 // may have gone on before this one noticed the restore.
                 let sign = try tables.property("restored-from").flatMap { Int64($0) } ?? .max
                 let since = min(latest, WallTime(microseconds: sign)).adding(-Self.concurrency)
@@ -45,11 +45,6 @@ extension StoredLedger {
     /// call, and what clocks differ.
     private static let concurrency: Int64 = 300_000_000
 
-    /// Returns whether the ledger was restored from a copy and no gateway has completed it since. Blocks; called at startup.
-    public func isRestored() throws(LedgerUnavailable) -> Bool {
-        try database.readTables { (tables: LedgerTables) in try tables.pendingRestore() } != nil
-    }
-
     /// Stores that the ledger was restored from a copy, as an operator knows. Blocks; called at startup.
     public func recordRestore(now: WallTime) throws(LedgerUnavailable) {
         try database.writeTables { (tables: LedgerTables) in try tables.recordRestore(isCopy: true, now: now) }
@@ -63,7 +58,7 @@ extension StoredLedger {
     /// its device then registers again.
     ///
     /// - Parameters:
-    ///   - pending: What ``pendingRestore()`` returned.
+    ///   - pending: The result of ``pendingRestore()``.
     ///   - sessionsBeingDeleted: Whether the first gateway removes sessions. False if the operator chose to keep them.
     ///   - journaled: The journal's changes since `pending.since`.
     public func complete(
