@@ -164,7 +164,7 @@ struct LedgerFileTests {
     @Test("No copy is made of a damaged ledger")
     func damagedSnapshot() async throws {
         let fixture = try LedgerFixture()
-        for number in 1...200 {
+        for number in 1...80 {
             try await fixture.update(
                 Fixture.alice, Fixture.id(number), try Fixture.handle(number), fresh: Fixture.id(number))
         }
