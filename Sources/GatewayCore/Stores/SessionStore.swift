@@ -16,6 +16,10 @@ public protocol SessionStore: RevocationList {
     /// Returns whether the user was revoked after the epoch; the credential of the call is no longer valid then.
     func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool
 
+    /// Returns whether a reload has removed or replaced the authenticator after the epoch. A login that it verified before
+    /// must not start a session or bind a device any more.
+    func wasWithdrawn(_ authenticator: PluginName, since: RevocationEpoch) -> Bool
+
     /// Returns whether the login has ended at its identity provider after the epoch.
     func wasLoggedOut(_ login: ProviderLogin, since: RevocationEpoch) -> Bool
 
@@ -28,7 +32,8 @@ public protocol SessionStore: RevocationList {
     /// Durably adds a session. A user has at most 20; a further one replaces the one that was renewed longest ago.
     ///
     /// - Parameter since: The epoch before the password was verified.
-    /// - Returns: Whether the session was added. False if the user was revoked after that epoch.
+    /// - Returns: Whether the session was added. False if the user was revoked, or the authenticator withdrawn, after that
+    ///   epoch.
     func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool
 
     /// Durably records the renewal of a session. Returns false if the session was closed meanwhile.

@@ -70,6 +70,20 @@ public final class SessionRegister: SessionStore {
         since != epoch && table.withLock { $0.wasRevoked(user, since: since) }
     }
 
+    /// Returns whether the authenticator was removed or replaced since the epoch.
+    public func wasWithdrawn(_ authenticator: PluginName, since: RevocationEpoch) -> Bool {
+        since != epoch && table.withLock { $0.wasWithdrawn(authenticator, since: since) }
+    }
+
+    /// Refuses what is still in progress of the logins that these authenticators verified. Called when a reload has removed
+    /// or replaced them. Sessions stay.
+    public func withdraw(_ authenticators: Set<PluginName>) {
+        table.withLock { table in
+            table.withdraw(authenticators)
+            revocations.store(table.epoch.count, ordering: .releasing)
+        }
+    }
+
     /// Returns whether the login has ended at its identity provider since the epoch.
     public func wasLoggedOut(_ login: ProviderLogin, since: RevocationEpoch) -> Bool {
         since != epoch && table.withLock { $0.wasLoggedOut(login, since: since) }
@@ -104,7 +118,7 @@ public final class SessionRegister: SessionStore {
 
     /// Adds a session. It is written to disk first, so that after a crash no token remains valid without its session.
     ///
-    /// - Returns: False if the user was revoked since the epoch.
+    /// - Returns: False if the user was revoked, or the authenticator withdrawn, since the epoch.
     public func start(_ session: Session, since: RevocationEpoch) async throws(LedgerUnavailable) -> Bool {
         let change: Int64? = try await ledger.write(knowingRevocationsOf: session.user, beginsSession: true) {
             [self] tables in
