@@ -74,10 +74,11 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CStatx"),
+        .systemLibrary(name: "CProgramVersion"),
         .systemLibrary(name: "CLibcrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
         .target(
-            name: "GatewaySupport", dependencies: ["CLibcrypto", nioPosix, yams], exclude: ["README.md"],
-            swiftSettings: strict),
+            name: "GatewaySupport", dependencies: ["CLibcrypto", "CProgramVersion", nioPosix, yams],
+            exclude: ["README.md"], swiftSettings: strict),
         .target(
             name: "Charts", dependencies: ["GatewaySupport"], exclude: ["README.md"],
             resources: [.embedInCode("Resources/charts.css")], swiftSettings: strict),

@@ -14,7 +14,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         }
 
         deinit {
-            _ = withUnsafeMutablePointers { count, elements in OPENSSL_cleanse(elements, count.pointee) }
+            withUnsafeMutablePointers { count, elements in OPENSSL_cleanse(elements, count.pointee) }
         }
     }
 

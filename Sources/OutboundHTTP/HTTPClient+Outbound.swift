@@ -3,7 +3,7 @@ internal import GatewaySupport
 package import NIOCore
 internal import NIOPosix
 package import NIOSSL
-package import OutboundTLS
+internal import OutboundTLS
 
 extension HTTPClient {
     /// Creates the client of one server, over HTTP/1.1 and on event loops of its own.

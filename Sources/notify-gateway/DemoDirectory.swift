@@ -4,17 +4,22 @@ import GatewaySupport
 import HMACToken
 import StaticUsers
 
-/// The directory of a demo: a configuration, two users, a new key, the ledger and the journal.
+/// The directory of a demo: a configuration, two users, a new key, the ledger, the journal, and a link to the program.
 struct DemoDirectory {
     let path: String
 
     var configurationPath: String { "\(path)/gateway.yaml" }
+
+    /// The path by which commands that the demo prints call the program, which need not be in PATH.
+    var programPath: String { "\(path)/notify-gateway" }
 
     init(listen: String, profile: String, upstream: DemoUpstream) throws {
         path = NSTemporaryDirectory() + "notify-gateway-demo-" + UUID().uuidString.prefix(8)
         let manager = FileManager.default
         try manager.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try manager.createSymbolicLink(
+            atPath: programPath, withDestinationPath: manager.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
         // In a temporary directory with a very long name, the path of a socket exceeds the system's limit.
         let hasControl = "\(path)/control.sock".utf8.count <= 107
         try Self.configuration(listen: listen, profile: profile, upstream: upstream, hasControl: hasControl).write(

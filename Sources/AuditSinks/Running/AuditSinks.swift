@@ -1,6 +1,6 @@
-public import GatewayStore
+package import GatewayStore
 internal import GatewaySupport
-public import Logging
+package import Logging
 package import OutboundHTTP
 
 /// The sinks of a gateway. A reload adds, changes and removes them.

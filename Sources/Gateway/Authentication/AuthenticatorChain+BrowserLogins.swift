@@ -1,4 +1,4 @@
-package import GatewayCore
+internal import GatewayCore
 internal import Logging
 
 extension AuthenticatorChain {

@@ -1,6 +1,6 @@
 public import Gateway
 internal import GatewayCore
-public import GatewaySupport
+internal import GatewaySupport
 
 extension ServerConfiguration {
     /// The operator console.

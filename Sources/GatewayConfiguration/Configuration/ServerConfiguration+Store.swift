@@ -1,5 +1,5 @@
 internal import GatewayCore
-package import GatewayStore
+internal import GatewayStore
 internal import GatewaySupport
 internal import PostgreSQLClient
 

@@ -7,7 +7,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import HummingbirdCore
 package import Logging
-package import NIOCore
+internal import NIOCore
 package import NIOPosix
 internal import NIOSSL
 

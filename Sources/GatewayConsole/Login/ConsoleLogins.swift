@@ -1,7 +1,7 @@
 package import Gateway
 package import GatewayCore
 internal import GatewayOperations
-package import GatewaySupport
+internal import GatewaySupport
 internal import HTTPTypes
 internal import Hummingbird
 internal import Logging

@@ -1,4 +1,4 @@
-public import GatewaySupport
+internal import GatewaySupport
 
 /// The id of a secure notification, which a push contains in place of the text: a positive number of 31 bits.
 ///

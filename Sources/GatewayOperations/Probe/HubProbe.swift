@@ -1,6 +1,6 @@
-public import Gateway
+internal import Gateway
 public import GatewayConfiguration
-public import GatewayCore
+internal import GatewayCore
 public import GatewayHTTP
 public import GatewaySupport
 

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Gateway
 public import GatewayConfiguration
-public import GatewayCore
-public import GatewayStore
+internal import GatewayCore
+internal import GatewayStore
 internal import GatewaySupport
 internal import Logging
 

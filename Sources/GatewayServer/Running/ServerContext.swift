@@ -53,10 +53,11 @@ struct ServerContext: Sendable {
     /// Reports to the service manager every 20 s that the start goes on, until the gateway is ready, the task is cancelled or a
     /// quarter of an hour is over: a start that hangs ends.
     func reportStart() -> RepeatedTask {
-        var remaining = 45
-        return threads.group.next().scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(20)) { [notifier] task in
-            remaining -= 1
-            if remaining < 0 || !notifier.starting() { task.cancel() }
+        let eventLoop = threads.group.next()
+        let remaining = NIOLoopBoundBox.makeBoxSendingValue(45, eventLoop: eventLoop)
+        return eventLoop.scheduleRepeatedTask(initialDelay: .zero, delay: .seconds(20)) { [notifier] task in
+            remaining.value -= 1
+            if remaining.value < 0 || !notifier.starting() { task.cancel() }
         }
     }
 }

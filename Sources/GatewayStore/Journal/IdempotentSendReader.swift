@@ -1,5 +1,5 @@
-public import GatewayCore
-public import GatewaySupport
+package import GatewayCore
+package import GatewaySupport
 
 extension JournalFile {
     /// Returns the sends with an idempotency key that the journal in the directory recorded since the time, oldest

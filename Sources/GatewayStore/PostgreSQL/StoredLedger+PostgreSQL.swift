@@ -1,4 +1,4 @@
-public import GatewayCore
+package import GatewayCore
 
 extension StoredLedger {
     /// Creates the ledger of an open store in PostgreSQL.

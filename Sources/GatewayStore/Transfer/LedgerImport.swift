@@ -63,7 +63,7 @@ package struct LedgerImport {
             }
         } catch {
             // The store was empty before.
-            try? texts?.database.write { try $0.execute(sql: "DELETE FROM \(TransferTable.texts.name)") }
+            _ = try? texts?.database.write { try $0.execute(sql: "DELETE FROM \(TransferTable.texts.name)") }
             throw error
         }
         return rows

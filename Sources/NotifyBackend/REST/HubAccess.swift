@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 public import GatewaySupport
 
 /// The access policies of the hub's REST interface: keys and their rights.

@@ -55,7 +55,7 @@ struct DemoCommand: AsyncParsableCommand {
         guard let configuration else { throw ValidationError(problems.map(\.description).joined(separator: "\n")) }
         let server = GatewayServer(configuration: configuration, logger: .server(configuration.log)) { started in
             // The gateway keeps running even if the guide cannot be printed.
-            try? Console.printResult(DemoGuide(started: started, directory: directory.path, upstream: upstream).text)
+            try? Console.printResult(DemoGuide(started: started, directory: directory, upstream: upstream).text)
         }
         try await server.runReportingProblems()
     }
@@ -68,9 +68,13 @@ enum DemoUpstream: String, ExpressibleByArgument, CaseIterable {
 }
 
 /// The text that a demo prints: commands to try, and the location of its files.
+///
+/// The text is a shell script: everything but the commands is a comment without quotation marks, each command works
+/// from any directory, and no line is longer than 79 characters where the temporary directory has a short name. So
+/// the text can be pasted in whole or in part.
 struct DemoGuide {
     let started: StartedGateway
-    let directory: String
+    let directory: DemoDirectory
     let upstream: DemoUpstream
 
     /// The name of the platform and the handle of bob's phone. Behind a hub it is one with Android, which backends of the
@@ -87,51 +91,68 @@ struct DemoGuide {
         let curl: String
         switch started.listeners.first {
         case .unix(let path):
-            curl = "curl -sS --unix-socket \(path)"
+            curl = "curl -sS --unix-socket \(Self.quoted(path))"
             gateway = "http://localhost"
         case .tcp?, nil:
             curl = "curl -sS"
             gateway = "http://\(started.listeners.first.map(\.description) ?? "")"
         }
         let (platform, handle) = phone
+        let backend = "127.0.0.1:\(started.embeddedBackendPort ?? 0)"
         // The push of a secure send contains only an id, by which bob's app reads the text.
         let secure =
             upstream == .hub
             ? """
 
-
-            5. alice notifies bob with a push that contains only an id; bob's app reads the text:
-            \(curl) -u alice:alice -X POST '\(gateway)/api/notifications?pns=\(platform)&to_tag=bob&secure=true' \
-            -H 'Content-Type: application/json' -d '"For your eyes only"' && \
-            id=$(\(curl) -u bob:bob '\(gateway)/api/notifications' | grep -o '"id":[0-9]*' | head -1 | cut -d: -f2) && \
+            # 5. alice sends a push with only an id, by which the app reads the text:
+            \(curl) -u alice:alice -X POST -H 'Content-Type: application/json' \\
+              '\(gateway)/api/notifications?pns=\(platform)&to_tag=bob&secure=true' \\
+              -d '"For your eyes only"' &&
+            id=$(\(curl) -u bob:bob '\(gateway)/api/notifications' |
+              grep -o '"id":[0-9]*' | head -1 | cut -d: -f2) &&
             \(curl) -u bob:bob "\(gateway)/api/notifications/$id"
+
             """ : ""
-        let inbox = "http://127.0.0.1:\(started.embeddedBackendPort ?? 0)/inbox/\(handle)"
         return """
-            The gateway listens on \(gateway), the embedded \(upstream.rawValue) behind it on 127.0.0.1:\(started.embeddedBackendPort ?? 0).
-            Users: alice and bob; each one's password is the name. Everything is in \(directory) until you stop this with Ctrl-C.
+            # The gateway listens on \(gateway),
+            # the embedded \(upstream.rawValue) behind it on \(backend).
+            # Users: alice and bob; the password of each is the name.
+            # Everything is in \(directory.path) until Ctrl-C.
+            # All of this can be pasted into another terminal, line by line or at once.
 
-            Try, in another terminal:
+            # 1. The phone of bob registers:
+            handle=\(handle)
+            id=$(\(curl) -u bob:bob -X POST \\
+              "\(gateway)/api/register?handle=$handle" | tr -d '"') &&
+            \(curl) -u bob:bob -X PUT "\(gateway)/api/register/$id" \\
+              -H 'Content-Type: application/json' -w 'registered: %{http_code}\\n' \\
+              -d "{\\"Platform\\":\\"\(platform)\\",\\"Handle\\":\\"$handle\\",\\"Tags\\":[]}"
 
-            1. bob's phone registers:
-            id=$(\(curl) -u bob:bob -X POST '\(gateway)/api/register?handle=\(handle)' | tr -d '"') && \
-            \(curl) -u bob:bob -X PUT "\(gateway)/api/register/$id" -H 'Content-Type: application/json' \
-            -d '{"Platform":"\(platform)","Handle":"\(handle)","Tags":[]}' -w 'registered: %{http_code}\\n'
+            # 2. alice notifies bob:
+            \(curl) -u alice:alice -X POST -H 'Content-Type: application/json' \\
+              '\(gateway)/api/notifications?pns=\(platform)&to_tag=bob' \\
+              -d '"He said "hi" & left"' -w 'sent: %{http_code}\\n'
 
-            2. alice notifies bob:
-            \(curl) -u alice:alice -X POST '\(gateway)/api/notifications?pns=\(platform)&to_tag=bob' \
-            -H 'Content-Type: application/json' -d '"He said "hi" & left"' -w 'sent: %{http_code}\\n'
+            # 3. What the phone received:
+            handle=\(handle)
+            curl -sS "http://\(backend)/inbox/$handle" -w '\\n'
 
-            3. what bob's phone received:
-            curl -sS '\(inbox)'
+            # 4. Who notified bob, from the journal:
+            \(Self.quoted(directory.programPath)) audit who-notified bob \\
+              --config \(Self.quoted(directory.configurationPath))
+            \(secure)
+            # Who notified whom, in a browser: http://\(started.console?.description ?? "")
+            # Log in as alice, who may make changes, or bob.
 
-            4. who notified bob, from the journal:
-            notify-gateway audit who-notified bob --config \(directory)/gateway.yaml\(secure)
-
-            Who notified whom, in a browser: http://\(started.console?.description ?? "") (log in as alice, who may make changes, or bob)
-
-            Journal: \(directory)/journal    Health: curl -sS http://\(started.admin)/health/ready
+            # The journal is in \(directory.path)/journal. Health:
+            curl -sS http://\(started.admin)/health/ready
 
             """
+    }
+
+    /// Returns a path as one word of a shell.
+    private static func quoted(_ path: String) -> String {
+        let plain = path.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) || "/._-".contains($0) }
+        return plain ? path : "'" + path.replacing("'", with: #"'\''"#) + "'"
     }
 }

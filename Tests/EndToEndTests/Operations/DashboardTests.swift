@@ -1,4 +1,5 @@
 import Foundation
+import GatewaySupport
 import GatewayTesting
 import Testing
 
@@ -23,7 +24,7 @@ struct DashboardTests {
         }
         let types = Set(scrape.matches(of: #/# TYPE ([a-z_]+) /#).map { String($0.1) })
         #expect(used.subtracting(types) == [])
-        #expect(scrape.contains(#"notify_gateway_build_info{version="0.1.0"} 1"#))
+        #expect(scrape.contains("notify_gateway_build_info{version=\"\(ProgramVersion.text)\"} 1"))
         #expect(scrape.contains(#"notify_gateway_bans{kind="address"} 0"#))
     }
 

@@ -40,7 +40,8 @@ class Process:
                 break
         else:
             raise SystemExit(f"{command[0]} did not start:\n" + "".join(self.log))
-        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
+        self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
+        self.reader.start()
 
     def stop(self):
         self.process.terminate()

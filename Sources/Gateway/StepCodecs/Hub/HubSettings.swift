@@ -1,4 +1,4 @@
-public import GatewayCore
+internal import GatewayCore
 public import GatewaySupport
 
 /// An Azure notification hub as the backend.

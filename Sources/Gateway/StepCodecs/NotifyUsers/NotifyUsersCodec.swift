@@ -1,6 +1,6 @@
 internal import GatewayCore
 public import GatewaySupport
-package import NIOCore
+internal import NIOCore
 
 /// The protocol of notify-users backends (docs/contract.md), in the variant that a profile describes.
 ///

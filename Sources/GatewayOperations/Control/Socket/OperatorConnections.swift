@@ -1,6 +1,6 @@
 internal import GatewaySupport
-package import HTTPTypes
-package import Hummingbird
+internal import HTTPTypes
+internal import Hummingbird
 package import HummingbirdCore
 package import Logging
 package import NIOCore
