@@ -2,6 +2,7 @@ import Foundation
 import GatewayConfiguration
 import GatewayCore
 import GatewayOperations
+import GatewayServer
 import GatewaySupport
 import GatewayTesting
 import HMACToken

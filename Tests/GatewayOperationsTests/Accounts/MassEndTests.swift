@@ -1,4 +1,5 @@
 import Gateway
+import GatewayConfiguration
 import GatewayCore
 import GatewayStore
 import GatewaySupport

@@ -27,13 +27,20 @@ extension StoredLedger {
     public func pendingRestore() throws(LedgerUnavailable) -> PendingRestore? {
         try database.readTables { (tables: LedgerTables) in
             if try tables.pendingRestore() != nil {
-                return PendingRestore(since: try tables.latestTime() ?? WallTime(seconds: 0), isFirst: true)
+                let latest = try tables.latestTime() ?? WallTime(seconds: 0)
+                // Of several gateways, one may have lost a change that began before the latest one of another.
+                let since = tables.node == nil ? latest : latest.adding(-Self.concurrency)
+                return PendingRestore(since: since, isFirst: true)
             }
             guard let node = tables.node, let since = try tables.comparedSince() else { return nil }
             let compared = try tables.integer(sql: "SELECT compared FROM node WHERE instance = ?", arguments: [node])
             return compared == since.microseconds ? nil : PendingRestore(since: since, isFirst: false)
         }
     }
+
+    /// The longest time between the beginnings of changes whose commits come in the other order, in microseconds: that of a
+    /// call, and what clocks differ.
+    private static let concurrency: Int64 = 300_000_000
 
     /// Returns whether the ledger was restored from a copy and no gateway has completed it since. Blocks; called at startup.
     public func isRestored() throws(LedgerUnavailable) -> Bool {
@@ -155,30 +162,6 @@ extension LedgerTables {
         guard let text = try property("restored") else { return nil }
         // An invalid value still means that a restore is pending.
         return WallTime(rfc3339: text) ?? WallTime(seconds: 0)
-    }
-
-    /// Returns the time of the restore with which the journal of each gateway is compared; nil once all have been.
-    func comparedSince() throws -> WallTime? {
-        try property("compared-since").flatMap { Int64($0) }.map(WallTime.init(microseconds:))
-    }
-
-    /// Stores that this gateway's journal was compared. Does nothing in a database with one user.
-    ///
-    /// - Returns: The machines of the gateways whose journals were not. Those that nobody has seen for longer than ``StoreNodes``
-    ///   lists them do not count.
-    fileprivate func markCompared(_ pending: PendingRestore) throws -> [String] {
-        guard let node else { return [] }
-        let since = pending.since.microseconds
-        if pending.isFirst { try store(property: "compared-since", String(since)) }
-        try execute(sql: "UPDATE node SET compared = ? WHERE instance = ?", arguments: [since, node])
-        let rows = try rows(
-            sql: """
-                SELECT host FROM node WHERE compared IS DISTINCT FROM ? AND NOT is_exclusive
-                    AND GREATEST(until, started) > \(StoreNode.now) - ? ORDER BY host
-                """,
-            arguments: [since, StoreNodes.memory])
-        if rows.isEmpty { try remove(property: "compared-since") }
-        return try rows.map { try $0.required("host", as: String.self) }
     }
 
     /// Returns the time of the latest change in the ledger; nil for an empty one.
