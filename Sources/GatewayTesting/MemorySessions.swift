@@ -69,6 +69,14 @@ public final class MemorySessions: SessionStore {
         state.withLock { $0.table.wasRevoked(user, since: since) }
     }
 
+    /// Whether the authenticator was withdrawn since the epoch.
+    public func wasWithdrawn(_ authenticator: PluginName, since: RevocationEpoch) -> Bool {
+        state.withLock { $0.table.wasWithdrawn(authenticator, since: since) }
+    }
+
+    /// Withdraws authenticators, as a reload does.
+    public func withdraw(_ authenticators: Set<PluginName>) { state.withLock { $0.table.withdraw(authenticators) } }
+
     /// Whether the login has ended at its identity provider since the epoch.
     public func wasLoggedOut(_ login: ProviderLogin, since: RevocationEpoch) -> Bool {
         state.withLock { $0.table.wasLoggedOut(login, since: since) }

@@ -111,7 +111,7 @@ struct ClientCertificateTests {
             }
             #expect(try await status() == 200)
             try directory.write(list([revoked]), to: "clients.crl")
-            // Each call awaits the gateway, which checks its files every 400 ms.
+            // Each call awaits the gateway, which checks its files every 250 ms.
             while try await status() == 200 { try Task.checkCancellation() }
             #expect(try await status() == 401)
             #expect(try await client(port, revoked).call("GET", "/auth/whoami").status == 401)

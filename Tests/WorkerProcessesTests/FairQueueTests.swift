@@ -48,6 +48,41 @@ struct FairQueueTests {
         #expect(queue.removeNext() == nil)
     }
 
+    @Test("The reserved origin has room beside a full queue, and a turn after three others")
+    func reserved() {
+        var queue = FairQueue<Int, String>(
+            capacity: 4, maximumPerOrigin: 2, maximumInProgress: 2, reserved: "recheck")
+        for number in 0..<4 { #expect(queue.add(number, of: "user-\(number)") == true) }
+        #expect(queue.add(4, of: "user-4") == false)
+        let added = (10..<13).map { queue.add($0, of: "recheck") }
+        #expect(added == [true, true, false])
+        // The elements of the reserved origin take no room from the others.
+        #expect(queue.removeNext() == 0)
+        #expect(queue.add(5, of: "user-5") == true)
+        #expect(queue.removeNext() == 1)
+        #expect(queue.removeNext() == 2)
+        #expect(queue.removeNext() == 10)
+        #expect((0..<4).map { _ in queue.removeNext() } == [3, 11, 5, nil])
+    }
+
+    @Test("The reserved origin does not keep the only worker")
+    func reservedInTurn() {
+        var queue = FairQueue<Int, String>(
+            capacity: 100, maximumPerOrigin: 100, maximumInProgress: 1, reserved: "recheck")
+        for number in 0..<40 {
+            _ = queue.add(number, of: "user-\(number)")
+            _ = queue.add(100 + number, of: "recheck")
+        }
+        var started: [Int] = []
+        for _ in 0..<20 {
+            guard let next = queue.next() else { break }
+            started.append(next.element)
+            queue.finish(next.origin)
+        }
+        #expect(started.filter { $0 < 100 }.count >= 9)
+        #expect(started.filter { $0 >= 100 }.count >= 5)
+    }
+
     @Test("A origin that finished is counted from zero again")
     func forgotten() {
         var queue = FairQueue<Int, String>(capacity: 4, maximumPerOrigin: 1, maximumInProgress: 1)

@@ -20,11 +20,18 @@ public struct AuthenticatorChain: Sendable {
     // An authenticator that hangs keeps its resources beyond the deadline, so the number of concurrent verifications is
     // limited.
     private let inProgress = InFlightCount()
+    /// The queries of accounts in progress.
+    private let queries = AccountQueries()
+    /// The ends of listed accounts that wait for an operator; nil if none does.
+    private let massEnds: MassEnds?
     private static let maximumInProgress = 4096
 
     /// Creates a chain with this order.
-    public init(_ links: [Link]) {
+    ///
+    /// - Parameter massEnds: The ends of listed accounts that wait for an operator.
+    public init(_ links: [Link], massEnds: MassEnds? = nil) {
         self.links = links
+        self.massEnds = massEnds
         rechecked = Set(
             links.lazy.filter { $0.authenticator is any AccountAuthenticator && !($0.authenticator is any AccountList) }
                 .map(\.name))
@@ -56,21 +63,43 @@ public struct AuthenticatorChain: Sendable {
     /// some time after the last login (`AuthenticationRules`).
     public var authenticatorsWithoutStatus: Set<PluginName> { loginsOnly }
 
+    /// Returns whether an authenticator of this name is configured.
+    public func contains(_ authenticator: PluginName) -> Bool { links.contains { $0.name == authenticator } }
+
     /// Returns the status of an account; nil if it cannot be determined without a password.
     ///
     /// Queries the authenticators of that name in their order, up to the first one that has the account. This one
     /// decides, as at a login: an account that is disabled there has ended, even if a later one has the same name too.
-    /// An account of an authenticator that is no longer configured has ended.
-    public func status(of account: Account) async -> AccountStatus? {
+    /// An account of an authenticator that is no longer configured has ended. A listed account whose end waits for an
+    /// operator has not: its status is unknown.
+    ///
+    /// The accounts of one user are queried one at a time, and equal queries share their answer.
+    public func status(of account: Account, for purpose: AccountQueryPurpose = .request) async -> AccountStatus? {
         let matchingLinks = links.filter { $0.name == account.authenticator && $0.scope.contains(account.user) }
-        guard !matchingLinks.isEmpty else { return .ended(.wrong) }
-        let accountAuthenticators = matchingLinks.compactMap { link in
+        let status: AccountStatus?
+        if matchingLinks.isEmpty {
+            status = .ended(.wrong)
+        } else {
+            status = await queries.status(of: account, for: purpose) {
+                await Self.status(of: account, by: matchingLinks, for: purpose)
+            }
+        }
+        if case .ended? = status, let massEnds, massEnds.isHeld(account.user, by: account.authenticator) {
+            return .unknown(.failed)
+        }
+        return status
+    }
+
+    private static func status(
+        of account: Account, by links: [Link], for purpose: AccountQueryPurpose
+    ) async -> AccountStatus? {
+        let accountAuthenticators = links.compactMap { link in
             (link.authenticator as? any AccountAuthenticator).map { (link.scope, $0) }
         }
         guard !accountAuthenticators.isEmpty else { return nil }
         for (scope, authenticator) in accountAuthenticators {
             guard authenticator is any AccountList || NameRules.isUnambiguous(account.login) else { continue }
-            let status = await authenticator.status(of: account.login)
+            let status = await authenticator.status(of: account.login, for: purpose)
             switch status {
             case .valid(let groups):
                 // The configuration may have narrowed the scope since the login.

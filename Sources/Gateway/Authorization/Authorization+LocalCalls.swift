@@ -121,6 +121,9 @@ extension Authorization {
         case nil: return .renewSession(session, groups: caller.groups)
         case .ended(let reason):
             throw Rejection(.credentialsRejected, "the account of the session is not valid: \(reason.rawValue)")
+        case .unknown(.busy):
+            throw Rejection(
+                .overloaded, "too many accounts are waiting for their status", extra: .retryAfter(seconds: 1))
         case .unknown(let reason):
             throw Rejection(.authenticatorUnavailable, reason.rawValue, extra: .retryAfter(seconds: 5))
         }

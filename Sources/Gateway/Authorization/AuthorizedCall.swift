@@ -218,14 +218,14 @@ struct Authorization: Sendable {
     /// Claims the handle and the registration of the request in the ledger, and returns the claim with the ledger's
     /// decision.
     ///
-    /// - Parameter revocation: Checked by the ledger before each of its transactions: a revoked caller gets no claim
-    ///   and changes nothing. Nil for a call that a revocation does not stop.
+    /// - Parameter revocation: Checked by the ledger before each of its transactions: a revoked caller, and one whose
+    ///   authenticator was withdrawn, gets no claim and changes nothing. Nil for a call that a revocation does not stop.
     func claim(
         _ request: LedgerRequest, _ revocation: CallerRevocationCheck? = nil
     ) async throws(Rejection) -> LedgerClaim {
         do throws(LedgerUnavailable) {
             return try await ledger.begin(request, at: upstream(of: request)?.name, now: clocks.wall()) {
-                revocation?.isRevoked ?? false
+                revocation.map { $0.isRevoked || $0.isWithdrawn } ?? false
             }
         } catch {
             guard error.isFull else {

@@ -4,7 +4,8 @@ internal import GatewayCore
 public enum CallerWithdrawal: Sendable, Hashable {
     /// The caller's account, session or token was revoked since the verification of its credential began.
     case revoked
-    /// The gateway does not know whether it was: another one may have taken its place in the store.
+    /// The gateway does not know whether it was: another one may have taken its place in the store, or a reload has removed
+    /// or replaced the authenticator that verified the credential.
     case unconfirmed
 }
 
@@ -17,6 +18,8 @@ public enum CallerWithdrawal: Sendable, Hashable {
 public final class CallerRevocationCheck: Sendable {
     private let sessions: any SessionStore
     private let user: UserName
+    /// The authenticator that verified the credential.
+    private let authenticator: PluginName
     /// The presented token; nil after a login by password.
     private let token: TokenReference?
     /// The revocation epoch, read before the verification of the credential began.
@@ -25,6 +28,7 @@ public final class CallerRevocationCheck: Sendable {
     init(of caller: Identity, since epoch: RevocationEpoch, in sessions: any SessionStore) {
         self.sessions = sessions
         self.user = caller.user
+        self.authenticator = caller.authenticator
         self.token = caller.token
         self.epoch = epoch
     }
@@ -39,8 +43,11 @@ public final class CallerRevocationCheck: Sendable {
     public var withdrawal: CallerWithdrawal? {
         if isRevoked { return .revoked }
         // Read last: what was read before is up to date only if the gateway has not lost its place meanwhile.
-        return sessions.isCurrent ? nil : .unconfirmed
+        return sessions.isCurrent && !isWithdrawn ? nil : .unconfirmed
     }
+
+    /// Whether a reload has removed or replaced the authenticator since it verified the credential.
+    var isWithdrawn: Bool { sessions.wasWithdrawn(authenticator, since: epoch) }
 
     /// Rejects the call if it may no longer act for the caller.
     func check() throws(Rejection) {
@@ -49,6 +56,10 @@ public final class CallerRevocationCheck: Sendable {
         case .revoked:
             throw Rejection(
                 .credentialsRejected, "the account, the session or the token was revoked while the call waited")
+        case .unconfirmed where isWithdrawn:
+            throw Rejection(
+                .authenticatorUnavailable, "a reload replaced the authenticator while the call waited",
+                extra: .retryAfter(seconds: 1))
         case .unconfirmed: throw .unconfirmedSessions
         }
     }

@@ -14,6 +14,8 @@ package struct AuthenticatorAssembly {
     let logger: Logger
     /// The counters of authentication results; nil if they are not counted.
     var metrics: CallMetrics?
+    /// The ends of listed accounts that wait for an operator; nil for a chain that ends none.
+    package var massEnds: MassEnds?
     /// Whether the authenticators replace those of a running gateway.
     package var isReload = false
 
@@ -34,40 +36,76 @@ package struct AuthenticatorAssembly {
         /// The chain in the order of the configuration.
         package var chain: AuthenticatorChain
         /// Each authenticator with the configuration that it was created from.
-        fileprivate var links: [(plugin: ConfiguredPlugin, isLastOfItsKind: Bool, authenticator: any Authenticator)] =
-            []
+        fileprivate var links: [Created] = []
         /// The authenticators that read files.
         package var reloadable: [any ReloadableAuthenticator] = []
         /// The account lists of the authenticators that have one, in the order of the configuration.
         package var lists: [ScopedAccountList] = []
+        /// The authenticators of the previous configuration that read files and were kept. They have not read them again.
+        package var kept: [any ReloadableAuthenticator] = []
+        /// The names of authenticators of the previous configuration that are gone or were created again, so that a login
+        /// in progress there has been verified by none of these. An account list that was created again announces what its
+        /// accounts lose, and a token issuer that was created again still has its sessions.
+        package var withdrawn: Set<PluginName> = []
+    }
+
+    /// An authenticator with the configuration that it was created from.
+    fileprivate struct Created {
+        let plugin: ConfiguredPlugin
+        let isLastOfItsKind: Bool
+        let authenticator: any Authenticator
+        /// The contents of the files that the configuration names, before the authenticator read them.
+        let files: FileDigests
     }
 
     /// Creates the authenticators.
     ///
     /// - Parameters:
     ///   - revocations: The list of revoked tokens and sessions.
-    ///   - former: The authenticators of the previous configuration. One with unchanged configuration that reads no
-    ///     files is reused with its workers and connections. The others are created again.
+    ///   - former: The authenticators of the previous configuration. One with unchanged configuration, and with unchanged
+    ///     files unless it reads these again when they change, is reused with its workers and connections. The others are
+    ///     created again.
     package func make(revocations: any RevocationList, keepingFrom former: Made? = nil) async throws -> Made {
         var made = Made(chain: AuthenticatorChain([]))
         var links: [AuthenticatorChain.Link] = []
+        var unused = former?.links ?? []
         for (index, plugin) in plugins.enumerated() {
             let context = context(of: index, revocations: revocations)
-            let authenticator: any Authenticator
-            if let known = former?.authenticator(of: plugin, isLastOfItsKind: context.isLastOfItsKind) {
-                authenticator = known
+            let created: Created
+            let files = try await digests(of: plugin)
+            let isLast = context.isLastOfItsKind
+            if let known = unused.firstIndex(where: { $0.isUsable(for: plugin, isLastOfItsKind: isLast, files) }) {
+                created = unused.remove(at: known)
+                if let lives = created.authenticator as? any ReloadableAuthenticator { made.kept.append(lives) }
             } else {
-                authenticator = try await plugin.make(context)
+                created = Created(
+                    plugin: plugin, isLastOfItsKind: isLast, authenticator: try await plugin.make(context), files: files
+                )
             }
-            made.links.append((plugin, context.isLastOfItsKind, authenticator))
+            let authenticator = created.authenticator
+            made.links.append(created)
             if let lives = authenticator as? any ReloadableAuthenticator { made.reloadable.append(lives) }
             if let list = authenticator as? any AccountList {
                 made.lists.append(ScopedAccountList(name: plugin.name, scope: plugin.scope, list: list))
             }
             links.append(link(of: plugin, authenticator))
         }
-        made.chain = AuthenticatorChain(links)
+        made.chain = AuthenticatorChain(links, massEnds: massEnds)
+        for link in unused {
+            let announcesItself = link.authenticator is any AccountList || link.authenticator is any TokenIssuer
+            if !announcesItself || !made.chain.contains(link.plugin.name) { made.withdrawn.insert(link.plugin.name) }
+        }
         return made
+    }
+
+    /// Returns the digests of the files that the configuration of a plug-in names.
+    private func digests(of plugin: ConfiguredPlugin) async throws -> FileDigests {
+        do {
+            return try await (filePool ?? pool).run { FileDigests(of: plugin.files) }
+        } catch {
+            throw ConfigurationProblem(
+                at: plugin.location, path: plugin.path, "its files were not read: too many pending tasks; try again")
+        }
     }
 
     /// Creates a chain for a command that queries accounts. An authenticator that cannot be created is logged, and
@@ -118,13 +156,15 @@ extension AuthenticatorAssembly {
     }
 }
 
-extension AuthenticatorAssembly.Made {
-    /// Returns the authenticator that was created from the same settings, unless it reads files.
-    fileprivate func authenticator(of plugin: ConfiguredPlugin, isLastOfItsKind: Bool) -> (any Authenticator)? {
-        links.first { link in
-            link.plugin.name == plugin.name && link.plugin.settings == plugin.settings
-                && link.isLastOfItsKind == isLastOfItsKind && !(link.authenticator is any ReloadableAuthenticator)
-        }?.authenticator
+extension AuthenticatorAssembly.Created {
+    /// Returns whether the authenticator was created from the same settings and files. One that reads its files again when
+    /// they change has the present files in any case.
+    fileprivate func isUsable(
+        for plugin: ConfiguredPlugin, isLastOfItsKind: Bool, _ files: FileDigests
+    ) -> Bool {
+        self.plugin.name == plugin.name && self.plugin.settings == plugin.settings
+            && self.isLastOfItsKind == isLastOfItsKind
+            && (authenticator is any ReloadableAuthenticator || self.files == files)
     }
 }
 

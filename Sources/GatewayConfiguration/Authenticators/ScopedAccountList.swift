@@ -32,7 +32,7 @@ package struct ScopedAccountList {
         }
         return AccountSnapshot(
             fingerprints: fingerprints, groups: all.groups.filter { fingerprints[$0.key] != nil }, closed: closed,
-            validUntil: all.validUntil)
+            validUntil: all.validUntil, isDeclaredEmpty: all.isDeclaredEmpty)
     }
 }
 
@@ -53,6 +53,7 @@ extension AccountSnapshot {
         }
         return AccountSnapshot(
             fingerprints: fingerprints, groups: groups, closed: decided.subtracting(fingerprints.keys),
-            validUntil: snapshots.compactMap(\.validUntil).min())
+            validUntil: snapshots.compactMap(\.validUntil).min(),
+            isDeclaredEmpty: !snapshots.isEmpty && snapshots.allSatisfy(\.isDeclaredEmpty))
     }
 }

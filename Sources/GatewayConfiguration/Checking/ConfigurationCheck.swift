@@ -32,8 +32,18 @@ public enum ConfigurationCheck {
         if configuration.store != nil { return directories(of: configuration, path) }
         return directories(of: configuration, path)
             + NameRulesChange.problems(ofLedger: configuration.ledger.file, for: configuration.names)
-            + migration(of: configuration, path) + damage(of: configuration, path)
+            + unconfiguredRegistrations(of: configuration, path) + migration(of: configuration, path)
+            + damage(of: configuration, path)
             + secureTexts(of: configuration, path)
+    }
+
+    /// Returns a warning for each authenticator that has registrations and is not configured any more.
+    private static func unconfiguredRegistrations(
+        of configuration: ServerConfiguration, _ path: String
+    ) -> [ConfigurationProblem] {
+        // A ledger that cannot be read is a problem of its own.
+        guard let counts = try? LedgerRegistrations.counts(file: configuration.ledger.file) else { return [] }
+        return configuration.unconfiguredRegistrations(counts, file: path)
     }
 
     /// Returns a warning of stored texts that the present key cannot open. A running gateway may have the file open.

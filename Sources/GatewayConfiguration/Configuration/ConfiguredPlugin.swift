@@ -24,6 +24,8 @@ public struct ConfiguredPlugin: Sendable {
     public let offersBrowserLogins: Bool
     /// The fingerprint of the settings, including the bounds. Equal settings have equal fingerprints.
     public let settings: ConfigurationFingerprint
+    /// The files that the settings name.
+    public let files: [String]
     /// Returns the problems of settings that were decoded without errors.
     public let problems: @Sendable (PluginContext) async -> [ConfigurationProblem]
     /// Returns all users that the authenticator has; nil if they are not known in advance.
@@ -63,6 +65,7 @@ public struct PluginCatalog: Sendable {
             scope: scope, outcomeDependsOnPeer: plugin.outcomeDependsOnPeer,
             requiresDistinctUsers: plugin.requiresDistinctUsers,
             offersBrowserLogins: plugin.offersBrowserLogins(settings), settings: reader.fingerprint,
+            files: reader.namedFiles,
             problems: { await plugin.problems(in: settings, context: $0) },
             listedUsers: { await plugin.listedUsers(in: settings, context: $0) },
             make: { try await plugin.makeAuthenticator(settings, context: $0) })

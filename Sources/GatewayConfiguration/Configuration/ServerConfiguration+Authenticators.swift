@@ -1,6 +1,6 @@
 internal import Gateway
-internal import GatewayCore
-internal import GatewaySupport
+package import GatewayCore
+package import GatewaySupport
 
 extension ServerConfiguration {
     /// Reads `authenticators`: a list of mappings of one plug-in's name to its settings.
@@ -99,6 +99,24 @@ extension ServerConfiguration {
             rules.deviceLifetimeWithoutStatus = time
         }
         return rules
+    }
+}
+
+extension ServerConfiguration {
+    /// Returns a warning for each authenticator that has registrations and is not configured.
+    ///
+    /// - Parameter counts: The number of live registrations that accounts of each authenticator made.
+    package func unconfiguredRegistrations(_ counts: [PluginName: Int], file: String) -> [ConfigurationProblem] {
+        let configured = Set(authenticators.map(\.name))
+        return counts.filter { !configured.contains($0.key) }.sorted { $0.key.text < $1.key.text }.map { name, count in
+            ConfigurationProblem(
+                at: SourceLocation(file: file), path: "authenticators",
+                "\(count) device\(count == 1 ? " was" : "s were") registered by users of \(name), which is not "
+                    + "configured; each is deleted when its last registration is older than "
+                    + "authentication.device-without-status "
+                    + "(\(authentication.deviceLifetimeWithoutStatus.configured))",
+                severity: .warning)
+        }
     }
 }
 

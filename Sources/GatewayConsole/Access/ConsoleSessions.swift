@@ -36,9 +36,12 @@ package final class ConsoleSessions: Sendable {
     /// The current revocation epoch.
     var epoch: RevocationEpoch { revocations.epoch }
 
-    /// Begins a session. Returns it with the value of its cookie; nil if the login was revoked since it began.
+    /// Begins a session. Returns it with the value of its cookie; nil if the login was revoked, or its authenticator
+    /// withdrawn, since it began.
     func begin(_ login: VerifiedLogin) -> (session: ConsoleSession, cookie: String)? {
-        guard !wasEnded(login.identity.user, login.provider, since: login.epoch) else { return nil }
+        guard !wasEnded(login.identity.user, login.provider, since: login.epoch),
+            !revocations.wasWithdrawn(login.identity.authenticator, since: login.epoch)
+        else { return nil }
         let cookie = RandomText.make()
         guard let id = Self.id(of: cookie) else { return nil }
         let now = clocks.sinceBoot()
@@ -105,9 +108,9 @@ package final class ConsoleSessions: Sendable {
     func prove(_ id: SHA256.Digest, by login: VerifiedLogin) -> Bool {
         let now = clocks.sinceBoot()
         return table.withLock { table in
-            guard var session = table[id], session.user.user == login.identity.user, !isOver(session, at: now) else {
-                return false
-            }
+            guard var session = table[id], session.user.user == login.identity.user, !isOver(session, at: now),
+                !revocations.wasWithdrawn(login.identity.authenticator, since: login.epoch)
+            else { return false }
             (session.user, session.provider, session.proved) = (login.identity, login.provider, now)
             session.notice = "You have proved who you are. Make the change again."
             table[id] = session

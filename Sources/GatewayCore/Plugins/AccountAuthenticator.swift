@@ -9,6 +9,25 @@ public protocol AccountAuthenticator: Authenticator {
     /// have logged in successfully. An ended account loses its sessions, and its devices at the backend, so temporary
     /// conditions (a lock after wrong passwords, an unreachable directory) must be reported as `unknown`.
     func status(of login: LoginName) async -> AccountStatus
+
+    /// Returns the same for a purpose. An authenticator whose queries wait for workers or connections keeps room for
+    /// rechecks, and shares the rest among the users. Default: the purpose makes no difference.
+    func status(of login: LoginName, for purpose: AccountQueryPurpose) async -> AccountStatus
+}
+
+extension AccountAuthenticator {
+    /// Returns the current status, whatever the purpose.
+    public func status(of login: LoginName, for purpose: AccountQueryPurpose) async -> AccountStatus {
+        await status(of: login)
+    }
+}
+
+/// The purpose of a query of an account's status.
+public enum AccountQueryPurpose: Sendable, Hashable {
+    /// A request of a user waits for it: the renewal of a session, or a page of the console.
+    case request
+    /// The regular recheck of all accounts, of which few queries run at once.
+    case recheck
 }
 
 /// The status of an account after a login.
@@ -39,16 +58,19 @@ public struct AccountSnapshot: Sendable, Hashable {
     public let closed: Set<UserName>
     /// The next time at which an account expires; nil if none does.
     public let validUntil: WallTime?
+    /// Whether the list says that it has no accounts, on purpose. All of its accounts end then, however many they are.
+    public let isDeclaredEmpty: Bool
 
     /// Creates a snapshot.
     public init(
         fingerprints: [UserName: AccountFingerprint], groups: [UserName: Set<GroupName>] = [:],
-        closed: Set<UserName> = [], validUntil: WallTime? = nil
+        closed: Set<UserName> = [], validUntil: WallTime? = nil, isDeclaredEmpty: Bool = false
     ) {
         self.fingerprints = fingerprints
         self.groups = groups
         self.closed = closed
         self.validUntil = validUntil
+        self.isDeclaredEmpty = isDeclaredEmpty
     }
 }
 

@@ -27,6 +27,8 @@ public struct SessionTable: Sendable {
     private var ofUser: [UserName: Set<SessionID>] = [:]
     private var tokens: [TokenKey: WallTime] = [:]
     private var cutoffs: [UserName: Cutoff] = [:]
+    /// The epoch of the latest withdrawal of each authenticator that a reload has removed or replaced.
+    private var withdrawals: [PluginName: RevocationEpoch] = [:]
     /// The latest logout of each account and session at an identity provider. A full table forgets the oldest.
     private var logouts = BoundedMap<LogoutKey, Cutoff>(capacity: maximumLogouts)
     /// The sessions and tokens whose revocation is being written, each with the number of calls that write it. They
@@ -85,12 +87,25 @@ public struct SessionTable: Sendable {
         return since < cutoff.epoch
     }
 
-    /// Returns whether a session that begins now must not: its user was revoked, or its login ended at the provider,
-    /// after the given epoch.
+    /// Returns whether a session that begins now must not: its user was revoked, its authenticator was withdrawn, or its
+    /// login ended at the provider, after the given epoch.
     public func wasEnded(_ session: Session, since: RevocationEpoch) -> Bool {
         guard since < epoch else { return false }
-        if wasRevoked(session.user, since: since) { return true }
+        if wasRevoked(session.user, since: since) || wasWithdrawn(session.authenticator, since: since) { return true }
         return session.provider.map { wasLoggedOut($0, since: since) } ?? false
+    }
+
+    /// Returns whether the authenticator was removed or replaced after the given epoch.
+    public func wasWithdrawn(_ authenticator: PluginName, since: RevocationEpoch) -> Bool {
+        guard since < epoch, let withdrawal = withdrawals[authenticator] else { return false }
+        return since < withdrawal
+    }
+
+    /// Refuses what is still in progress of the logins that these authenticators verified. Sessions stay.
+    public mutating func withdraw(_ authenticators: Set<PluginName>) {
+        if authenticators.isEmpty { return }
+        epoch = RevocationEpoch(count: epoch.count + 1)
+        for name in authenticators { withdrawals[name] = epoch }
     }
 
     /// Returns whether the login has ended at its provider after the given epoch.

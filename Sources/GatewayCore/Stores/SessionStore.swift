@@ -16,6 +16,10 @@ public protocol SessionStore: RevocationList {
     /// Returns whether the user was revoked after the epoch; the credential of the call is no longer valid then.
     func wasRevoked(_ user: UserName, since: RevocationEpoch) -> Bool
 
+    /// Returns whether a reload has removed or replaced the authenticator after the epoch. A login that it verified before
+    /// must not start a session or bind a device any more.
+    func wasWithdrawn(_ authenticator: PluginName, since: RevocationEpoch) -> Bool
+
     /// Returns whether the login has ended at its identity provider after the epoch.
     func wasLoggedOut(_ login: ProviderLogin, since: RevocationEpoch) -> Bool
 
@@ -30,8 +34,8 @@ public protocol SessionStore: RevocationList {
     /// - Parameters:
     ///   - since: The epoch before the password was verified.
     ///   - limit: The most sessions of a user.
-    /// - Returns: The sessions that it replaced. Nil if it was not added, because the user was revoked after that epoch, or
-    ///   that it has ended already, because so many others of the user began meanwhile.
+    /// - Returns: The sessions that it replaced. Nil if it was not added, because the user was revoked, or the authenticator
+    ///   withdrawn, after that epoch, or that it has ended already, because so many others of the user began meanwhile.
     func start(
         _ session: Session, since: RevocationEpoch, limit: Int
     ) async throws(LedgerUnavailable) -> [Session]?

@@ -19,9 +19,6 @@ struct SharedLists {
 }
 
 extension AccountMonitor {
-    /// Tries at the next `compare()` to apply pending changes. Called when an operator has decided about the lists.
-    package func retry() { sharing.nextAttempt = nil }
-
     /// Compares lists whose changes need the agreement of the other gateways.
     ///
     /// The cached passwords of this gateway go at once; everything that the gateways share changes later.
@@ -89,10 +86,12 @@ extension AccountMonitor {
                 "Accounts of removed authenticators could not be revoked", metadata: ["detail": "\(error.detail)"])
         }
         for index in watched.indices {
-            let changes = AccountChanges(from: watched[index].reconciled ?? [:], to: watched[index].listed ?? [:])
-            revocation.clearCaches(of: changes)
+            let before = watched[index].reconciled ?? [:]
             await apply(index, since: nil)
-            if watched[index].isDue { sharing.isPending = true }
+            // Another gateway may have written the changes, so that none were left for this one.
+            revocation.clearCaches(of: AccountChanges(from: before, to: watched[index].reconciled ?? [:]))
+            // The word of an operator may come at another gateway, which then writes the changes.
+            if watched[index].isDue || !watched[index].held.isEmpty { sharing.isPending = true }
         }
     }
 

@@ -1,3 +1,4 @@
+package import Gateway
 package import GatewayConfiguration
 internal import GatewayCore
 package import GatewayStore
@@ -6,6 +7,8 @@ package import Logging
 
 /// Detects accounts that have ended or changed their password since the previous comparison, which may predate a
 /// restart. It reads account lists, such as users files.
+///
+/// Very many accounts that end at once wait for an operator (``MassEnds``).
 ///
 /// With a store that several gateways share, the changes are applied when the gateways agree on their lists. Logins and
 /// groups follow the lists of this gateway at once.
@@ -20,6 +23,10 @@ package actor AccountMonitor {
         /// The accounts whose changes have been applied; nil if only the ledger knows them.
         var reconciled: [UserName: AccountFingerprint]?
         var validUntil: WallTime?
+        /// Whether the lists say that they have no accounts, on purpose.
+        var isDeclaredEmpty = false
+        /// The accounts whose end waits for an operator.
+        var held: Set<UserName> = []
         /// Whether the lists have to be read.
         var isDue = true
         var lastError: String?
@@ -28,6 +35,7 @@ package actor AccountMonitor {
     var watched: [Watched]
     let sessions: SessionRegister
     let revocation: UserRevocation
+    let massEnds: MassEnds
     let clocks: Clocks
     let logger: Logger
     /// The agreement with the other gateways; nil for a gateway with a store of its own.
@@ -36,12 +44,13 @@ package actor AccountMonitor {
 
     package init(
         _ lists: [ScopedAccountList], revocation: UserRevocation, agreement: (any AccountAgreement)? = nil,
-        clocks: Clocks, logger: Logger
+        massEnds: MassEnds = MassEnds(), clocks: Clocks, logger: Logger
     ) {
         watched = Self.watched(lists)
         sessions = revocation.sessions
         self.revocation = revocation
         self.agreement = agreement
+        self.massEnds = massEnds
         self.clocks = clocks
         self.logger = logger
     }
@@ -50,10 +59,12 @@ package actor AccountMonitor {
     package func watch(_ lists: [ScopedAccountList]) {
         let before = Dictionary(watched.map { ($0.name, $0) }) { first, _ in first }
         sessions.keepGroupLists(of: Set(lists.map(\.name)))
+        massEnds.keep(listsOf: Set(lists.map(\.name)))
         watched = Self.watched(lists)
         for index in watched.indices {
             watched[index].reconciled = before[watched[index].name]?.reconciled
             watched[index].listed = before[watched[index].name]?.listed
+            watched[index].held = before[watched[index].name]?.held ?? []
         }
         sharing.isPending = true
         sharing.nextAttempt = nil
@@ -68,6 +79,13 @@ package actor AccountMonitor {
     /// Marks every list for comparison at the next `compare()`. Called after the lists were read again.
     package func listsHaveChanged() {
         for index in watched.indices { watched[index].isDue = true }
+    }
+
+    /// Tries at the next `compare()` to apply changes that waited. Called when an operator has decided about the lists.
+    package func retry() {
+        listsHaveChanged()
+        sharing.isPending = true
+        sharing.nextAttempt = nil
     }
 
     /// Compares the lists that have changed, whose next change of status by time is due, or whose last comparison
@@ -93,6 +111,7 @@ package actor AccountMonitor {
         let accounts = AccountSnapshot.merging(watched[index].lists.map { $0.accounts(at: now) })
         watched[index].listed = accounts.fingerprints
         watched[index].validUntil = accounts.validUntil
+        watched[index].isDeclaredEmpty = accounts.isDeclaredEmpty
         // A listed account without groups is in none, which differs from an account whose groups are unknown.
         let groups = Dictionary(
             uniqueKeysWithValues: accounts.fingerprints.keys.map { ($0, accounts.groups[$0] ?? []) })
@@ -105,9 +124,10 @@ package actor AccountMonitor {
         do throws(LedgerUnavailable) {
             let before: [UserName: AccountFingerprint]
             if let known { before = known } else { before = try await sessions.accounts(of: name) }
-            let changes = AccountChanges(from: before, to: listed)
+            let admitted = admitted(listed, index, since: before)
+            let changes = AccountChanges(from: before, to: admitted)
             if !changes.isEmpty { try await revocation.reconcile(changes, of: name) }
-            watched[index].reconciled = listed
+            watched[index].reconciled = admitted
             watched[index].lastError = nil
         } catch {
             watched[index].isDue = true
@@ -116,5 +136,30 @@ package actor AccountMonitor {
             }
             watched[index].lastError = error.detail
         }
+    }
+
+    /// Returns the accounts that apply now: the listed ones, and those whose end waits for an operator as they were before.
+    private func admitted(
+        _ listed: [UserName: AccountFingerprint], _ index: Int, since before: [UserName: AccountFingerprint]
+    ) -> [UserName: AccountFingerprint] {
+        let (name, ending) = (watched[index].name, Set(AccountChanges(from: before, to: listed).revoked.keys))
+        let admitted =
+            watched[index].isDeclaredEmpty ? ending : massEnds.admit(ending, of: before.count, from: .lists(name))
+        let held = ending.subtracting(admitted)
+        if !held.isEmpty, watched[index].held != held { logger.tooManyEnded(held, of: before.count, by: name) }
+        watched[index].held = held
+        return listed.merging(before.filter { held.contains($0.key) }) { _, former in former }
+    }
+}
+
+extension Logger {
+    /// Logs that ends wait for an operator.
+    func tooManyEnded(_ users: Set<UserName>, of count: Int, by authenticator: PluginName?) {
+        let some = users.sorted().prefix(20).map(\.text).joined(separator: " ")
+        var metadata: Metadata = ["ended": "\(users.count)", "of": "\(count)", "among-them": "\(some)"]
+        if let authenticator { metadata["authenticator"] = "\(authenticator)" }
+        error(
+            "Too many accounts ended at once; nothing revoked, check the user directory or run accounts apply",
+            metadata: metadata)
     }
 }

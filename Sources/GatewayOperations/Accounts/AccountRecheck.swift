@@ -22,21 +22,26 @@ package struct AccountRecheck: Service {
     /// The tasks of gateways that share the store, and the agreement on their account lists; nil for a gateway with a store
     /// of its own.
     let sharing: (any TaskLeases & AccountAgreement)?
+    /// The ends that wait for an operator.
+    let massEnds: MassEnds
     let logger: Logger
     var period = Duration.seconds(600)
+    /// Waits before the accounts whose authenticator was busy are queried again. Returns whether the recheck goes on.
+    var pause: @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil }
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
 
     package init(
         chain: HotSwappable<AuthenticatorChain>, revocation: UserRevocation,
         authentication: HotSwappable<AuthenticationRules> = HotSwappable(AuthenticationRules()),
-        sharing: (any TaskLeases & AccountAgreement)? = nil, logger: Logger
+        sharing: (any TaskLeases & AccountAgreement)? = nil, massEnds: MassEnds = MassEnds(), logger: Logger
     ) {
         sessions = revocation.sessions
         self.chain = chain
         self.revocation = revocation
         self.authentication = authentication
         self.sharing = sharing
+        self.massEnds = massEnds
         self.logger = logger
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
@@ -47,9 +52,9 @@ package struct AccountRecheck: Service {
     /// The number of accounts that are queried at once. It is small because logins need the same workers.
     private static let maximumConcurrent = 2
 
-    /// The number of users whose accounts may end between two rechecks; a tenth of all users if that is more. A higher
-    /// number is attributed to a user directory that has lost its entries.
-    private static let maximumEndedUsers = 10
+    /// The pause before accounts are queried again whose authenticator was busy. It doubles up to the longest one.
+    static let firstPause = Duration.seconds(1)
+    static let longestPause = Duration.seconds(64)
 
     package func run() async throws {
         await cancelWhenGracefulShutdown {
@@ -87,6 +92,7 @@ package struct AccountRecheck: Service {
         // One chain for the whole recheck: the authenticators of another configuration say nothing about these
         // accounts.
         let chain = chain.value
+        await endUnconfigured(chain)
         let withSession = Set(sessions.allSessions.map(\.account))
         let accounts = withSession.union(await registeringAccounts(chain)).union(suspects)
         let found = await queryStatus(accounts, chain)
@@ -108,21 +114,24 @@ package struct AccountRecheck: Service {
             ending.formIntersection(uncertain)
             deletable.formIntersection(uncertain)
         }
-        if !isPlausible(uncertain, of: accounts.filter { chain.requiresRecheck($0.authenticator) }) {
-            ending.subtract(uncertain)
-            deletable = []
-        }
+        ending.subtract(await decidedByLists(ending.subtracting(uncertain)))
+        let held = uncertain.subtracting(
+            admitted(uncertain, of: accounts.filter { chain.requiresRecheck($0.authenticator) }))
+        ending.subtract(held)
+        deletable.subtract(held)
         for account in ending {
             await revokeIfStillEnded(account, alsoIfDenied: true) { revocation throws(LedgerUnavailable) in
                 try await revocation.deleteSessions(of: account)
             }
         }
-        for account in deletable.intersection(suspects) {
+        // The word of an operator stands for the second recheck.
+        let confirmed = deletable.filter { suspects.contains($0) || massEnds.isConfirmed($0.user) }
+        for account in confirmed {
             await revokeIfStillEnded(account, alsoIfDenied: false) { revocation throws(LedgerUnavailable) in
                 try await revocation.revoke(account.user, because: .ended, authenticator: account.authenticator)
             }
         }
-        suspects = deletable.subtracting(suspects)
+        suspects = deletable.subtracting(confirmed)
         await removeExpired()
     }
 
@@ -135,15 +144,40 @@ package struct AccountRecheck: Service {
         }
     }
 
-    /// Whether it is plausible that so many accounts have ended since the previous recheck. Logs an error if not.
-    private func isPlausible(_ ended: Set<Account>, of accounts: Set<Account>) -> Bool {
-        let (ended, all) = (Set(ended.map(\.user)), Set(accounts.map(\.user)))
-        guard ended.count > max(Self.maximumEndedUsers, all.count / 10) else { return true }
-        let some = ended.sorted().prefix(20).map(\.text).joined(separator: " ")
-        logger.error(
-            "Too many accounts ended at once; nothing revoked, check the user directory",
-            metadata: ["ended": "\(ended.count)", "of": "\(all.count)", "among-them": "\(some)"])
-        return false
+    /// Ends the sessions of authenticators that are no longer configured. Comes first, because it queries nothing. Another
+    /// gateway may have these authenticators.
+    private func endUnconfigured(_ chain: AuthenticatorChain) async {
+        let accounts = Set(sessions.allSessions.map(\.account)).filter { !chain.contains($0.authenticator) }
+        guard !accounts.isEmpty, await hasAgreement() else { return }
+        for account in accounts {
+            await revokeIfStillEnded(account, alsoIfDenied: true) { revocation throws(LedgerUnavailable) in
+                try await revocation.deleteSessions(of: account)
+            }
+        }
+    }
+
+    /// Returns the accounts that may end now. Logs an error if others wait.
+    private func admitted(_ ended: Set<Account>, of accounts: Set<Account>) -> Set<Account> {
+        let (users, all) = (Set(ended.map(\.user)), Set(accounts.map(\.user)))
+        let admitted = massEnds.admit(users, of: all.count, from: .recheck)
+        if admitted.count < users.count { logger.tooManyEnded(users.subtracting(admitted), of: all.count, by: nil) }
+        return ended.filter { admitted.contains($0.user) }
+    }
+
+    /// Returns those of the accounts that an account list still had at its last comparison. The next one decides about
+    /// them (`AccountMonitor`): a reload may be between the list and its comparison.
+    private func decidedByLists(_ ended: Set<Account>) async -> Set<Account> {
+        var decided: Set<Account> = []
+        for (name, accounts) in Dictionary(grouping: ended, by: \.authenticator) {
+            do throws(LedgerUnavailable) {
+                let known = try await sessions.accounts(of: name)
+                decided.formUnion(accounts.filter { known[$0.user] != nil })
+            } catch {
+                logger.error("Listed accounts could not be read", metadata: ["detail": "\(error.detail)"])
+                decided.formUnion(accounts)
+            }
+        }
+        return decided
     }
 
     /// Returns the accounts that have registrations. Accounts of an authenticator that is no longer configured are left
@@ -157,39 +191,63 @@ package struct AccountRecheck: Service {
         }
     }
 
-    /// Returns the accounts that have ended with the reason, and the users of the accounts that are good.
-    func queryStatus(
-        _ accounts: Set<Account>, _ chain: AuthenticatorChain
-    ) async -> (ended: [Account: InvalidCredentialReason], good: Set<UserName>) {
+    /// The results of queries.
+    struct Found {
+        /// The accounts that have ended, with the reason.
         var ended: [Account: InvalidCredentialReason] = [:]
+        /// The users of the accounts that are good.
         var good: Set<UserName> = []
+        /// The accounts whose authenticator was busy.
+        var busy: Set<Account> = []
+        /// The number of other accounts whose status is unknown.
         var unknown = 0
-        await withTaskGroup(of: (Account, AccountStatus?).self) { tasks in
-            var rest = accounts.makeIterator()
-            func queryNext() {
-                if let account = rest.next() { tasks.addTask { (account, await chain.status(of: account)) } }
-            }
-            for _ in 0..<Self.maximumConcurrent { queryNext() }
-            while let (account, status) = await tasks.next(), !Task.isCancelled {
-                switch status {
-                case .ended(let reason): ended[account] = reason
-                case .valid(let groups):
-                    good.insert(account.user)
-                    if chain.requiresRecheck(account.authenticator) {
-                        await revocation.recordGroups(groups, of: account)
-                    }
-                case .unknown: unknown += 1
-                case nil: break
-                }
-                queryNext()
-            }
+    }
+
+    /// Queries the accounts. Those whose authenticator is busy are queried again after a pause, because an ended account
+    /// keeps what it has until its status is known.
+    func queryStatus(_ accounts: Set<Account>, _ chain: AuthenticatorChain) async -> Found {
+        var found = Found()
+        await query(accounts, chain, &found)
+        var delay = Self.firstPause
+        while !found.busy.isEmpty, !Task.isCancelled, delay <= Self.longestPause, await pause(delay) {
+            let busy = found.busy
+            found.busy = []
+            await query(busy, chain, &found)
+            delay *= 2
         }
+        let unknown = found.unknown + found.busy.count
         if unknown > 0 {
             logger.warning(
                 "Status of some accounts is unknown",
                 metadata: ["unknown": "\(unknown)", "of": "\(accounts.count)"])
         }
-        return (ended, good)
+        return found
+    }
+
+    private func query(_ accounts: Set<Account>, _ chain: AuthenticatorChain, _ found: inout Found) async {
+        await withTaskGroup(of: (Account, AccountStatus?).self) { tasks in
+            var rest = accounts.makeIterator()
+            func queryNext() {
+                if let account = rest.next() {
+                    tasks.addTask { (account, await chain.status(of: account, for: .recheck)) }
+                }
+            }
+            for _ in 0..<Self.maximumConcurrent { queryNext() }
+            while let (account, status) = await tasks.next(), !Task.isCancelled {
+                switch status {
+                case .ended(let reason): found.ended[account] = reason
+                case .valid(let groups):
+                    found.good.insert(account.user)
+                    if chain.requiresRecheck(account.authenticator) {
+                        await revocation.recordGroups(groups, of: account)
+                    }
+                case .unknown(.busy): found.busy.insert(account)
+                case .unknown: found.unknown += 1
+                case nil: break
+                }
+                queryNext()
+            }
+        }
     }
 
     /// Runs `revoke` if the account's status is still ended. A recheck of many accounts takes time, in which a status
@@ -197,7 +255,8 @@ package struct AccountRecheck: Service {
     private func revokeIfStillEnded(
         _ account: Account, alsoIfDenied: Bool, _ revoke: (UserRevocation) async throws(LedgerUnavailable) -> Void
     ) async {
-        guard case .ended(let reason) = await chain.value.status(of: account), alsoIfDenied || reason != .disabled
+        guard case .ended(let reason) = await chain.value.status(of: account, for: .recheck),
+            alsoIfDenied || reason != .disabled
         else { return }
         do throws(LedgerUnavailable) {
             try await revoke(revocation)

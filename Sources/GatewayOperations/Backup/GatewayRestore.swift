@@ -5,10 +5,9 @@ package import GatewaySupport
 
 /// Puts the files of a backup where the configuration has them, while no gateway runs: all of them, or none.
 ///
-/// Every file is first written beside its place and verified. What follows are renames, and the last one is that of the
-/// ledger. Until then a gateway does not start, because the state of a ledger exists and the ledger does not
-/// (``LedgerSnapshot/announceLedger(at:)``); with a store in PostgreSQL, because the digest key is missing. A restore that was
-/// killed is completed by the same command: files that are in place already are equal to those of the backup.
+/// Every file is first written beside its place and verified. What follows are renames, during which no gateway starts
+/// (``RestoreMark``). A restore that was killed is completed by the same command: files that are in place already are equal
+/// to those of the backup.
 public struct GatewayRestore: Sendable {
     let configuration: ServerConfiguration
     let tokenKeys: [String]

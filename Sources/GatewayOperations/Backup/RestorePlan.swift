@@ -5,13 +5,12 @@ internal import GatewaySupport
 
 /// The renames of a restore, decided before the first one.
 struct RestorePlan {
-    /// The files to put in place, the ledger or the digest key last.
+    /// The files to put in place, the ledger last.
     private let publications: [StagedFile]
     /// The files that are in place already, or that a longer journal makes unneeded.
     private let unneeded: [StagedFile]
     /// The present files to move aside, the ledger first.
     private let displaced: [String]
-    private let hasLedger: Bool
     /// The first line of the restored journal; nil if the present one is kept.
     let firstLine: UInt64?
 
@@ -77,16 +76,15 @@ struct RestorePlan {
         // In the reverse order of the backup, which begins with the ledger and its keys.
         self.publications = publications.filter(\.isSegment) + publications.filter { !$0.isSegment }.reversed()
         self.unneeded = unneeded
-        hasLedger = manifest.store == .file
         firstLine = journal.isKept && journal.reason == nil ? nil : journal.files.first?.segment?.first
     }
 
-    /// Makes the renames.
+    /// Makes the renames. Until the last one no gateway starts (`RestoreMark`).
     ///
     /// - Parameter stamp: The time in the names of directories for former data.
     /// - Returns: These directories.
     func carryOut(_ owner: FileOwner, stamp: String, ledger: String) throws -> [String] {
-        if hasLedger, !publications.isEmpty { try owner.own(try LedgerSnapshot.announceLedger(at: ledger)) }
+        if !publications.isEmpty || !displaced.isEmpty { try owner.own(try RestoreMark.set(ofLedger: ledger)) }
         var directories: [String] = []
         for path in displaced {
             let parent = PrivateFiles.parent(of: path)
@@ -101,6 +99,8 @@ struct RestorePlan {
         }
         for file in publications { try file.publish() }
         for file in unneeded { file.discard() }
+        // Also the mark of an earlier command that was interrupted after its last rename.
+        try RestoreMark.remove(ofLedger: ledger)
         return directories
     }
 }
@@ -131,6 +131,12 @@ private struct RestoredJournal {
         isKept = present.last.map { $0 > last } ?? false
         if let stray = present.first(where: { $0 > first && $0 < last && !archived.contains($0) }) {
             reject("\(directory)/\(stray.text) is of another journal")
+            return
+        }
+        if let earlier = present.last(where: { $0 < first }),
+            try !SegmentContinuity.continues(first, at: files[0].draft, after: "\(directory)/\(earlier.text)")
+        {
+            reject("\(directory)/\(earlier.text) does not end with the line before those of the backup")
             return
         }
         for file in files {

@@ -96,8 +96,7 @@ struct StagingArea: BackupReceiver {
         }
         let parent = PrivateFiles.parent(of: path)
         if access(parent, F_OK) != 0 {
-            try PrivateFiles.makeDirectory(parent)
-            try owner.own(parent)
+            for directory in try PrivateFiles.makeDirectory(parent) { try owner.own(directory) }
         }
         let file = StagedFile(member: member, path: path)
         file.discard()

@@ -33,7 +33,8 @@ struct OperationsSubsystem: Sendable {
                     history: subsystems.stores.history, calls: subsystems.stores.calls,
                     statistics: subsystems.stores.statistics,
                     node: stores.nodes.map { _ in HostName.current ?? "unknown" }, verifier: verifier,
-                    nodes: stores.nodes, accounts: subsystems.accounts.monitor)),
+                    nodes: stores.nodes, massEnds: subsystems.authenticators.massEnds,
+                    applyAccounts: { [accounts = subsystems.accounts] in await accounts.applyWaiting() })),
             journal: stores.journal, logger: context.logger)
     }
 }

@@ -1,33 +1,24 @@
-internal import Foundation
+internal import GatewaySupport
 internal import Logging
 
 /// The limit of open file descriptors of the process.
 enum FileDescriptorLimit {
     /// The number that the gateway can need: 10,000 client connections, 256 backend connections, and reserve for the
     /// stores and the admin listener.
-    private static let wanted: rlim_t = 10_512
+    private static let wanted = 10_512
 
     /// Raises the soft limit to the hard limit, and logs a warning if that is less than the gateway can need. Called at
-    /// the start.
-    ///
-    /// The usual soft limit is 1,024, for programs that use select(2). With it, a few hundred client connections
-    /// prevent connections to the backend and new journal segments.
+    /// the start: with the usual soft limit of 1,024, a few hundred client connections prevent connections to the backend and
+    /// new journal segments.
     ///
     /// - Returns: The shares of clients and backend.
     static func raise(logger: Logger) -> Shares {
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0 else { return Shares(of: Int(wanted)) }
-        if limit.rlim_cur < limit.rlim_max {
-            let before = limit
-            limit.rlim_cur = limit.rlim_max
-            if setrlimit(resource, &limit) != 0 { limit = before }
-        }
-        let shares = Shares(of: Int(clamping: limit.rlim_cur))
-        guard limit.rlim_cur < wanted else { return shares }
+        guard let limit = DescriptorLimit.raise() else { return Shares(of: wanted) }
+        let shares = Shares(of: Int(clamping: limit))
+        guard limit < wanted else { return shares }
         logger.warning(
             "File descriptor limit is low",
-            metadata: ["limit": "\(limit.rlim_cur)", "wanted": "\(wanted)"])
+            metadata: ["limit": "\(limit)", "wanted": "\(wanted)"])
         return shares
     }
 

@@ -75,6 +75,7 @@ actor GatewayReload {
         let problems =
             found + RestartRequirements(from: configuration, to: new).problems(in: source)
             + (await subsystems.authenticators.problems(of: new)) + (await certificateProblems(new))
+            + (await subsystems.accounts.removalWarnings(from: configuration, to: new, file: source.file))
         guard !problems.contains(where: { $0.severity == .error }) else { return kept(problems) }
         let remade: AuthenticatorAssembly.Made
         let renewed: ConfiguredTLS
@@ -91,6 +92,9 @@ actor GatewayReload {
             return kept(problems + [fault("cannot be applied: \(OperatorMessage.of(error))")])
         }
         tls = renewed
+        // An authenticator that was kept reads its files now. A file that does not count yet is a warning.
+        var unread: [ConfigurationProblem] = []
+        for authenticator in remade.kept { unread += await authenticator.reload() }
         await apply(new, remade)
         // The files' current state was validated above. Changes since then are detected with those of all watched
         // files.
@@ -98,8 +102,8 @@ actor GatewayReload {
         return (
             .exchanged(
                 subsystems.calls.clearingPasswordCache(remade) + renewed.reloadable + [fences(of: new)],
-                warnings: problems),
-            problems
+                warnings: problems + unread),
+            problems + unread
         )
     }
 

@@ -15,7 +15,8 @@ final class ReloadService: Service {
     private let whole: GatewayReload?
     private let notifier: ServiceNotifier?
     private let logger: Logger
-    /// The period of checks for changed files. A change takes effect within two periods.
+    /// The period of checks for changed files. A change takes effect within two periods, unless it takes something from
+    /// several entries of a file at once (`FileSettling`).
     private let period: Duration
     private let request: Mutex<Request>
     /// Yields a value for each check of the files.
@@ -42,7 +43,7 @@ final class ReloadService: Service {
     ///   - awaitsStart: Whether requests wait for ``gatewayStarted()``.
     init(
         _ subjects: [any ReloadableFiles], accounts: AccountMonitor? = nil, whole: GatewayReload? = nil,
-        notifier: ServiceNotifier? = nil, logger: Logger, period: Duration = .milliseconds(400),
+        notifier: ServiceNotifier? = nil, logger: Logger, period: Duration = .milliseconds(250),
         awaitsStart: Bool = false
     ) {
         request = Mutex(Request(hasStarted: !awaitsStart))

@@ -39,7 +39,9 @@ struct WatchedFiles {
             let shouldLog = isDue || problems != problemsByFile[index]
             problemsByFile[index] = problems
             for problem in problems where shouldLog {
-                logger.error("File rejected", metadata: ["problem": "\(problem)"])
+                let (level, message): (Logger.Level, Logger.Message) =
+                    problem.severity == .error ? (.error, "File rejected") : (.warning, "File not applied yet")
+                logger.log(level: level, message, metadata: ["problem": "\(problem)"])
             }
         }
         return hasChanged

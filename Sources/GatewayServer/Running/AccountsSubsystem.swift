@@ -2,6 +2,7 @@ internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewayOperations
 internal import GatewayStore
+internal import GatewaySupport
 internal import Logging
 internal import ServiceLifecycle
 
@@ -32,10 +33,11 @@ struct AccountsSubsystem: ReloadParticipant {
             sweeper: sweeper, logger: logger)
         revocation.followOtherGateways()
         monitor = AccountMonitor(
-            lists, revocation: revocation, agreement: stores.nodes, clocks: context.clocks, logger: logger)
+            lists, revocation: revocation, agreement: stores.nodes, massEnds: authenticators.massEnds,
+            clocks: context.clocks, logger: logger)
         recheck = AccountRecheck(
             chain: authenticators.chain, revocation: revocation, authentication: authenticators.rules,
-            sharing: stores.nodes, logger: logger)
+            sharing: stores.nodes, massEnds: authenticators.massEnds, logger: logger)
         expiry = UnconfirmedRegistrationExpiry(
             ledger: stores.ledger, sweeper: sweeper, leases: stores.nodes, clocks: context.clocks, logger: logger)
     }
@@ -46,7 +48,28 @@ struct AccountsSubsystem: ReloadParticipant {
     /// The services of the accounts.
     var services: [any Service] { [recheck, expiry] }
 
+    /// Applies what waited for an operator.
+    func applyWaiting() async {
+        await monitor.retry()
+        recheck.wake()
+    }
+
+    /// Returns a warning for each authenticator that a configuration would remove, with the number of its registrations.
+    ///
+    /// - Parameter present: The configuration in effect.
+    func removalWarnings(
+        from present: ServerConfiguration, to new: ServerConfiguration, file: String
+    ) async -> [ConfigurationProblem] {
+        let removed = Set(present.authenticators.map(\.name)).subtracting(new.authenticators.map(\.name))
+        guard !removed.isEmpty else { return [] }
+        let counts: [PluginName: Int]
+        do throws(LedgerUnavailable) { counts = try await stores.sessions.registrationCounts() } catch { return [] }
+        return new.unconfiguredRegistrations(counts.filter { removed.contains($0.key) }, file: file)
+    }
+
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
+        // Before the recheck, which ends what began earlier.
+        stores.sessions.withdraw(made.withdrawn)
         await monitor.watch(made.lists)
         do throws(LedgerUnavailable) {
             if stores.nodes == nil {

@@ -10,13 +10,17 @@ struct AuthenticatorsSubsystem: ReloadParticipant {
     let chain: HotSwappable<AuthenticatorChain>
     /// The time limits of authentication in the current configuration.
     let rules: HotSwappable<AuthenticationRules>
+    /// The ends of listed accounts that wait for an operator.
+    let massEnds = MassEnds()
     private let current: HotSwappable<AuthenticatorAssembly.Made>
     private let context: ServerContext
     private let revocations: any RevocationList
 
     /// Makes the authenticators of the first configuration.
     init(_ context: ServerContext, revocations: any RevocationList) async throws {
-        let made = try await Self.assembly(of: context.configuration, context).make(revocations: revocations)
+        var assembly = Self.assembly(of: context.configuration, context)
+        assembly.massEnds = massEnds
+        let made = try await assembly.make(revocations: revocations)
         chain = HotSwappable(made.chain)
         rules = HotSwappable(context.configuration.authentication)
         current = HotSwappable(made)
@@ -57,6 +61,7 @@ struct AuthenticatorsSubsystem: ReloadParticipant {
     private func reloaded(_ configuration: ServerConfiguration) -> AuthenticatorAssembly {
         var assembly = Self.assembly(of: configuration, context)
         assembly.isReload = true
+        assembly.massEnds = massEnds
         return assembly
     }
 

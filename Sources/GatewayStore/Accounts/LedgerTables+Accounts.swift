@@ -58,6 +58,21 @@ extension LedgerTables {
         WHERE state = 'live' AND login IS NOT NULL
         """
 
+    /// Returns the number of live registrations that accounts of each authenticator made.
+    func registrationCounts() throws -> [PluginName: Int] {
+        var counts: [PluginName: Int] = [:]
+        try forEachRow(
+            sql: """
+                SELECT authenticator, count(*) AS number FROM registration
+                WHERE state = 'live' AND login IS NOT NULL AND authenticator IS NOT NULL GROUP BY authenticator
+                """
+        ) { row in
+            let name = PluginName(try row.required("authenticator", as: String.self))
+            counts[name] = Int(try row.required("number", as: Int64.self))
+        }
+        return counts
+    }
+
     /// Marks for deletion the live registrations that accounts of the authenticator made and that were last seen at
     /// `time` or earlier.
     func markRegistrationsForDeletion(of authenticator: PluginName, notSeenSince time: WallTime) throws -> Int {

@@ -21,6 +21,12 @@ extension SessionRegister {
         try await ledger.readAtLength { try $0.registeringAccounts() }
     }
 
+    /// Returns the number of live registrations that accounts of each authenticator made, also of authenticators that are
+    /// no longer configured.
+    public func registrationCounts() async throws(LedgerUnavailable) -> [PluginName: Int] {
+        try await ledger.readAtLength { try $0.registrationCounts() }
+    }
+
     /// Marks registrations for deletion at the backend: those that accounts of these authenticators made and that were
     /// last seen at `time` or earlier.
     ///

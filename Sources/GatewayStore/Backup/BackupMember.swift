@@ -75,7 +75,9 @@ package enum BackupMember: Sendable, Hashable {
         switch self {
         case .ledgerKey, .digestKey, .textsKey, .signingKey: KeyFile.byteCount...KeyFile.byteCount
         case .node: 1...64
-        case .tokenKeys, .manifest, .digests: 1...(1 << 20)
+        case .tokenKeys, .manifest: 1...(1 << 20)
+        // About 130,000 segments.
+        case .digests: 1...(16 << 20)
         case .segment: 1...Int(JournalSegment.maximumBytes)
         case .ledger, .texts: 1...TarHeader.maximumSize
         }

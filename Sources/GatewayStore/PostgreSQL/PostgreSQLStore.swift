@@ -72,6 +72,7 @@ package final class PostgreSQLStore: LedgerStorage {
             } else {
                 try PrivateFiles.makeDirectory(PrivateFiles.parent(of: file))
                 lock = try LockFile(file + ".lock")
+                try RestoreMark.rejectInterrupted(ofLedger: file)
             }
             let nodeFile = NodeFile.path(ofLedger: file)
             let known = try NodeFile(file: nodeFile)

@@ -28,18 +28,6 @@ package enum LedgerSnapshot {
         return try write(texts, to: path) { try Int.fetchOne($0, sql: "PRAGMA user_version") ?? 0 }
     }
 
-    /// Keeps gateways from starting with an empty ledger until the ledger's file is in place: they take a missing file for a
-    /// loss if the state of a former one exists. Blocks.
-    ///
-    /// - Returns: The path of the state.
-    package static func announceLedger(at file: String) throws -> String {
-        let path = SQLiteLedgerFile.stateFile(of: file)
-        if try LedgerState.read(path) == nil {
-            try LedgerState(isClosed: false, generations: [LedgerState.newGeneration()]).write(path)
-        }
-        return path
-    }
-
     private static func write<Value>(
         _ source: String, to path: String, _ complete: (Database) throws -> Value
     ) throws(LedgerUnavailable) -> Value {

@@ -26,6 +26,7 @@ final class SQLiteLedgerFile: LedgerStorage {
         do {
             try PrivateFiles.makeDirectory(PrivateFiles.parent(of: path))
             lock = try LockFile(path + ".lock")
+            try RestoreMark.rejectInterrupted(ofLedger: path)
             let state = try LedgerState.read(Self.stateFile(of: path))
             // Before SQLite makes an empty file one with content, which a restore could not tell from data.
             if Self.isEmpty(path) { try Self.rejectLoss(of: path, state, version: 0) }

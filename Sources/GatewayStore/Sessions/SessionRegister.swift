@@ -72,6 +72,20 @@ public final class SessionRegister: SessionStore {
         since != epoch && table.withLock { $0.wasRevoked(user, since: since) }
     }
 
+    /// Returns whether the authenticator was removed or replaced since the epoch.
+    public func wasWithdrawn(_ authenticator: PluginName, since: RevocationEpoch) -> Bool {
+        since != epoch && table.withLock { $0.wasWithdrawn(authenticator, since: since) }
+    }
+
+    /// Refuses what is still in progress of the logins that these authenticators verified. Called when a reload has removed
+    /// or replaced them. Sessions stay.
+    public func withdraw(_ authenticators: Set<PluginName>) {
+        table.withLock { table in
+            table.withdraw(authenticators)
+            revocations.store(table.epoch.count, ordering: .releasing)
+        }
+    }
+
     /// Returns whether the login has ended at its identity provider since the epoch.
     public func wasLoggedOut(_ login: ProviderLogin, since: RevocationEpoch) -> Bool {
         since != epoch && table.withLock { $0.wasLoggedOut(login, since: since) }
@@ -131,11 +145,12 @@ public final class SessionRegister: SessionStore {
         }
         let hasEnded = table.withLock { table in
             for ended in replaced { _ = table.delete(ended.id, of: ended.user) }
-            return table.session(session.id) == nil
+            return table.session(session.id) == nil || table.wasEnded(session, since: since)
         }
         if hasEnded {
             // The transaction of what has ended it may have run before that of the session.
             let close = UnwrittenChanges(sessions: [session.id: session.user])
+            table.withLock { _ = $0.delete(session.id, of: session.user) }
             unwritten.withLock { $0 = $0.adding(close) }
             // `removeExpired` retries a failed removal, and the caller knows that the session has ended.
             try? await write(close)

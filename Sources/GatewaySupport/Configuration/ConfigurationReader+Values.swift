@@ -69,8 +69,11 @@ extension ConfigurationReader {
     }
 
     /// Returns an absolute path unchanged and a relative one with the directory of the file in front.
+    /// The mapping names the file from then on.
     public func absolute(_ path: String) -> String {
-        path.hasPrefix("/") || directory.isEmpty ? path : "\(directory)/\(path)"
+        let path = path.hasPrefix("/") || directory.isEmpty ? path : "\(directory)/\(path)"
+        named.add(path)
+        return path
     }
 
     /// Returns a list of text.

@@ -15,6 +15,7 @@ public final class ConfigurationReader {
     private let isUsable: Bool
     /// Whether the file contains secrets, so that problems contain no text of it.
     let concealsText: Bool
+    let named = NamedFiles()
 
     /// Creates a reader of a node that should be a mapping. Null counts as an empty mapping.
     ///
@@ -128,9 +129,14 @@ public final class ConfigurationReader {
 
     /// Returns a reader of a node that was obtained from this mapping.
     public func reader(of node: ConfigurationNode, under name: String) -> ConfigurationReader {
-        ConfigurationReader(
+        let reader = ConfigurationReader(
             node, path: inner(name), directory: directory, problems: problems, concealsText: concealsText)
+        reader.named.outer = named
+        return reader
     }
+
+    /// The absolute paths that were read from this mapping and from the mappings within it.
+    public var namedFiles: [String] { named.paths }
 
     /// Returns the elements of the list under a name, each with its path, or nil if the name is absent.
     public func sequence(_ name: String) -> [(node: ConfigurationNode, path: String)]? {
@@ -172,5 +178,16 @@ enum SpellingSuggestion {
             (before, last) = (last, current)
         }
         return last[right.count]
+    }
+}
+
+/// The paths that a mapping names. Those of a mapping count for the mappings around it too.
+final class NamedFiles {
+    private(set) var paths: [String] = []
+    var outer: NamedFiles?
+
+    func add(_ path: String) {
+        paths.append(path)
+        outer?.add(path)
     }
 }

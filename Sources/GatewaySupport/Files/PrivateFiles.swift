@@ -4,18 +4,22 @@ internal import Glibc
 package enum PrivateFiles {
     /// Creates the directory and its missing parents with mode 0700. Throws if an existing directory is writable by
     /// everybody.
-    package static func makeDirectory(_ path: String) throws(FileFailure) {
+    ///
+    /// - Returns: The paths of the directories that it created, the outermost first.
+    @discardableResult
+    package static func makeDirectory(_ path: String) throws(FileFailure) -> [String] {
         var status = stat()
         if stat(path, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFDIR else { throw FileFailure(unfit: path, "is not a directory") }
             guard status.st_mode & 0o002 == 0 else { throw FileFailure(unfit: path, "is writable by everybody") }
-            return
+            return []
         }
         guard errno == ENOENT else { throw FileFailure("stat", path) }
         let parent = parent(of: path)
-        if parent != path, access(parent, F_OK) != 0 { try makeDirectory(parent) }
+        let parents = parent != path && access(parent, F_OK) != 0 ? try makeDirectory(parent) : []
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileFailure("mkdir", path) }
         try synchronizeDirectory(parent)
+        return parents + [path]
     }
 
     /// Creates an empty file of mode 0600 if none exists. Throws if an existing file is accessible to others.

@@ -1,6 +1,7 @@
 /// A bounded queue that shares its room among origins, so that one origin cannot block the others.
 ///
-/// Elements leave in order of arrival, except that origins with too many elements in progress are skipped.
+/// Elements leave in order of arrival, except that origins with too many elements in progress are skipped. One origin may
+/// have room of its own: its elements wait beside a full queue, and leave after at most ``maximumTurns`` of the others.
 package struct FairQueue<Element, Origin: Hashable> {
     /// The maximum number of waiting elements.
     package let capacity: Int
@@ -8,16 +9,23 @@ package struct FairQueue<Element, Origin: Hashable> {
     package let maximumPerOrigin: Int
     /// The maximum number of elements of one origin in progress.
     package let maximumInProgress: Int
+    /// The origin that has room of its own; nil for none.
+    package let reserved: Origin?
+    /// The number of elements of other origins that may leave before one of the reserved origin.
+    package static var maximumTurns: Int { 3 }
 
+    /// The elements of other origins that have left since one of the reserved origin.
+    private var turns = 0
     private var waiting: [(element: Element, origin: Origin)] = []
     private var waitingByOrigin: [Origin: Int] = [:]
     private var inProgressByOrigin: [Origin: Int] = [:]
 
     /// Creates an empty queue.
-    package init(capacity: Int, maximumPerOrigin: Int, maximumInProgress: Int) {
+    package init(capacity: Int, maximumPerOrigin: Int, maximumInProgress: Int, reserved: Origin? = nil) {
         self.capacity = capacity
         self.maximumPerOrigin = maximumPerOrigin
         self.maximumInProgress = maximumInProgress
+        self.reserved = reserved
     }
 
     /// The number of waiting elements.
@@ -25,7 +33,10 @@ package struct FairQueue<Element, Origin: Hashable> {
 
     /// Appends an element. Returns false if the queue is full, or the origin has its maximum of waiting elements.
     package mutating func add(_ element: Element, of origin: Origin) -> Bool {
-        guard waiting.count < capacity, waitingByOrigin[origin, default: 0] < maximumPerOrigin else { return false }
+        let others = waiting.count - (reserved.map { waitingByOrigin[$0, default: 0] } ?? 0)
+        guard others < capacity || origin == reserved, waitingByOrigin[origin, default: 0] < maximumPerOrigin else {
+            return false
+        }
         waiting.append((element, origin))
         waitingByOrigin[origin, default: 0] += 1
         return true
@@ -34,8 +45,13 @@ package struct FairQueue<Element, Origin: Hashable> {
     /// Removes the next element and counts it as in progress; returns nil if no element may start. The caller must call
     /// `finish(_:)` when the element is done.
     package mutating func next() -> (element: Element, origin: Origin)? {
-        let index = waiting.firstIndex { inProgressByOrigin[$0.origin, default: 0] < maximumInProgress }
+        func mayStart(_ origin: Origin) -> Bool { inProgressByOrigin[origin, default: 0] < maximumInProgress }
+        let due =
+            turns < Self.maximumTurns
+            ? nil : waiting.firstIndex { $0.origin == reserved && mayStart($0.origin) }
+        let index = due ?? waiting.firstIndex { mayStart($0.origin) }
         guard let next = index.map({ waiting.remove(at: $0) }) else { return nil }
+        turns = next.origin == reserved ? 0 : min(turns + 1, Self.maximumTurns)
         waitingByOrigin.decrement(next.origin)
         inProgressByOrigin[next.origin, default: 0] += 1
         return next

@@ -29,10 +29,10 @@ package final class WorkerPool<Query: WorkerQuery>: Sendable {
         self.settings = settings
         self.clock = clock
         self.logger = logger
-        // One address may use two workers. One worker is left for others, unless there is only one.
+        // One address or user may use two workers. One worker is left for others, unless there is only one.
         let queue = FairQueue<PendingQuery<Query>, LoginOrigin>(
             capacity: settings.queue, maximumPerOrigin: max(1, settings.queue / 4),
-            maximumInProgress: max(1, min(2, settings.workers - 1)))
+            maximumInProgress: max(1, min(2, settings.workers - 1)), reserved: .recheck)
         state = Mutex(State(queue: queue))
     }
 

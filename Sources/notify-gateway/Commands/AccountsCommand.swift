@@ -3,20 +3,25 @@ import GatewayCore
 import GatewayOperations
 import GatewaySupport
 
-/// `accounts`: decides about account lists that differ between gateways.
+/// `accounts`: decides about ended accounts that wait, and about account lists that differ between gateways.
 struct AccountsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "accounts", abstract: "Decide about users files that differ between gateways.",
+        commandName: "accounts", abstract: "Decide about accounts whose end waits for an operator.",
         subcommands: [Apply.self])
 
     /// `accounts apply`: applies the account lists of the running gateway.
     struct Apply: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Apply the users files of this gateway although those of other gateways differ.",
+            abstract: "End the accounts that wait for an operator.",
             discussion: """
+                If more than ten users, and more than a tenth of all, lose their accounts or get new passwords at once, \
+                their sessions and devices stay until this command: a users file or a directory may have lost its \
+                entries. The log names some of the users. The command ends their accounts within a second, those of a \
+                directory at the next recheck, and is recorded with your uid.
+
                 Gateways that share a store revoke the users that a file no longer has when all files agree. This \
-                command revokes them now, within a second, and is recorded with your uid. The present files of the \
-                other gateways do not undo it: nothing of them is applied until they change.
+                command then applies those of this gateway although others differ. The present files of the other \
+                gateways do not undo it: nothing of them is applied until they change.
 
                 Example: notify-gateway accounts apply --config gateway.yaml
                 """)
@@ -25,14 +30,17 @@ struct AccountsCommand: AsyncParsableCommand {
 
         func run() async throws {
             var hosts: [String] = []
+            var ended: Int64 = 0
             let fault = try await gateway.send(ControlRequest("accounts apply")) { item in
                 if gateway.results.json { try gateway.results.print(item) }
                 if case .array(let values)? = item["overruled"] { hosts = values.compactMap(\.string) }
+                ended = item["ended"]?.integer ?? 0
             }
             if let fault { throw fault }
             let others =
                 hosts.isEmpty ? "" : " The account lists differ on: \(hosts.joined(separator: ", ").printable)."
-            Console.printMessage("The account lists of this gateway apply.\(others)")
+            let users = ended == 0 ? "" : " \(ended) users who waited lose their sessions and devices."
+            Console.printMessage("The account lists of this gateway apply.\(users)\(others)")
         }
     }
 }

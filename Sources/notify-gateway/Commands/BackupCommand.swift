@@ -46,6 +46,8 @@ struct BackupCommand: AsyncParsableCommand {
         if let fault = try await gateway.perform(request, mayTakeMinutes: true, onItem: { _ in }) { throw fault }
         do {
             try StoresOwner.resign()
+            // Each segment stays open, so that retention removes none of them before it is copied.
+            DescriptorLimit.raise()
             let now = Clocks.system.wall()
             if directory == "-" {
                 report(try backup.write(to: STDOUT_FILENO, "standard output", now: now), "written")

@@ -136,6 +136,87 @@ import Testing
         #expect(verified.status == 0 && verified.output.hasPrefix("OK"), "\(verified)")
     }
 
+    @Test("A journal that ends right before the backup is continued, and another one is moved aside")
+    func earlierSegments() async throws {
+        let (first, old) = try await Self.aged()
+        let backups = try TestFiles()
+        #expect(try await first.command("backup", backups.path).status == 0)
+        let (own, foreign) = (try Self.directory(hasKeys: false), try Self.directory(hasKeys: false))
+        try FileManager.default.createDirectory(atPath: "\(own.path)/journal", withIntermediateDirectories: false)
+        for name in old {
+            try FileManager.default.copyItem(
+                atPath: "\(first.path)/journal/\(name)", toPath: "\(own.path)/journal/\(name)")
+        }
+        let continued = try await own.command("restore", backups.path)
+        #expect(continued.status == 0 && !continued.errors.contains("reports lines"), "\(continued.errors)")
+        #expect(try await own.command("audit", "verify").status == 0)
+
+        // The first segment of another journal, and nothing else of its gateway.
+        try FileManager.default.createDirectory(atPath: "\(foreign.path)/journal", withIntermediateDirectories: false)
+        let other = try Self.directory()
+        _ = try await ServedProgram.run(in: other) { gateway async throws in
+            #expect(try await gateway.client.call("POST", "/auth/token", as: "alice").status == 200)
+        }
+        let segment = try #require(
+            FileManager.default.contentsOfDirectory(atPath: "\(other.path)/journal").first { $0.hasPrefix("journal-") })
+        try FileManager.default.copyItem(
+            atPath: "\(other.path)/journal/\(segment)", toPath: "\(foreign.path)/journal/\(segment)")
+        let refused = try await foreign.command("restore", backups.path)
+        #expect(
+            refused.status == 1 && refused.errors.contains("does not end with the line before"), "\(refused.errors)")
+        let replaced = try await foreign.command("restore", backups.path, "--replace")
+        #expect(replaced.status == 0 && replaced.errors.contains("reports lines 1 to"), "\(replaced.errors)")
+        let names = try FileManager.default.contentsOfDirectory(atPath: "\(foreign.path)/journal")
+        #expect(!names.contains(segment) && names.contains { $0.hasPrefix("replaced-") }, "\(names)")
+    }
+
+    @Test("A backup of the whole journal has more segments than a process may usually have files open")
+    func manySegments() async throws {
+        let (directory, backups) = (try Self.directory(), try TestFiles())
+        let outcome = try await ServedProgram.run(in: directory) { gateway async throws in
+            #expect(try await gateway.client.call("POST", "/auth/token", as: "alice").status == 200)
+            // Later segments with one line each, of which the running gateway does not know.
+            for number in 1_000...1_099 {
+                let digits = String(repeating: "0", count: 16) + "\(number)"
+                try directory.write("{}\n", to: "journal/journal-\(digits).jsonl", mode: 0o600)
+            }
+            return try await Program.execute(
+                "/bin/sh",
+                [
+                    "-c", "ulimit -Sn 64; exec \"$1\" backup \"$2\" --whole-journal --config gateway.yaml", "sh",
+                    Program.path, backups.path,
+                ], in: directory.path)
+        }.0
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        let listed = try await Program.execute("/bin/tar", ["tf", try Self.backup(in: backups)])
+        #expect(listed.output.split(separator: "\n").count { $0.hasPrefix("journal/") } >= 100)
+    }
+
+    @Test(
+        "Directories that a restore creates have the owner of the ledger's directory, up to the outermost",
+        .enabled(if: ServiceAccount.isUsable, "needs root, and the account `nobody` must be able to run the program"))
+    func owners() async throws {
+        let (first, backups, second) = (try Self.directory(), try TestFiles(), try TestFiles())
+        _ = try await ServedProgram.run(in: first) { gateway async throws in
+            #expect(try await gateway.client.call("POST", "/auth/token", as: "alice").status == 200)
+        }
+        #expect(try await first.command("backup", backups.path).status == 0)
+        try second.write(GatewayUnderTest.users, to: "users.yaml")
+        try second.configure(
+            """
+            backend: { url: "http://127.0.0.1:9", profile: classic }
+            authenticators: [{ static-users: { file: users.yaml } }, { hmac-token: { keys: token-keys.yaml } }]
+            journal: { directory: deep/er/journal, signing-key: journal.key, minimum-free: 0 }
+            """)
+        try second.give(to: ServiceAccount.user)
+        let restored = try await second.command("restore", backups.path)
+        #expect(restored.status == 0, "\(restored.errors)")
+        for name in ["deep", "deep/er", "deep/er/journal"] {
+            let owner = try FileManager.default.attributesOfItem(atPath: "\(second.path)/\(name)")[.ownerAccountID]
+            #expect((owner as? NSNumber)?.uint32Value == ServiceAccount.user, "\(name)")
+        }
+    }
+
     @Test("A lost ledger is restored beside a journal that goes on, which is kept")
     func keptJournal() async throws {
         let (directory, backups) = (try Self.directory(), try TestFiles())
@@ -235,13 +316,32 @@ import Testing
             #expect(again.errors.contains("in place already") == isWhole, "\(names): \(again.errors)")
             // Until all is in place, either nothing is or the ledger counts as lost.
             if !isWhole, names.contains("token-keys.yaml") {
-                #expect(names.contains("ledger.sqlite.state"), "\(names)")
+                #expect(names.contains("ledger.sqlite.restoring"), "\(names)")
             }
-            #expect(try !target.names().contains { $0.hasPrefix(".restore") })
+            #expect(try !target.names().contains { $0.hasPrefix(".restore") || $0.hasSuffix(".restoring") })
             #expect(try await target.command("tokens", "list").output.contains("alice"))
         }
         #expect(try await first.command("backup", backups.path).status == 0)
         _ = try Self.backup(in: backups)
+    }
+
+    @Test("A gateway does not start beside a restore that was interrupted")
+    func interrupted() async throws {
+        let (directory, backups) = (try Self.directory(), try TestFiles())
+        _ = try await ServedProgram.run(in: directory) { gateway async throws in
+            #expect(try await gateway.client.call("POST", "/auth/token", as: "alice").status == 200)
+            #expect(try await gateway.command("backup", backups.path).status == 0)
+        }
+        try directory.write("", to: "ledger.sqlite.restoring", mode: 0o600)
+        let refused = try await directory.command("serve")
+        #expect(
+            refused.status != 0 && (refused.output + refused.errors).contains("a restore was interrupted"), "\(refused)"
+        )
+        #expect(try await directory.command("restore", backups.path, "--replace").status == 0)
+        let (_, status) = try await ServedProgram.run(in: directory) { gateway async throws in
+            #expect(try await gateway.client.call("POST", "/auth/token", as: "alice").status == 200)
+        }
+        #expect(status == 0)
     }
 
     /// Starts a command and kills it at a random moment.

@@ -69,11 +69,13 @@ struct MetricsTests {
             // The second send, and the third, which another limit rejected.
             #expect(scrape.value("notify_gateway_limit_shadow_rejections_total", ["limit": "trial"]) == 2)
             let lookups = "notify_gateway_password_cache_lookups_total"
-            #expect(scrape.value(lookups, ["authenticator": "static-users", "result": "hit"]) == 2)
-            #expect(scrape.value(lookups, ["authenticator": "static-users", "result": "miss"]) == 2)
+            // The password cache accepts the second and the third send, but the first check of the files, soon after the
+            // start, clears it once.
+            let hits = try #require(scrape.value(lookups, ["authenticator": "static-users", "result": "hit"]))
+            #expect(hits == 1 || hits == 2)
+            #expect(scrape.value(lookups, ["authenticator": "static-users", "result": "miss"]) == 4 - hits)
             let outcomes = "notify_gateway_authenticator_outcomes_total"
-            // The password cache accepted the second and the third send.
-            #expect(scrape.value(outcomes, ["authenticator": "static-users", "outcome": "accepted"]) == 1)
+            #expect(scrape.value(outcomes, ["authenticator": "static-users", "outcome": "accepted"]) == 3 - hits)
             #expect(scrape.value(outcomes, ["authenticator": "static-users", "outcome": "rejected"]) == 1)
             for phase in ["parse", "authenticate", "authorize", "limit", "rewrite", "record", "forward", "complete"] {
                 let count = scrape.value("notify_gateway_phase_duration_seconds_count", ["phase": phase]) ?? 0

@@ -24,6 +24,7 @@ final class AccountFixture: Sendable {
     let watch: AccountMonitor
     let texts: StoredSecureTexts
     let revocation: UserRevocation
+    let massEnds = MassEnds()
 
     /// - Parameter lists: The watched lists; nil for `accounts` alone.
     init(_ files: TestFiles, lists: [ScopedAccountList]? = nil) throws {
@@ -38,8 +39,8 @@ final class AccountFixture: Sendable {
             keyedSends: nil, texts: texts, journal: journal,
             sweeper: RegistrationSweeper(ledger: ledger, logger: logger), logger: logger)
         watch = AccountMonitor(
-            lists ?? [ScopedAccountList(name: "list", list: accounts)], revocation: revocation, clocks: clock.clocks,
-            logger: logger)
+            lists ?? [ScopedAccountList(name: "list", list: accounts)], revocation: revocation, massEnds: massEnds,
+            clocks: clock.clocks, logger: logger)
     }
 
     func login(_ user: UserName) async throws -> SessionID {
@@ -59,6 +60,7 @@ final class ScriptedAccountList: AccountList {
     private let state = Mutex<(hashes: [UserName: String], expiries: [UserName: WallTime])>(([:], [:]))
     private let groups = Mutex<[UserName: Set<GroupName>]>([:])
     private let closed = Mutex<Set<UserName>>([])
+    private let isDeclaredEmpty = Atomic(false)
     let verificationCount = Atomic(0)
 
     func list(_ hashes: [UserName: String], expiries: [UserName: WallTime] = [:]) {
@@ -66,6 +68,12 @@ final class ScriptedAccountList: AccountList {
     }
 
     func put(_ groups: [UserName: Set<GroupName>]) { self.groups.withLock { $0 = groups } }
+
+    /// Makes the list one that says that it has no accounts.
+    func declareEmpty() {
+        list([:])
+        isDeclaredEmpty.store(true, ordering: .relaxed)
+    }
 
     /// Sets the listed accounts that may not log in.
     func close(_ users: Set<UserName>) { closed.withLock { $0 = users } }
@@ -84,7 +92,8 @@ final class ScriptedAccountList: AccountList {
             return AccountSnapshot(
                 fingerprints: open.compactMapValues { AccountFingerprint(ofHash: $0) }, groups: groups.withLock(\.self),
                 closed: closed.withLock(\.self),
-                validUntil: open.keys.compactMap { state.expiries[$0] }.min())
+                validUntil: open.keys.compactMap { state.expiries[$0] }.min(),
+                isDeclaredEmpty: isDeclaredEmpty.load(ordering: .relaxed))
         }
     }
 }

@@ -38,7 +38,7 @@ struct AccountRecheckTests {
     private let bench: Bench
     private let keeper = Keeper()
     private let chain: HotSwappable<AuthenticatorChain>
-    private let review: AccountRecheck
+    private var review: AccountRecheck
 
     init() throws {
         files = try TestFiles()
@@ -47,7 +47,8 @@ struct AccountRecheckTests {
             AuthenticatorChain([.init(name: "list", credentialKinds: [.password], authenticator: keeper)]))
         review = AccountRecheck(
             chain: chain, revocation: bench.revocation,
-            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            massEnds: bench.massEnds, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        review.pause = { _ in false }
     }
 
     /// Registers a device. The login name of the account equals the user name unless one is given; nil is no account.
@@ -275,5 +276,61 @@ struct AccountRecheckTests {
         for _ in 0..<2 { await review.recheckAccounts(&suspects) }
         #expect(try await pendingDeletion() == [device])
         #expect(revoked == [Bench.bob])
+    }
+
+    @Test("Registrations of a removed authenticator are deleted when their last login is too old")
+    func oldGrantsOfRemoved() async throws {
+        let device = try await register(1, Bench.alice)
+        chain.value = AuthenticatorChain([])
+        for _ in 0..<29 {
+            bench.clock.advance(by: .seconds(86_400))
+            await review.expireOldGrants()
+        }
+        #expect(try await pendingDeletion().isEmpty)
+        #expect(try await bench.sessions.registrationCounts() == ["list": 1])
+        bench.clock.advance(by: .seconds(86_400))
+        await review.expireOldGrants()
+        #expect(try await pendingDeletion() == [device])
+        #expect(try await bench.sessions.registrationCounts().isEmpty)
+    }
+
+    @Test("An account whose authenticator was busy is queried again within the same recheck, after longer pauses")
+    func busy() async throws {
+        let session = try await bench.login(Bench.bob)
+        keeper.answer([.unknown(.busy), .unknown(.busy), .unknown(.busy), .ended(.expired)], for: "bob")
+        let pauses = Mutex<[Duration]>([])
+        var review = review
+        review.pause = { pause in
+            pauses.withLock { $0.append(pause) }
+            return true
+        }
+        var suspects: Set<Account> = []
+        await review.recheckAccounts(&suspects)
+        #expect(bench.sessions.session(session) == nil)
+        #expect(pauses.withLock(\.self) == [.seconds(1), .seconds(2), .seconds(4)])
+        // An authenticator that stays busy ends the attempts.
+        keeper.answer(.unknown(.busy), for: "alice")
+        let other = try await bench.login(Bench.alice)
+        await review.recheckAccounts(&suspects)
+        #expect(bench.sessions.session(other) != nil)
+        #expect(pauses.withLock(\.count) == 3 + 7)
+    }
+
+    @Test("A word of an operator ends the accounts of a directory too")
+    func confirmed() async throws {
+        let users = try (0..<12).map { try #require(UserName(canonical: "user-\($0)")) }
+        for (number, user) in users.enumerated() {
+            _ = try await bench.login(user)
+            _ = try await register(number, user)
+            keeper.answer(.ended(.wrong), for: user.text)
+        }
+        var suspects: Set<Account> = []
+        await review.recheckAccounts(&suspects)
+        #expect(bench.sessions.allSessions.count == 12)
+        #expect(bench.massEnds.confirm().count == 12)
+        await review.recheckAccounts(&suspects)
+        #expect(bench.sessions.allSessions.isEmpty)
+        // The word stands for the second recheck.
+        #expect(try await pendingDeletion().count == 12)
     }
 }

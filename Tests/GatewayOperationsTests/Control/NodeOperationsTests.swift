@@ -1,3 +1,4 @@
+import Gateway
 import GatewayCore
 import GatewaySupport
 import GatewayTesting
@@ -10,6 +11,7 @@ import Testing
 struct NodeOperationsTests {
     private let journal = MemoryJournal()
     private let retried = Signal()
+    private let massEnds = MassEnds()
 
     /// Gateways of which the others have other account lists.
     private struct Agreement: AccountAgreement {
@@ -27,7 +29,7 @@ struct NodeOperationsTests {
 
     private func apply(_ agreement: Agreement?) async -> ControlResults {
         let retried = retried
-        let operation = ApplyAccountsOperation(agreement: agreement) { retried.raise() }
+        let operation = ApplyAccountsOperation(agreement: agreement, massEnds: massEnds) { retried.raise() }
         return await ControlOperations.test([operation], journal: journal)
             .results(of: ControlRequest("accounts apply"), by: .process(uid: 1234))
     }
@@ -36,7 +38,10 @@ struct NodeOperationsTests {
     func apply() async throws {
         let results = await apply(Agreement(hosts: ["beta"]))
         #expect(results.error == nil)
-        #expect(results.items == [.object([.init("overruled", .array([.string("beta")]))])])
+        #expect(
+            results.items == [
+                .object([.init("ended", .number("0")), .init("overruled", .array([.string("beta")]))])
+            ])
         await retried.wait()
         #expect(journal.records.map(\.facts?.action) == [.operatorApplyAccounts])
         #expect(journal.records.map(\.result) == ["accepted"])
@@ -49,6 +54,23 @@ struct NodeOperationsTests {
         #expect(await apply(Agreement(hosts: nil)).error?.kind == .unavailable)
         #expect(await apply(Agreement(hosts: [], outage: LedgerUnavailable("away"))).error?.kind == .unavailable)
         #expect(journal.records.map(\.result) == ["accepted", "failed", "accepted", "failed"])
+    }
+
+    @Test("A gateway where nothing waits says so, and has recorded the command")
+    func nothing() async throws {
+        let error = try #require(await apply(Agreement(hosts: [])).error)
+        #expect(error.kind == .refused)
+        #expect(journal.records.map(\.result) == ["accepted", "failed"])
+    }
+
+    @Test("Accounts that wait end by the command also at a gateway alone")
+    func confirmed() async throws {
+        let users = Set((0..<11).map { UserName(canonical: "user\($0)")! })  // Valid names.
+        #expect(massEnds.admit(users, of: 11, from: .recheck).isEmpty)
+        let results = await apply(nil)
+        #expect(results.items == [.object([.init("ended", .number("11")), .init("overruled", .array([]))])])
+        #expect(massEnds.admit(users, of: 11, from: .recheck) == users)
+        #expect(await apply(nil).error?.kind == .refused)
     }
 
     @Test("A gateway with a ledger in a file lists no gateways")

@@ -40,6 +40,21 @@ struct StoreNodesTests {
         return try #require(AccountListsDigest(of: [name: Dictionary(uniqueKeysWithValues: fingerprints)]))
     }
 
+    @Test("A gateway whose restore was interrupted does not use the store")
+    func interruptedRestore() throws {
+        let (files, server) = (TemporaryDirectory(), try #require(PostgreSQLServer.shared()))
+        try PrivateFiles.makeDirectory(files.path)
+        _ = try RestoreMark.set(ofLedger: files("ledger.sqlite"))
+        let settings = PostgreSQLStore.Settings(connection: try server.freshDatabase(), readers: 1)
+        func open() throws {
+            _ = try PostgreSQLStore(
+                settings, file: files("ledger.sqlite"), use: .shared(patience: .zero), clocks: .system)
+        }
+        #expect { try open() } throws: { "\($0)".contains("a restore was interrupted") }
+        try RestoreMark.remove(ofLedger: files("ledger.sqlite"))
+        try open()
+    }
+
     @Test("A digest of lists differs with each authenticator, user and password")
     func digests() throws {
         let all = [

@@ -19,12 +19,15 @@ public final class ExternalProcessAccountAuthenticator: AccountAuthenticator {
         await logins.authenticate(credential, from: peer)
     }
 
+    /// Returns what the process reports about the account, as for a request.
+    public func status(of login: LoginName) async -> AccountStatus { await status(of: login, for: .request) }
+
     /// Returns what the process reports about the account. The status is unknown if the process does not report it in
     /// time, or speaks version 1 of the protocol.
-    public func status(of login: LoginName) async -> AccountStatus {
+    public func status(of login: LoginName, for purpose: AccountQueryPurpose) async -> AccountStatus {
         // No login of such a name has ever been sent to the process.
         guard let request = StatusRequest(login) else { return .ended(.wrong) }
-        switch await accounts.query(.status(request)) {
+        switch await accounts.query(.status(request), hasRoom: purpose == .recheck) {
         case .status(let status): return status
         case .unavailable(let reason): return .unknown(reason)
         // The pool replies to a status query with a status or with a failure.

@@ -10,10 +10,12 @@ internal import Synchronization
 public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     /// The verifier and the signer for one version of the key file.
     private struct Keys {
+        let ring: KeyRing
         let verifier: TokenVerifier
         let signer: TokenSigner
 
         init(_ ring: KeyRing, settings: HMACTokenPlugin.Settings, names: NameRules) {
+            self.ring = ring
             verifier = TokenVerifier(ring, settings: settings, names: names)
             signer = TokenSigner(ring, settings: settings)
         }
@@ -22,6 +24,8 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
     private let settings: HMACTokenPlugin.Settings
     private let context: PluginContext
     private let keys: Mutex<Keys>
+    /// The state of a changed file that takes a key away.
+    private let settling = Mutex(FileSettling())
 
     init(_ ring: KeyRing, settings: HMACTokenPlugin.Settings, context: PluginContext) {
         self.settings = settings
@@ -68,14 +72,25 @@ public final class HMACTokenAuthenticator: ReloadableAuthenticator {
 
     /// Reads the key file again. If the file is valid, later tokens are verified with it. If not, the current keys
     /// stay in force, each until its own expiry, and the problems are returned.
+    ///
+    /// A file without a key that it had takes effect once enough reloads in a row find the same version
+    /// (``FileSettling``). Until then a problem is returned, so the caller tries again.
     public func reload() async -> [ConfigurationProblem] {
         do {
             let ring = try await KeyRing.load(settings.keys, context: context)
+            let losses = ring.losses(since: keys.withLock(\.ring))
+            guard settling.withLock({ $0.counts(ring.version, losses: losses) }) else {
+                return [
+                    FileSettling.problem(
+                        of: settings.keys, "removes or changes \(losses) key\(losses == 1 ? "" : "s")")
+                ]
+            }
             let fresh = Keys(ring, settings: settings, names: context.names)
             keys.withLock { $0 = fresh }
             context.logger.info("Token keys reloaded", metadata: ["keys": "\(ring.keys.map(\.id))"])
             return []
         } catch {
+            settling.withLock { _ = $0.counts(nil, losses: 0) }
             return error.problems
         }
     }

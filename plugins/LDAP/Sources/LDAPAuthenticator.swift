@@ -49,13 +49,16 @@ public final class LDAPAuthenticator: AccountAuthenticator, MeasuredAuthenticato
         }
     }
 
+    /// Searches for an account, without a password, as for a request.
+    public func status(of login: LoginName) async -> AccountStatus { await status(of: login, for: .request) }
+
     /// Searches for an account, without a password. Resumes on the caller's executor, within the timeout.
-    public func status(of login: LoginName) async -> AccountStatus {
+    public func status(of login: LoginName, for purpose: AccountQueryPurpose) async -> AccountStatus {
         guard let user = context.names.unambiguousCanonical(login), LoginGrammar.isName(login) else {
             return .ended(.wrong)
         }
         let request = settings.request(.accountStatus, user: login.text, password: Secret([]))
-        switch await pool.query(request, for: .gateway) {
+        switch await pool.query(request, for: LoginOrigin(purpose, of: user)) {
         case .failure(let fault): return .unknown(OutageReason(fault))
         case .success(let response):
             switch outcome(of: response, to: request, from: user) {

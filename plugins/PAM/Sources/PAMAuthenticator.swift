@@ -49,27 +49,32 @@ public final class PAMAuthenticator: AccountAuthenticator, MeasuredAuthenticator
         }
     }
 
+    /// Returns whether `pam_acct_mgmt` still accepts an account, as for a request.
+    public func status(of login: LoginName) async -> AccountStatus { await status(of: login, for: .request) }
+
     /// Returns whether `pam_acct_mgmt` still accepts an account, without a password. Resumes on the caller's
     /// executor, within one deadline for each name that it tries.
     ///
     /// The modules of `auth` may accept a longer name than the account database has, and this check does not call
     /// them. If the database has no account with the login's name, the name without prefix and suffix is tried.
-    public func status(of login: LoginName) async -> AccountStatus {
+    public func status(of login: LoginName, for purpose: AccountQueryPurpose) async -> AccountStatus {
         guard let user = context.names.unambiguousCanonical(login), LoginGrammar.isName(login) else {
             return .ended(.wrong)
         }
-        let status = await status(of: login, as: user)
+        let status = await status(of: login, as: user, for: purpose)
         let canonical = context.names.login(of: user)
         guard status == .ended(.wrong), canonical != login, LoginGrammar.isName(canonical) else { return status }
-        return await self.status(of: canonical, as: user)
+        return await self.status(of: canonical, as: user, for: purpose)
     }
 
-    private func status(of login: LoginName, as user: UserName) async -> AccountStatus {
+    private func status(
+        of login: LoginName, as user: UserName, for purpose: AccountQueryPurpose
+    ) async -> AccountStatus {
         // No device is involved, so modules that decide by address get the address of this machine.
         let request = WorkerRequest(
             operation: .accountStatus, service: settings.service, user: login.text, remoteHost: RemoteHost.thisMachine,
             password: Secret([]), account: user.text, minimumUID: settings.minimumUID)
-        switch await query(request, for: .gateway) {
+        switch await query(request, for: LoginOrigin(purpose, of: user)) {
         case .failure(let fault): return .unknown(OutageReason(fault))
         case .success(let answer):
             switch outcome(of: answer, to: request, from: user) {

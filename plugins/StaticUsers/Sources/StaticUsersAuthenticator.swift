@@ -14,8 +14,8 @@ public final class StaticUsersAuthenticator: AccountList {
     // duration, unchanged.
     private let decoyDigester: KeyedDigester
     private let table: Mutex<UserTable>
-    /// Whether the last reload found a file without users for the first time.
-    private let foundEmpty = Mutex(false)
+    /// The state of a changed file that takes something from a user.
+    private let settling = Mutex(FileSettling())
 
     init(_ table: UserTable, settings: StaticUsersPlugin.Settings, context: PluginContext) {
         self.settings = settings
@@ -55,23 +55,19 @@ public final class StaticUsersAuthenticator: AccountList {
     /// Reads the users file again. If the file is valid, later logins use it. If not, the current users stay in force
     /// and the problems are returned.
     ///
-    /// A file that says that it has no users takes effect, and ends all sessions and devices. One that is only empty
-    /// takes effect at the second reload in a row that finds it. The first one returns a problem, so the caller tries
-    /// again: another program may have truncated the file to write it.
+    /// A file that takes something from a user takes effect once enough reloads in a row find the same version
+    /// (``FileSettling``), because another program may be in the middle of writing it. Until then a problem is returned, so
+    /// the caller tries again. A file that says that it has no users takes effect at once, and ends all sessions and
+    /// devices.
     public func reload() async -> [ConfigurationProblem] {
         do {
             let former = table.withLock { $0 }
             let fresh = try await UserTable.load(settings.file, context: context, replacing: former)
-            let isFirstEmpty = fresh.users.isEmpty && !fresh.isDeclaredEmpty && !former.users.isEmpty
-            let isConfirmed = foundEmpty.withLock { found in
-                defer { found = isFirstEmpty && !found }
-                return found
-            }
-            if isFirstEmpty, !isConfirmed {
+            let losses = fresh.isDeclaredEmpty ? 0 : fresh.losses(since: former)
+            guard settling.withLock({ $0.counts(fresh.version, losses: losses) }) else {
+                let users = "\(losses) user\(losses == 1 ? "" : "s")"
                 return [
-                    ConfigurationProblem(
-                        at: SourceLocation(file: settings.file), path: "",
-                        "has no users; all sessions and devices end if the next check finds none either")
+                    FileSettling.problem(of: settings.file, "takes the account, a group or the password from \(users)")
                 ]
             }
             table.withLock { $0 = fresh }
@@ -82,7 +78,7 @@ public final class StaticUsersAuthenticator: AccountList {
             context.logger.info("Users file reloaded", metadata: ["users": "\(fresh.users.count)"])
             return []
         } catch {
-            foundEmpty.withLock { $0 = false }
+            settling.withLock { _ = $0.counts(nil, losses: 0) }
             return error.problems
         }
     }
@@ -114,7 +110,7 @@ public final class StaticUsersAuthenticator: AccountList {
             fingerprints: table.fingerprints.filter { table.users[$0.key]?.rejection(at: now) == nil },
             groups: Dictionary(uniqueKeysWithValues: open.map { ($0.name, $0.groups) }),
             closed: Set(table.users.keys).subtracting(open.map(\.name)),
-            validUntil: open.compactMap(\.expires).min())
+            validUntil: open.compactMap(\.expires).min(), isDeclaredEmpty: table.isDeclaredEmpty)
     }
 
     /// Returns the hash that stands in for the missing hash of an unknown name, or nil if libcrypto fails. A secret

@@ -28,7 +28,10 @@ extension ControlOperations {
         let verifier: JournalVerifier
         /// The gateways that share the store; nil for a gateway with a ledger in a file.
         let nodes: StoreNodes?
-        let accounts: AccountMonitor
+        /// The ends of accounts that wait for an operator.
+        let massEnds: MassEnds
+        /// Applies at once what waited for an operator.
+        let applyAccounts: @Sendable () async -> Void
 
         /// Creates the dependencies.
         package init(
@@ -36,7 +39,8 @@ extension ControlOperations {
             reload: @escaping @Sendable () async -> [ConfigurationProblem]?, dryRun: HotSwappable<DryRun>,
             policy: @escaping @Sendable () -> Policy, metrics: CallMetrics, stores: StoreOperations,
             history: RecordedHistory, calls: any CallHistory, statistics: any CallStatistics, node: String?,
-            verifier: JournalVerifier, nodes: StoreNodes?, accounts: AccountMonitor
+            verifier: JournalVerifier, nodes: StoreNodes?, massEnds: MassEnds,
+            applyAccounts: @escaping @Sendable () async -> Void
         ) {
             self.throttle = throttle
             self.limiter = limiter
@@ -52,14 +56,14 @@ extension ControlOperations {
             self.node = node
             self.verifier = verifier
             self.nodes = nodes
-            self.accounts = accounts
+            self.massEnds = massEnds
+            self.applyAccounts = applyAccounts
         }
     }
 
     /// Returns every operation of a running gateway. No other place lists them.
     package static func all(_ parts: Parts) -> [any ControlOperation] {
-        let accounts = parts.accounts
-        return [
+        [
             ReloadOperation(reload: parts.reload),
             ListBansOperation(throttle: parts.throttle),
             LiftBansOperation(throttle: parts.throttle, names: parts.names),
@@ -75,7 +79,7 @@ extension ControlOperations {
             ListSegmentsOperation(history: parts.history, node: parts.node),
             VerifyJournalOperation(verifier: parts.verifier),
             ListNodesOperation(nodes: parts.nodes),
-            ApplyAccountsOperation(agreement: parts.nodes) { await accounts.retry() },
+            ApplyAccountsOperation(agreement: parts.nodes, massEnds: parts.massEnds, retry: parts.applyAccounts),
             ShowUserOperation(
                 ledger: parts.stores.ledger, sessions: parts.stores.sessions, history: parts.calls,
                 throttle: parts.throttle, limiter: parts.limiter, names: parts.names),

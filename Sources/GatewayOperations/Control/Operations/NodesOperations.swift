@@ -1,3 +1,4 @@
+internal import Gateway
 internal import GatewayCore
 internal import GatewayStore
 internal import GatewaySupport
@@ -33,33 +34,49 @@ extension ListedNode {
     }
 }
 
-/// `accounts apply`: applies the account lists of this gateway although those of other gateways differ. They take effect
-/// within a second.
+/// `accounts apply`: ends the accounts that wait for an operator because they are very many, and applies the account lists
+/// of this gateway although those of other gateways differ. It takes effect within a second.
 struct ApplyAccountsOperation: ControlOperation {
     static let name = "accounts apply"
 
     /// The agreement with the other gateways; nil for a gateway with a ledger in a file.
     let agreement: (any AccountAgreement)?
-    /// Makes the account monitor try at once.
+    /// The ends that wait for an operator.
+    let massEnds: MassEnds
+    /// Makes the account monitor and the recheck try at once.
     let retry: @Sendable () async -> Void
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        guard let agreement else {
-            throw .refused("This gateway shares its store with no other, so its account lists apply at once.")
+        if agreement == nil, massEnds.users.isEmpty {
+            throw .refused("No account waits for this command: the account lists apply already.")
         }
         let record = try await context.record(.operatorApplyAccounts)
-        let hosts: [String]?
-        do throws(LedgerUnavailable) {
-            hosts = try await agreement.applyOwn()
-        } catch {
-            record.failed()
-            throw .unavailable("The account lists cannot be applied: \(error.detail)")
+        var hosts: [String] = []
+        if let agreement {
+            let found: [String]?
+            do throws(LedgerUnavailable) {
+                found = try await agreement.applyOwn()
+            } catch {
+                record.failed()
+                throw .unavailable("The account lists cannot be applied: \(error.detail)")
+            }
+            guard let found else {
+                record.failed()
+                throw .unavailable("This gateway has not read its account lists yet.")
+            }
+            hosts = found
         }
-        guard let hosts else {
+        let ended = massEnds.confirm().count
+        if ended == 0, hosts.isEmpty {
             record.failed()
-            throw .unavailable("This gateway has not read its account lists yet.")
+            throw .refused(
+                "No account waits for this command at this gateway. Ends that a user directory reports wait at one of the "
+                    + "gateways that share the store: run it where the log says \"Too many accounts ended at once\".")
         }
         await retry()
-        try await context.send(.object([.init("overruled", .array(hosts.map(JSONValue.string)))]))
+        try await context.send(
+            .object([
+                .init("ended", .number(String(ended))), .init("overruled", .array(hosts.map(JSONValue.string))),
+            ]))
     }
 }

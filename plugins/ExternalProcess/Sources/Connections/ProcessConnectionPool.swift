@@ -55,13 +55,19 @@ final class ProcessConnectionPool {
         self.connect = connect
     }
 
+    /// The number of waiting queries that are served before one that has room of its own.
+    private static let maximumTurns = 3
+
     /// Queries the process. The future never fails and completes at the deadline at the latest.
-    func query(_ request: ProcessRequest) -> EventLoopFuture<ProcessReply> {
+    ///
+    /// - Parameter hasRoom: Whether the query waits beside a full queue, and behind at most three others. For callers that
+    ///   make few queries at once.
+    func query(_ request: ProcessRequest, hasRoom: Bool = false) -> EventLoopFuture<ProcessReply> {
         guard !isClosed else { return loop.makeSucceededFuture(.unavailable(.unreachable)) }
-        guard waiting.count < bounds.queue else { return loop.makeSucceededFuture(.unavailable(.busy)) }
+        guard hasRoom || waiting.count < bounds.queue else { return loop.makeSucceededFuture(.unavailable(.busy)) }
         let query = Query(request, loop.makePromise(), deadline: loop.now + bounds.timeout)
         query.timer = loop.assumeIsolated().scheduleTask(in: bounds.timeout) { [weak self] in self?.expire(query) }
-        waiting.append(query)
+        waiting.insert(query, at: hasRoom ? min(waiting.count, Self.maximumTurns) : waiting.count)
         advance()
         return query.promise.futureResult
     }

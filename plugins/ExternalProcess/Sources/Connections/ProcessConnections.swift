@@ -34,10 +34,12 @@ final class ProcessConnections: Sendable {
     }
 
     /// Queries the process. Resumes on the caller's executor after the reply or the deadline.
-    func query(_ request: ProcessRequest) async -> ProcessReply {
+    ///
+    /// - Parameter hasRoom: Whether the query has room beside a full queue.
+    func query(_ request: ProcessRequest, hasRoom: Bool = false) async -> ProcessReply {
         let pool = pool
         do {
-            return try await loop.flatSubmit { pool.value.query(request) }.get()
+            return try await loop.flatSubmit { pool.value.query(request, hasRoom: hasRoom) }.get()
         } catch {
             return .unavailable(.unreachable)
         }

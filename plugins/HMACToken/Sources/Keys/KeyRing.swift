@@ -16,6 +16,9 @@ struct KeyRing: Sendable {
     /// The keys by the encoded JOSE header of their tokens, in the header's usual spellings.
     let entriesByHeader: [String: Entry]
 
+    /// The version of the file.
+    let version: FileVersion
+
     /// Reads a key file on the file pool.
     static func load(_ file: String, context: PluginContext) async throws(ConfigurationError) -> KeyRing {
         let names = context.names
@@ -53,8 +56,14 @@ struct KeyRing: Sendable {
             entries[key.id] = entry
             for header in JoseHeader.usualSpellings(of: key) { entriesByHeader[header] = entry }
         }
+        version = FileVersion(of: file, text: text)
         self.entries = entries
         self.entriesByHeader = entriesByHeader
+    }
+
+    /// Returns the number of keys of `former` that are missing here or differ.
+    func losses(since former: KeyRing) -> Int {
+        former.keys.count { old in entries[old.id].map { !$0.key.isEqual(to: old) } ?? true }
     }
 
     /// Returns the key that signs at the given time: the first in the file that is valid and allowed to issue tokens.

@@ -35,6 +35,13 @@ public struct TokenKey: Sendable {
         return true
     }
 
+    /// Whether the key accepts and signs what another version of it does. A key that was retired since does.
+    func isEqual(to former: TokenKey) -> Bool {
+        algorithm == former.algorithm && notBefore == former.notBefore && subjects == former.subjects
+            && groups == former.groups && mayIssueTokens == former.mayIssueTokens
+            && (former.notAfter == nil || notAfter == former.notAfter) && secret.isEqual(to: former.secret)
+    }
+
     /// Whether the text is a valid key id.
     static func isID(_ text: String) -> Bool {
         (1...64).contains(text.utf8.count)

@@ -37,7 +37,7 @@ extension DirectoryTests {
             // Directories fold compatibility characters (RFC 4518, section 2.3) and squeeze spaces.
             for name in ["\u{FF41}\u{FF4C}\u{FF49}\u{FF43}\u{FF45}", " alice", "alice  "] {
                 let request = slapd.settings().request(.accountStatus, user: name, password: Secret([]))
-                guard case .success(.findings(let findings)) = await authenticator.pool.query(request, for: .gateway)
+                guard case .success(.findings(let findings)) = await authenticator.pool.query(request, for: .recheck)
                 else {
                     Issue.record("\(name.debugDescription)")
                     continue
@@ -55,7 +55,7 @@ extension DirectoryTests {
             var asked = 0
             for name in names where LoginGrammar.isName(LoginName(name)) && name.utf8.count <= 256 {
                 let request = settings.request(.accountStatus, user: name, password: Secret([]))
-                let response = await authenticator.pool.query(request, for: .gateway)
+                let response = await authenticator.pool.query(request, for: .recheck)
                 guard case .success(.findings(let findings)) = response else {
                     Issue.record("\(name.debugDescription): \(response)")
                     continue

@@ -59,7 +59,7 @@ extension DirectoryTests {
             #expect(await authenticator.login("alice", "right").isGrant)
             let before = try slapd.operations("Bind")
             let request = slapd.settings().request(.login, user: "alice", password: Secret([]))
-            let response = await authenticator.pool.query(request, for: .gateway)
+            let response = await authenticator.pool.query(request, for: .recheck)
             #expect(response == .failure(.worker(.ended)))
             #expect(try slapd.operations("Bind") == before)
         }

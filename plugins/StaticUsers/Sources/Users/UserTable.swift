@@ -27,6 +27,8 @@ struct UserTable: Sendable {
     let hashes: [PasswordHash]
     /// A fingerprint of each user's hash, also for users who may not log in.
     let fingerprints: [UserName: AccountFingerprint]
+    /// The version of the file.
+    let version: FileVersion
     /// The costs that libcrypt computed successfully. A reload does not try them again.
     let supportedCosts: Set<String>
 
@@ -56,11 +58,12 @@ struct UserTable: Sendable {
         let problems = ConfigurationProblems()
         do throws(ConfigurationProblem) {
             let text = try SecretFile.text(at: file, remedy: "notify-gateway users add NAME")
+            let version = FileVersion(of: file, text: text)
             let document = UsersDocument(text, file: file, names: names, problems: problems)
             if problems.all.isEmpty, document.records.isEmpty {
                 let isDeclared = document.declaresNoUsers
                 if former != nil || (isReload && isDeclared) {
-                    return .success(UserTable(declaredEmpty: isDeclared, decoys: former?.hashes ?? []))
+                    return .success(UserTable(declaredEmpty: isDeclared, version, decoys: former?.hashes ?? []))
                 }
                 problems.add(
                     ConfigurationProblem(
@@ -70,7 +73,7 @@ struct UserTable: Sendable {
                 checkSupport(of: document.records, besides: former?.supportedCosts ?? [], problems: problems)
             }
             guard problems.all.isEmpty else { return .failure(ConfigurationError(problems.all)) }
-            let table = UserTable(document.records)
+            let table = UserTable(document.records, version)
             // A missing fingerprint would look like a removed account, and the user would lose every session.
             guard table.fingerprints.count == table.users.count else {
                 return .failure(ConfigurationError(file: file, "the system's libcrypto cannot compute SHA-256"))
@@ -105,12 +108,25 @@ struct UserTable: Sendable {
     }
 
     /// Creates a table without users.
-    private init(declaredEmpty isDeclared: Bool, decoys: [PasswordHash]) {
+    private init(declaredEmpty isDeclared: Bool, _ version: FileVersion, decoys: [PasswordHash]) {
         (users, isDeclaredEmpty, hashes, fingerprints, supportedCosts) = ([:], isDeclared, decoys, [:], [])
+        self.version = version
     }
 
-    private init(_ records: [UserRecord]) {
+    /// Returns the number of users of `former` from whom this table takes something: the account, a group, or the
+    /// password. One whose account is not disabled any more, or expires at another time, counts too, because a setting
+    /// may be missing.
+    func losses(since former: UserTable) -> Int {
+        former.users.values.count { old in
+            guard let new = users[old.name] else { return true }
+            return new.hash.text != old.hash.text || !new.groups.isSuperset(of: old.groups)
+                || new.isDisabled != old.isDisabled || new.expires != old.expires
+        }
+    }
+
+    private init(_ records: [UserRecord], _ version: FileVersion) {
         isDeclaredEmpty = false
+        self.version = version
         users = Dictionary(
             uniqueKeysWithValues: records.map { record in
                 let user = User(
