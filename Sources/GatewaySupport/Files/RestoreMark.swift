@@ -1,5 +1,3 @@
-internal import GatewayCore
-package import GatewaySupport
 internal import Glibc
 
 /// The mark of a restore in progress: a file beside the ledger. While it exists, no gateway opens the stores, because some
@@ -22,10 +20,11 @@ package enum RestoreMark {
     }
 
     /// Throws if a restore was interrupted. Called with the lock of the ledger's files.
-    static func rejectInterrupted(ofLedger ledger: String) throws(LedgerUnavailable) {
+    package static func rejectInterrupted(ofLedger ledger: String) throws(FileFailure) {
         guard access(path(ledger), F_OK) == 0 else { return }
-        throw LedgerUnavailable(
-            "a restore was interrupted, so files may be missing or of before; repeat it (notify-gateway restore), or remove "
-                + "\(path(ledger)) to start with what is there")
+        throw FileFailure(
+            unfit: path(ledger),
+            "exists: a restore was interrupted, so files may be missing or of before; repeat it (notify-gateway restore), or "
+                + "remove this file to start with what is there")
     }
 }
