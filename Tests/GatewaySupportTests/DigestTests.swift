@@ -105,6 +105,11 @@ import Testing
         #expect(Set(others).count == 3)
         #expect(KeyedDigest([1, 2, 3]) == nil)
         #expect(KeyedDigest(digest.bytes) == digest)
+        let digits = String(hexEncoding: digest.bytes)
+        #expect(KeyedDigest(hexDigits: digits.utf8) == digest)
+        for text in ["", String(digits.dropLast()), digits + "0", digits.dropLast() + "g", digits.dropLast() + "é"] {
+            #expect(KeyedDigest(hexDigits: text.utf8) == nil, "\(text)")
+        }
         #expect(KeyedDigester(key: Secret([UInt8](repeating: 8, count: 32))).digest([1, 2], [3]) != digest)
     }
 

@@ -63,6 +63,9 @@ public struct AuthenticatorChain: Sendable {
     /// some time after the last login (`AuthenticationRules`).
     public var authenticatorsWithoutStatus: Set<PluginName> { loginsOnly }
 
+    /// The names of the configured authenticators.
+    public var names: Set<PluginName> { Set(links.map(\.name)) }
+
     /// Returns whether an authenticator of this name is configured.
     public func contains(_ authenticator: PluginName) -> Bool { links.contains { $0.name == authenticator } }
 

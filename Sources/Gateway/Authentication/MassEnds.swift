@@ -5,20 +5,22 @@ internal import Synchronization
 ///
 /// A users file or a directory that has lost its entries looks like one from which they were removed. What ends with an
 /// account cannot be undone: its devices are deleted at the backend. So if more than ten users, and more than a tenth of
-/// all, end at once, they keep everything until an operator says that they have ended (`accounts apply`). Safe on any
-/// thread.
+/// all, are missing at once, they keep everything until an operator says that they have ended (`accounts apply`). Few
+/// others that end meanwhile do not wait with them. Safe on any thread.
 public final class MassEnds: Sendable {
     /// The source that reports the ends.
     public enum Source: Sendable, Hashable {
         /// The account lists of an authenticator.
         case lists(PluginName)
-        /// The recheck of the accounts that are in no list.
-        case recheck
+        /// The recheck of the accounts of an authenticator without a list.
+        case recheck(PluginName)
     }
 
     private struct State {
         var held: [Source: Set<UserName>] = [:]
         var confirmed: [Source: Set<UserName>] = [:]
+        /// Whether all ends of the lists are confirmed, which are compared next.
+        var confirmsLists = false
 
         /// The users whose ends wait.
         var users: Set<UserName> { held.values.reduce(into: []) { $0.formUnion($1) } }
@@ -36,49 +38,52 @@ public final class MassEnds: Sendable {
     /// waited before.
     ///
     /// - Parameters:
-    ///   - ended: All users of the source whose accounts have ended.
+    ///   - ended: All users of the source whose accounts are missing.
+    ///   - present: The users of the source whose accounts are good. Each of them needs another word to end.
     ///   - count: The number of all users of the source.
-    public func admit(_ ended: Set<UserName>, of count: Int, from source: Source) -> Set<UserName> {
+    public func admit(
+        _ ended: Set<UserName>, besides present: Set<UserName>, of count: Int, from source: Source
+    ) -> Set<UserName> {
         state.withLock { state in
-            // A user who is back needs another word to end again.
-            let confirmed = state.confirmed[source, default: []].intersection(ended)
+            var confirmed = state.confirmed[source, default: []].subtracting(present)
+            if state.confirmsLists, case .lists = source { confirmed.formUnion(ended) }
             state.confirmed[source] = confirmed.isEmpty ? nil : confirmed
             let others = ended.subtracting(confirmed)
-            if others.count <= max(Self.maximumUsers, count / 10) {
-                state.held[source] = nil
-                return ended
-            }
-            state.held[source] = others
-            return confirmed
+            let limit = max(Self.maximumUsers, count / 10)
+            let waiting = others.intersection(state.held[source, default: []])
+            let held = others.count <= limit ? [] : others.count - waiting.count <= limit ? waiting : others
+            state.held[source] = held.isEmpty ? nil : held
+            return ended.subtracting(held)
         }
     }
 
     /// Confirms the ends that wait, by the word of an operator. Returns their users.
-    public func confirm() -> Set<UserName> {
+    ///
+    /// - Parameter includesLists: Whether the word is also about the lists that have not been compared yet, up to
+    ///   `listsAreApplied()`.
+    public func confirm(includesLists: Bool = false) -> Set<UserName> {
         state.withLock { state in
             for (source, users) in state.held { state.confirmed[source, default: []].formUnion(users) }
+            state.confirmsLists = includesLists
             defer { state.held = [:] }
             return state.users
         }
     }
 
-    /// Removes what waits of the lists of all authenticators but these.
-    public func keep(listsOf authenticators: Set<PluginName>) {
+    /// Ends the word about the lists, which have been compared.
+    public func listsAreApplied() { state.withLock { $0.confirmsLists = false } }
+
+    /// Removes what waits, and what was confirmed, of all other sources.
+    public func keep(where isKept: (Source) -> Bool) {
         state.withLock { state in
-            func isKept(_ source: Source) -> Bool {
-                switch source {
-                case .lists(let name): authenticators.contains(name)
-                case .recheck: true
-                }
-            }
             state.held = state.held.filter { isKept($0.key) }
             state.confirmed = state.confirmed.filter { isKept($0.key) }
         }
     }
 
     /// Returns whether an operator has confirmed the end of an account that the recheck found.
-    public func isConfirmed(_ user: UserName) -> Bool {
-        state.withLock { $0.confirmed[.recheck]?.contains(user) ?? false }
+    public func isConfirmed(_ user: UserName, by authenticator: PluginName) -> Bool {
+        state.withLock { $0.confirmed[.recheck(authenticator)]?.contains(user) ?? false }
     }
 
     /// Returns whether the end of an account of a list waits.

@@ -5,11 +5,12 @@ internal import Synchronization
 /// The sends of the last 24 hours that have an idempotency key, with their results, so that no send is made twice.
 ///
 /// A send is stored when it is admitted, after the limits, so that rejected sends occupy no entry. Bounded: 10,000
-/// sends for each user and one million in total (``IdempotencyTable`` describes the eviction). Shared by all event
-/// loops; each critical section makes a few table look-ups.
+/// sends for each user and one million in total (``IdempotencyTable`` describes the eviction). The hours are those since
+/// boot, so a wall clock that jumps lets no send go out twice. Shared by all event loops; each critical section makes a few
+/// table look-ups.
 public final class IdempotencyStore: Sendable {
-    /// The time that a send is kept, in microseconds.
-    static let period: Int64 = 24 * 3600 * 1_000_000
+    /// The time that a send is kept, in nanoseconds.
+    static let period: Int64 = 24 * 3600 * 1_000_000_000
     /// The maximum number of sends of one user.
     public static let maximumPerUser = 10_000
     /// The maximum number of sends in total.
@@ -68,11 +69,16 @@ public final class IdempotencyStore: Sendable {
     public var count: Int { table.withLock(\.count) }
 
     /// Restores the sends that the journal contains, in order, the oldest first.
-    public func restore(_ sends: [IdempotentSend]) {
+    ///
+    /// - Parameter time: The time by which their ages count. A send that is later has no age.
+    public func restore(_ sends: [IdempotentSend], at time: WallTime) {
+        let now = clocks.sinceBoot().nanoseconds
         for send in sends {
             let scope = Scope(user: send.user, target: send.target, service: send.service, key: send.key)
-            guard let state = State(send) else { continue }
-            table.withLock { _ = $0.add(scope, message: send.message, at: send.at, state: state) }
+            let age = max(0, time.microseconds - send.at.microseconds)
+            guard age < Self.period / 1000, let state = State(send) else { continue }
+            let expires = MonotonicInstant(nanoseconds: now + Self.period - age * 1000)
+            table.withLock { _ = $0.add(scope, message: send.message, until: expires, state: state) }
         }
     }
 
@@ -81,10 +87,10 @@ public final class IdempotencyStore: Sendable {
 
     /// Looks up a send. Stores nothing.
     func lookUp(_ scope: Scope, message: KeyedDigest) -> Lookup {
-        let now = clocks.wall()
+        let now = clocks.sinceBoot()
         let send = table.withLock { table in
             Self.removeExpired(from: &table, now)
-            return table.send(for: scope)
+            return Self.send(for: scope, in: table, now)
         }
         guard let send else { return .new(IdempotencyClaim(scope: scope, message: message, store: self)) }
         guard send.message == message else { return .differentMessage }
@@ -99,9 +105,11 @@ public final class IdempotencyStore: Sendable {
     ///
     /// - Returns: The number of its entry; nil if another call has stored the same send since the look-up.
     func insert(_ scope: Scope, _ message: KeyedDigest) -> UInt64? {
-        let now = clocks.wall()
+        let now = clocks.sinceBoot()
         return table.withLock { table in
-            table.send(for: scope) == nil ? table.add(scope, message: message, at: now, state: .inFlight) : nil
+            guard Self.send(for: scope, in: table, now) == nil else { return nil }
+            let expires = MonotonicInstant(nanoseconds: now.nanoseconds + Self.period)
+            return table.add(scope, message: message, until: expires, state: .inFlight)
         }
     }
 
@@ -117,10 +125,17 @@ public final class IdempotencyStore: Sendable {
         }
     }
 
-    private static func removeExpired(from table: inout IdempotencyTable, _ now: WallTime) {
+    /// Returns the send with this scope, unless it has expired: an older one may wait for its removal before it.
+    private static func send(
+        for scope: Scope, in table: IdempotencyTable, _ now: MonotonicInstant
+    ) -> IdempotencyTable.Send? {
+        table.send(for: scope).flatMap { $0.expires > now ? $0 : nil }
+    }
+
+    private static func removeExpired(from table: inout IdempotencyTable, _ now: MonotonicInstant) {
         // At most eight at a time, so that no call waits for the removal of a whole day's sends.
         for _ in 0..<8 {
-            guard let oldest = table.oldest, oldest.value.at.microseconds <= now.microseconds - period else { return }
+            guard let oldest = table.oldest, oldest.value.expires <= now else { return }
             table.remove(oldest.key)
         }
     }

@@ -10,8 +10,8 @@ struct IdempotencyTable {
     struct Send {
         /// The digest of the message.
         let message: KeyedDigest
-        /// The time of admission.
-        let at: WallTime
+        /// The time since boot at which the send is forgotten. No change of the wall clock moves it.
+        let expires: MonotonicInstant
         /// The state of the send.
         var state: IdempotencyStore.State
     }
@@ -41,12 +41,13 @@ struct IdempotencyTable {
     ///
     /// - Returns: The entry's number, at least 1 and unique in the history of the table.
     mutating func add(
-        _ scope: IdempotencyStore.Scope, message: KeyedDigest, at time: WallTime, state: IdempotencyStore.State
+        _ scope: IdempotencyStore.Scope, message: KeyedDigest, until expires: MonotonicInstant,
+        state: IdempotencyStore.State
     ) -> UInt64 {
         if sends[scope] == nil, mustEvict(of: scope.user), let evicted = sends.oldest(of: scope.user) {
             sends.remove(evicted.key)
         }
-        return sends.insert(Send(message: message, at: time, state: state), for: scope)
+        return sends.insert(Send(message: message, expires: expires, state: state), for: scope)
     }
 
     /// Changes the state of a send, unless another send has replaced it.

@@ -218,11 +218,6 @@ public struct SessionTable: Sendable {
         }
     }
 
-    /// Returns whether the login that the session began with has ended at the provider since.
-    public func hasLoggedOut(_ session: Session) -> Bool {
-        session.provider.map { isLoggedOut($0, issued: session.began) } ?? false
-    }
-
     private func isLoggedOut(_ login: ProviderLogin, issued: WallTime) -> Bool {
         ProviderLogout.targets(of: login).contains { target in
             guard let logout = logouts[LogoutKey(issuer: login.issuer, target: target)] else { return false }

@@ -1,3 +1,4 @@
+internal import Gateway
 internal import GatewayCore
 internal import GatewayStore
 internal import GatewaySupport
@@ -51,7 +52,9 @@ extension AccountMonitor {
     }
 
     private func propose(to agreement: any AccountAgreement) async throws(LedgerUnavailable) {
+        // A gateway with other authenticators would end the accounts of those.
         let lists = Dictionary(uniqueKeysWithValues: watched.map { ($0.name, $0.listed ?? [:]) })
+            .merging(authenticators.map { ($0, [:]) }) { listed, _ in listed }
         guard let digest = AccountListsDigest(of: lists) else {
             throw LedgerUnavailable("libcrypto cannot compute a digest")
         }
@@ -93,6 +96,7 @@ extension AccountMonitor {
             // The word of an operator may come at another gateway, which then writes the changes.
             if watched[index].isDue || !watched[index].held.isEmpty { sharing.isPending = true }
         }
+        massEnds.listsAreApplied()
     }
 
     /// Logs a decision or failure once, until another one follows.

@@ -1,6 +1,6 @@
 package import Gateway
 package import GatewayConfiguration
-internal import GatewayCore
+package import GatewayCore
 package import GatewayStore
 package import GatewaySupport
 package import Logging
@@ -25,6 +25,10 @@ package actor AccountMonitor {
         var validUntil: WallTime?
         /// Whether the lists say that they have no accounts, on purpose.
         var isDeclaredEmpty = false
+        /// The accounts that are in the lists and closed, on purpose.
+        var closed: Set<UserName> = []
+        /// The groups of the listed accounts, and of those whose end waits.
+        var groups: [UserName: Set<GroupName>] = [:]
         /// The accounts whose end waits for an operator.
         var held: Set<UserName> = []
         /// Whether the lists have to be read.
@@ -33,6 +37,8 @@ package actor AccountMonitor {
     }
 
     var watched: [Watched]
+    /// The names of all authenticators of the configuration.
+    private(set) var authenticators: Set<PluginName>
     let sessions: SessionRegister
     let revocation: UserRevocation
     let massEnds: MassEnds
@@ -43,10 +49,12 @@ package actor AccountMonitor {
     var sharing = SharedLists()
 
     package init(
-        _ lists: [ScopedAccountList], revocation: UserRevocation, agreement: (any AccountAgreement)? = nil,
+        _ lists: [ScopedAccountList], among authenticators: Set<PluginName> = [], revocation: UserRevocation,
+        agreement: (any AccountAgreement)? = nil,
         massEnds: MassEnds = MassEnds(), clocks: Clocks, logger: Logger
     ) {
         watched = Self.watched(lists)
+        self.authenticators = authenticators
         sessions = revocation.sessions
         self.revocation = revocation
         self.agreement = agreement
@@ -56,15 +64,20 @@ package actor AccountMonitor {
     }
 
     /// Replaces the watched lists. The completed state of a kind that remains is kept.
-    package func watch(_ lists: [ScopedAccountList]) {
+    ///
+    /// - Parameter authenticators: The names of all authenticators of the configuration.
+    package func watch(_ lists: [ScopedAccountList], among authenticators: Set<PluginName> = []) {
+        self.authenticators = authenticators
         let before = Dictionary(watched.map { ($0.name, $0) }) { first, _ in first }
         sessions.keepGroupLists(of: Set(lists.map(\.name)))
-        massEnds.keep(listsOf: Set(lists.map(\.name)))
+        let names = Set(lists.map(\.name))
+        massEnds.keep { if case .lists(let name) = $0 { names.contains(name) } else { true } }
         watched = Self.watched(lists)
         for index in watched.indices {
             watched[index].reconciled = before[watched[index].name]?.reconciled
             watched[index].listed = before[watched[index].name]?.listed
             watched[index].held = before[watched[index].name]?.held ?? []
+            watched[index].groups = before[watched[index].name]?.groups ?? [:]
         }
         sharing.isPending = true
         sharing.nextAttempt = nil
@@ -112,10 +125,21 @@ package actor AccountMonitor {
         watched[index].listed = accounts.fingerprints
         watched[index].validUntil = accounts.validUntil
         watched[index].isDeclaredEmpty = accounts.isDeclaredEmpty
+        watched[index].closed = accounts.closed
         // A listed account without groups is in none, which differs from an account whose groups are unknown.
         let groups = Dictionary(
             uniqueKeysWithValues: accounts.fingerprints.keys.map { ($0, accounts.groups[$0] ?? []) })
-        return revocation.replaceGroups(groups, of: watched[index].name)
+        // Those who are missing keep their groups until it is decided whether they have ended.
+        watched[index].groups = groups.merging(watched[index].groups) { listed, _ in listed }
+        return revocation.replaceGroups(watched[index].groups, of: watched[index].name)
+    }
+
+    /// Removes the groups of those whose account has ended.
+    private func removeGroups(_ index: Int, keepingThoseOf accounts: [UserName: AccountFingerprint]) {
+        let groups = watched[index].groups.filter { accounts[$0.key] != nil }
+        guard groups.count < watched[index].groups.count else { return }
+        watched[index].groups = groups
+        _ = revocation.replaceGroups(groups, of: watched[index].name)
     }
 
     /// Applies the changes since the given accounts, or since those in the ledger. After a failure, the lists are due.
@@ -128,6 +152,7 @@ package actor AccountMonitor {
             let changes = AccountChanges(from: before, to: admitted)
             if !changes.isEmpty { try await revocation.reconcile(changes, of: name) }
             watched[index].reconciled = admitted
+            removeGroups(index, keepingThoseOf: admitted)
             watched[index].lastError = nil
         } catch {
             watched[index].isDue = true
@@ -142,24 +167,28 @@ package actor AccountMonitor {
     private func admitted(
         _ listed: [UserName: AccountFingerprint], _ index: Int, since before: [UserName: AccountFingerprint]
     ) -> [UserName: AccountFingerprint] {
-        let (name, ending) = (watched[index].name, Set(AccountChanges(from: before, to: listed).revoked.keys))
-        let admitted =
-            watched[index].isDeclaredEmpty ? ending : massEnds.admit(ending, of: before.count, from: .lists(name))
+        let missing = AccountChanges(from: before, to: listed).removed.subtracting(watched[index].closed)
+        let ending = watched[index].isDeclaredEmpty ? [] : missing
+        let admitted = massEnds.admit(
+            ending, besides: Set(listed.keys), of: before.count, from: .lists(watched[index].name))
         let held = ending.subtracting(admitted)
-        if !held.isEmpty, watched[index].held != held { logger.tooManyEnded(held, of: before.count, by: name) }
+        if !held.isEmpty, watched[index].held != held {
+            logger.tooManyEnded(held, of: before.count, by: watched[index].name)
+        }
         watched[index].held = held
-        return listed.merging(before.filter { held.contains($0.key) }) { _, former in former }
+        return listed.merging(before.filter { held.contains($0.key) }) { listed, _ in listed }
     }
 }
 
 extension Logger {
     /// Logs that ends wait for an operator.
-    func tooManyEnded(_ users: Set<UserName>, of count: Int, by authenticator: PluginName?) {
+    func tooManyEnded(_ users: Set<UserName>, of count: Int, by authenticator: PluginName) {
         let some = users.sorted().prefix(20).map(\.text).joined(separator: " ")
-        var metadata: Metadata = ["ended": "\(users.count)", "of": "\(count)", "among-them": "\(some)"]
-        if let authenticator { metadata["authenticator"] = "\(authenticator)" }
         error(
             "Too many accounts ended at once; nothing revoked, check the user directory or run accounts apply",
-            metadata: metadata)
+            metadata: [
+                "ended": "\(users.count)", "of": "\(count)", "authenticator": "\(authenticator)",
+                "among-them": "\(some)",
+            ])
     }
 }

@@ -67,10 +67,15 @@ package struct AccountRecheck: Service {
                     var suspects: Set<Account> = []
                     // This queries no authenticator and therefore does not wait for user directories that start at the
                     // same time.
-                    if await hasTask() { await expireOldGrants() }
+                    if await hasTask() {
+                        await endUnconfigured()
+                        await expireOldGrants()
+                    }
                     for await _ in wakeUps {
                         guard await hasTask() else {
                             suspects = []
+                            // The gateway that has the task now finds out itself, and asks its operator.
+                            massEnds.keep { if case .recheck = $0 { false } else { true } }
                             await updateGroups()
                             continue
                         }
@@ -92,7 +97,7 @@ package struct AccountRecheck: Service {
         // One chain for the whole recheck: the authenticators of another configuration say nothing about these
         // accounts.
         let chain = chain.value
-        await endUnconfigured(chain)
+        await endUnconfigured()
         let withSession = Set(sessions.allSessions.map(\.account))
         let accounts = withSession.union(await registeringAccounts(chain)).union(suspects)
         let found = await queryStatus(accounts, chain)
@@ -115,8 +120,8 @@ package struct AccountRecheck: Service {
             deletable.formIntersection(uncertain)
         }
         ending.subtract(await decidedByLists(ending.subtracting(uncertain)))
-        let held = uncertain.subtracting(
-            admitted(uncertain, of: accounts.filter { chain.requiresRecheck($0.authenticator) }))
+        let rechecked = accounts.filter { chain.requiresRecheck($0.authenticator) }
+        let held = uncertain.subtracting(admitted(uncertain, besides: found.good, of: rechecked))
         ending.subtract(held)
         deletable.subtract(held)
         for account in ending {
@@ -125,7 +130,9 @@ package struct AccountRecheck: Service {
             }
         }
         // The word of an operator stands for the second recheck.
-        let confirmed = deletable.filter { suspects.contains($0) || massEnds.isConfirmed($0.user) }
+        let confirmed = deletable.filter {
+            suspects.contains($0) || massEnds.isConfirmed($0.user, by: $0.authenticator)
+        }
         for account in confirmed {
             await revokeIfStillEnded(account, alsoIfDenied: false) { revocation throws(LedgerUnavailable) in
                 try await revocation.revoke(account.user, because: .ended, authenticator: account.authenticator)
@@ -144,9 +151,10 @@ package struct AccountRecheck: Service {
         }
     }
 
-    /// Ends the sessions of authenticators that are no longer configured. Comes first, because it queries nothing. Another
-    /// gateway may have these authenticators.
-    private func endUnconfigured(_ chain: AuthenticatorChain) async {
+    /// Ends the sessions of authenticators that are no longer configured. Queries nothing, so it does not wait for a recheck
+    /// in progress. Another gateway may have these authenticators.
+    package func endUnconfigured() async {
+        let chain = chain.value
         let accounts = Set(sessions.allSessions.map(\.account)).filter { !chain.contains($0.authenticator) }
         guard !accounts.isEmpty, await hasAgreement() else { return }
         for account in accounts {
@@ -156,12 +164,21 @@ package struct AccountRecheck: Service {
         }
     }
 
-    /// Returns the accounts that may end now. Logs an error if others wait.
-    private func admitted(_ ended: Set<Account>, of accounts: Set<Account>) -> Set<Account> {
-        let (users, all) = (Set(ended.map(\.user)), Set(accounts.map(\.user)))
-        let admitted = massEnds.admit(users, of: all.count, from: .recheck)
-        if admitted.count < users.count { logger.tooManyEnded(users.subtracting(admitted), of: all.count, by: nil) }
-        return ended.filter { admitted.contains($0.user) }
+    /// Returns the accounts that may end now. Logs an error if others of the same authenticator wait.
+    private func admitted(
+        _ ended: Set<Account>, besides good: Set<UserName>, of accounts: Set<Account>
+    ) -> Set<Account> {
+        let endedUsers = Dictionary(grouping: ended, by: \.authenticator).mapValues { Set($0.map(\.user)) }
+        var admitted: Set<Account> = []
+        for (name, accounts) in Dictionary(grouping: accounts, by: \.authenticator) {
+            let (users, count) = (endedUsers[name] ?? [], Set(accounts.map(\.user)).count)
+            let mayEnd = massEnds.admit(users, besides: good, of: count, from: .recheck(name))
+            if mayEnd.count < users.count {
+                logger.tooManyEnded(users.subtracting(mayEnd), of: count, by: name)
+            }
+            admitted.formUnion(ended.filter { $0.authenticator == name && mayEnd.contains($0.user) })
+        }
+        return admitted
     }
 
     /// Returns those of the accounts that an account list still had at its last comparison. The next one decides about

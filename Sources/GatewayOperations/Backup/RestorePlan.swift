@@ -11,6 +11,8 @@ struct RestorePlan {
     private let unneeded: [StagedFile]
     /// The present files to move aside, the ledger first.
     private let displaced: [String]
+    /// Whether the present journal is moved aside.
+    private let replacesJournal: Bool
     /// The first line of the restored journal; nil if the present one is kept.
     let firstLine: UInt64?
 
@@ -53,6 +55,11 @@ struct RestorePlan {
         if let path = signingKey?.path, displaced.contains(path), journal.isKept {
             journal.reject("\(configuration.journal.directory) has another journal, which another key signs")
         }
+        if journal.isKept, try RestoreMark.replacesJournal(ofLedger: configuration.ledger.file) {
+            journal.reject(
+                "\(configuration.journal.directory) has a part of the journal that an interrupted restore moved aside")
+        }
+        replacesJournal = journal.reason != nil
         if let reason = journal.reason {
             reasons.append(reason)
             displaced += journal.displaced
@@ -84,7 +91,9 @@ struct RestorePlan {
     /// - Parameter stamp: The time in the names of directories for former data.
     /// - Returns: These directories.
     func carryOut(_ owner: FileOwner, stamp: String, ledger: String) throws -> [String] {
-        if !publications.isEmpty || !displaced.isEmpty { try owner.own(try RestoreMark.set(ofLedger: ledger)) }
+        if !publications.isEmpty || !displaced.isEmpty {
+            try owner.own(try RestoreMark.set(ofLedger: ledger, replacesJournal: replacesJournal))
+        }
         var directories: [String] = []
         for path in displaced {
             let parent = PrivateFiles.parent(of: path)

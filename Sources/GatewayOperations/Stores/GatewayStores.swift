@@ -124,11 +124,15 @@ package struct GatewayStores: Sendable {
     }
 
     /// Reads the idempotent sends of the last day from the journal, for replays; none with a shared register. Blocks.
-    package func idempotentSends() throws(JournalUnavailable) -> [IdempotentSend] {
+    ///
+    /// - Parameter limit: The maximum number of sends; the newest ones are returned.
+    package func idempotentSends(limit: Int) throws(JournalUnavailable) -> [IdempotentSend] {
         guard keyedSendRegister == nil else { return [] }
-        let yesterday = WallTime(seconds: clocks.wall().seconds - 86_400)
-        return try JournalFile.keyedSends(in: journalDirectory, since: yesterday, indexed: journalIndex)
-            .filter { !sessions.wasRevoked($0.user, after: $0.at) }
+        let yesterday = WallTime(seconds: sessions.confirmedTime.seconds - 86_400)
+        return try JournalFile.keyedSends(
+            in: journalDirectory, since: yesterday, limit: limit, indexed: journalIndex
+        )
+        .filter { !sessions.wasRevoked($0.user, after: $0.at) }
     }
 
     /// Checks that the ledger's user names follow the configured rules, before anything else reads names. With other

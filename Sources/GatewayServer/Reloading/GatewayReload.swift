@@ -84,6 +84,8 @@ actor GatewayReload {
                 from: configuration, to: new, pool: context.threads.filePool, clocks: context.clocks, logger: logger)
             remade = try await subsystems.authenticators.remake(for: new)
             try await running.exchange(new, tls: renewed.backends, remade.chain)
+            // Before anything else, and before the recheck, which ends what began earlier.
+            subsystems.stores.stores.sessions.withdraw(remade.withdrawn)
         } catch let fault as ConfigurationError {
             return kept(problems + fault.problems)
         } catch let problem as ConfigurationProblem {

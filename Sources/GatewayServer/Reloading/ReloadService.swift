@@ -33,6 +33,8 @@ final class ReloadService: Service {
         var hasStarted: Bool
         /// Whether the service has stopped, so no further check happens.
         var hasEnded = false
+        /// The end of the last check; nil while one runs.
+        var checked: ContinuousClock.Instant? = .now
     }
 
     /// Creates the service.
@@ -90,12 +92,25 @@ final class ReloadService: Service {
                     }
                 }
                 tasks.addTask { [self] in
-                    while (try? await Task.sleep(for: period)) != nil { wakeUp.yield() }
+                    var pause = period
+                    while (try? await Task.sleep(for: pause)) != nil {
+                        pause = untilNextCheck
+                        if pause > .zero { continue }
+                        wakeUp.yield()
+                        pause = period
+                    }
                     wakeUp.finish()
                 }
                 tasks.addTask { [self] in await reload(on: wakeUps) }
             }
         }
+    }
+
+    /// The time until the next regular check. It comes a whole period after the last one, because a look right after another
+    /// shows nothing about a file that is being written.
+    private var untilNextCheck: Duration {
+        guard let checked = request.withLock(\.checked) else { return period }
+        return period - (.now - checked)
     }
 
     /// Checks the files for each value of the sequence and reloads those that have changed, until the sequence ends.
@@ -104,6 +119,7 @@ final class ReloadService: Service {
         for await _ in wakeUps {
             let (all, waiting) = request.withLock {
                 request -> (Bool, [CheckedContinuation<[ConfigurationProblem]?, Never>]) in
+                request.checked = nil
                 if !request.hasStarted { return (false, []) }
                 defer { (request.isForAll, request.waiting) = (false, []) }
                 return (request.isForAll, request.waiting)
@@ -123,6 +139,7 @@ final class ReloadService: Service {
                 problems = files.problems
             }
             await accounts?.compare()
+            request.withLock { $0.checked = .now }
             if all { notifier?.ready() }
             for waiter in waiting { waiter.resume(returning: problems) }
         }

@@ -36,12 +36,12 @@ struct WatchedFiles {
             guard isDue || !problemsByFile[index].isEmpty else { continue }
             let problems = await subject.reload()
             if problems.isEmpty { hasChanged = true }
-            let shouldLog = isDue || problems != problemsByFile[index]
+            let isNew = problems != problemsByFile[index]
             problemsByFile[index] = problems
-            for problem in problems where shouldLog {
-                let (level, message): (Logger.Level, Logger.Message) =
-                    problem.severity == .error ? (.error, "File rejected") : (.warning, "File not applied yet")
-                logger.log(level: level, message, metadata: ["problem": "\(problem)"])
+            for problem in problems {
+                let metadata: Logger.Metadata = ["problem": "\(problem)"]
+                if problem.severity == .error, isDue || isNew { logger.error("File rejected", metadata: metadata) }
+                if problem.severity == .warning, isNew { logger.warning("File not applied yet", metadata: metadata) }
             }
         }
         return hasChanged

@@ -1,3 +1,4 @@
+internal import Gateway
 internal import GatewayConfiguration
 internal import GatewayCore
 internal import GatewayOperations
@@ -33,7 +34,8 @@ struct AccountsSubsystem: ReloadParticipant {
             sweeper: sweeper, logger: logger)
         revocation.followOtherGateways()
         monitor = AccountMonitor(
-            lists, revocation: revocation, agreement: stores.nodes, massEnds: authenticators.massEnds,
+            lists, among: authenticators.made.chain.names, revocation: revocation, agreement: stores.nodes,
+            massEnds: authenticators.massEnds,
             clocks: context.clocks, logger: logger)
         recheck = AccountRecheck(
             chain: authenticators.chain, revocation: revocation, authentication: authenticators.rules,
@@ -68,9 +70,8 @@ struct AccountsSubsystem: ReloadParticipant {
     }
 
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
-        // Before the recheck, which ends what began earlier.
-        stores.sessions.withdraw(made.withdrawn)
-        await monitor.watch(made.lists)
+        await monitor.watch(made.lists, among: made.chain.names)
+        await recheck.endUnconfigured()
         do throws(LedgerUnavailable) {
             if stores.nodes == nil {
                 try await stores.sessions.keepAccounts(of: Set(made.lists.map(\.name)))

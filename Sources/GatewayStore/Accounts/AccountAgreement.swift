@@ -35,7 +35,8 @@ package enum AccountDecision: Sendable, Hashable {
     case overruled
 }
 
-/// A digest of all account lists of a gateway: the authenticators, their users, and the fingerprints of the passwords.
+/// A digest of all account lists of a gateway: the authenticators, their users, and the fingerprints of the passwords. An
+/// authenticator without a list has an empty one.
 package struct AccountListsDigest: Sendable, Hashable {
     let bytes: [UInt8]
 

@@ -45,10 +45,10 @@ extension SessionRegister {
     /// A revocation takes effect in memory first and is then written to disk. It covers sessions, tokens and labels,
     /// and marks registrations for deletion at the backend.
     public func reconcile(_ changes: AccountChanges, of authenticator: PluginName) async throws(LedgerUnavailable) {
-        let now = clocks.wall()
-        revokeInMemory(changes.revoked.keys, at: now)
+        let (now, time) = (clocks.wall(), revocationTime)
+        revokeInMemory(changes.revoked.keys, at: time)
         let written = try await ledger.announce { tables in
-            for user in changes.revoked.keys { try tables.revoke(user, at: now) }
+            for user in changes.revoked.keys { try tables.revoke(user, at: time) }
             for user in changes.removed { try tables.removeAccount(user, of: authenticator) }
             for (user, fingerprint) in changes.updated {
                 try tables.storeAccount(user, fingerprint, of: authenticator, now: now)
@@ -65,9 +65,9 @@ extension SessionRegister {
 
     /// Revokes all sessions, tokens and registrations of the user: in memory first, then on disk.
     public func revoke(_ user: UserName) async throws(LedgerUnavailable) {
-        let now = clocks.wall()
-        revokeInMemory([user], at: now)
-        try await waitUntilApplied(await ledger.announce { try $0.revoke(user, at: now) }.get().change)
+        let time = revocationTime
+        revokeInMemory([user], at: time)
+        try await waitUntilApplied(await ledger.announce { try $0.revoke(user, at: time) }.get().change)
     }
 }
 

@@ -7,12 +7,16 @@ extension JournalFile {
     ///
     /// Reads only segments that changed since the time, and parses only lines with an idempotency key.
     ///
-    /// - Parameter indexed: The indexes of closed segments, which list these lines; nil to read the segments themselves.
+    /// - Parameters:
+    ///   - limit: The maximum number of sends; the newest ones are returned.
+    ///   - indexed: The indexes of closed segments, which list these lines; nil to read the segments themselves.
     package static func keyedSends(
-        in directory: String, since: WallTime, indexed: (any IndexedSegments)? = nil
+        in directory: String, since: WallTime, limit: Int = .max, indexed: (any IndexedSegments)? = nil
     ) throws(JournalUnavailable) -> [IdempotentSend] {
         let files = SystemFileSystem()
-        var sends = IdempotentSendReader(since: since)
+        var sends = IdempotentSendReader(since: since, limit: limit)
+        // A clock that is set back lets no line of before count as old.
+        var newest = WallTime(microseconds: 0)
         do throws(FileFailure) {
             let segments = JournalSegmentName.segments(among: try files.fileNames(in: directory))
             for (index, segment) in segments.enumerated() {
@@ -20,7 +24,8 @@ extension JournalFile {
                 // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : nil
                 do throws(FileFailure) {
-                    guard try files.modificationTime(of: path) >= since else { continue }
+                    newest = max(newest, try files.modificationTime(of: path))
+                    guard newest >= since else { continue }
                     if let end, let index = indexed?.segment(first: segment.first, before: end),
                         let lines = try? index.keyedLines()
                     {
@@ -59,17 +64,23 @@ struct IdempotentSendReader {
     }
 
     private let since: WallTime
+    private let limit: Int
+    /// The latest time of the lines so far. The time of a send is not before it, because the clock may have been set back.
+    private var latest = WallTime(microseconds: 0)
     private var calls: [Call: Parts] = [:]
     private var order: [Call] = []
 
     /// The start of the member that holds the idempotency key.
     private static let member = Array(",\"idempotency\":\"".utf8)
 
-    init(since: WallTime) { self.since = since }
+    init(since: WallTime, limit: Int = .max) {
+        self.since = since
+        self.limit = limit
+    }
 
-    /// The sends with an intent, in the order of their first lines.
+    /// The newest sends with an intent, in the order of their first lines.
     var all: [IdempotentSend] {
-        order.compactMap { call in
+        order.suffix(limit).compactMap { call in
             guard let parts = calls[call], parts.intents > 0 else { return nil }
             return IdempotentSend(
                 user: parts.user, target: parts.target, service: parts.service, key: call.key,
@@ -94,7 +105,9 @@ struct IdempotentSendReader {
 
     /// Adds a line; ignores one without an idempotency key.
     mutating func add(_ line: JournalLineReader) {
-        guard let kind = line.kind, let at = line.time, at > since, let id = line.text("call"),
+        guard let kind = line.kind, let at = line.time.map({ max($0, latest) }) else { return }
+        latest = at
+        guard at > since, let id = line.text("call"),
             let user = line.text("user").flatMap({ UserName(canonical: $0) }),
             let service = line.text("pns").flatMap(PushService.init), let key = digest(line, "idempotency"),
             let message = digest(line, "digest"),
@@ -105,6 +118,7 @@ struct IdempotentSendReader {
             guard kind != .replay else { return }
             calls[call] = Parts(user: user, target: target, service: service, message: message, at: at)
             order.append(call)
+            forgetOldest()
         }
         switch kind {
         case .intent: calls[call]?.intents += 1
@@ -114,12 +128,15 @@ struct IdempotentSendReader {
         }
     }
 
+    /// Forgets the oldest calls when there are twice as many as are returned.
+    private mutating func forgetOldest() {
+        guard order.count / 2 >= limit else { return }
+        for call in order.prefix(limit) { calls[call] = nil }
+        order.removeFirst(limit)
+    }
+
     private func digest(_ line: JournalLineReader, _ name: StaticString) -> KeyedDigest? {
-        guard let digits = line.text(name)?.utf8.map(\.hexDigitValue), digits.count == 32 else { return nil }
-        let bytes = stride(from: 0, to: 32, by: 2).compactMap { index in
-            digits[index].flatMap { high in digits[index + 1].map { high << 4 | $0 } }
-        }
-        return KeyedDigest(bytes)
+        line.bytes(of: name).flatMap { KeyedDigest(hexDigits: $0) }
     }
 
     /// The shift table of a Boyer-Moore-Horspool search for ``member``. The search skips most bytes of a journal,

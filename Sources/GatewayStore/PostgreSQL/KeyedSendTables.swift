@@ -12,6 +12,10 @@ struct KeyedSendTables: DatabaseTables {
         let number: Int64
     }
 
+    /// The time by which sends expire: the database's, or the gateway's if that is earlier. A clock that jumps ahead lets no send
+    /// go out twice.
+    private static let expiryTime = "LEAST(\(StoreNode.now), ?)"
+
     /// A stored send.
     struct Stored {
         let message: [UInt8]
@@ -50,8 +54,9 @@ struct KeyedSendTables: DatabaseTables {
     ///
     /// A row that is not replaced is locked until the end of the transaction, so that it is still there for a look-up.
     ///
+    /// - Parameter time: The time of the gateway.
     /// - Returns: Whether it was stored.
-    func insert(_ call: Call) throws -> Bool {
+    func insert(_ call: Call, at time: WallTime) throws -> Bool {
         let count = try transaction.execute(
             sql: """
                 INSERT INTO keyed_send
@@ -60,9 +65,10 @@ struct KeyedSendTables: DatabaseTables {
                 ON CONFLICT ("user", target, service, key) DO UPDATE
                 SET instance = excluded.instance, fence = excluded.fence, number = excluded.number,
                     message = excluded.message, at = excluded.at, state = excluded.state, result = NULL, response = NULL
-                WHERE keyed_send.at <= excluded.at - \(Self.period)
+                WHERE keyed_send.at <= \(Self.expiryTime) - \(Self.period)
                 """,
-            arguments: SQLArguments(Self.arguments(of: call) + [.bytes(call.send.message.bytes)]))
+            arguments: SQLArguments(
+                Self.arguments(of: call) + [.bytes(call.send.message.bytes), .integer(time.microseconds)]))
         return count > 0
     }
 
@@ -127,8 +133,14 @@ struct KeyedSendTables: DatabaseTables {
 
     // MARK: Removal
 
-    /// The current time of the database in microseconds.
-    func now() throws -> Int64 { try transaction.integer(sql: "SELECT \(StoreNode.now)") ?? 0 }
+    /// Returns the time up to which sends have expired, in microseconds.
+    ///
+    /// - Parameter time: The time of the gateway.
+    func expired(at time: WallTime) throws -> Int64 {
+        let now = try transaction.integer(
+            sql: "SELECT \(Self.expiryTime)", arguments: [time.microseconds])
+        return (now ?? 0) - Self.period
+    }
 
     /// Returns the time up to which sends are beyond the bound, counted from the newest; nil if there are not more.
     ///

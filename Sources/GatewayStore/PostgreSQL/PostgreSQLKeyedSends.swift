@@ -45,6 +45,13 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
     private let commits: GroupCommit<KeyedSendTables>
     private let bounds: Bounds
     private let state = Mutex(State())
+    /// The time at the creation, by the wall clock and since boot.
+    private let start: (wall: WallTime, sinceBoot: MonotonicInstant)
+
+    /// The time of the creation and the time since. No change of the wall clock moves it.
+    private var time: WallTime {
+        start.wall.adding((node.clocks.sinceBoot().nanoseconds - start.sinceBoot.nanoseconds) / 1000)
+    }
 
     /// The number of results that wait for the server.
     package var unwrittenCount: Int { state.withLock(\.unwritten.count) }
@@ -54,6 +61,7 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
         var settings = store.settings
         settings.readers = 1
         node = store.node
+        start = (node.clocks.wall(), node.clocks.sinceBoot())
         database = PostgreSQLDatabase(
             settings, name: "keyed-sends", node: node, renewsNode: false, isolation: "READ COMMITTED")
         let health = LedgerHealth(database, proofLifetime: .seconds(1))
@@ -74,8 +82,9 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
             return state.lastNumber
         }
         let call = self.call(send, number)
+        let time = time
         let inserted = await commits.write { [self] tables in
-            try tables.insert(call) ? KeyedSendState.inserted(number: number) : state(of: call, tables)
+            try tables.insert(call, at: time) ? KeyedSendState.inserted(number: number) : state(of: call, tables)
         }
         switch inserted {
         case .failure(let error):
@@ -194,8 +203,8 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
     @discardableResult
     package func removeOld() async throws(LedgerUnavailable) -> Int {
         let bounds = bounds
-        let now = try await reads.read { try $0.now() }.get()
-        var count = try await remove(until: now - KeyedSendTables.period)
+        let time = time
+        var count = try await remove(until: try await reads.read { try $0.expired(at: time) }.get())
         for user in try await reads.read({ try $0.users(beyond: bounds.perUser) }).get() {
             let excess = try await reads.read { try $0.excess(beyond: bounds.perUser, of: user) }.get()
             if let excess { count += try await remove(until: excess, of: user) }

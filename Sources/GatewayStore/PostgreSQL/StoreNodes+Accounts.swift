@@ -36,7 +36,10 @@ extension StoreNodes: AccountAgreement {
         try await ledger.write { [node] tables in
             guard let own = try tables.accountLists(of: node) else { return nil }
             let others = try tables.otherAccountLists(than: own, of: node)
-            try tables.storeWord(applied: own, lost: Set(others.map(\.lists)))
+            let lost = try tables.accountWord().lost
+            // Lists that apply anyway need no word, which would hold against the next ones.
+            if others.isEmpty, !lost.contains(own) { return [] }
+            try tables.storeWord(applied: own, lost: lost.union(others.map(\.lists)).subtracting([own]))
             return others.map(\.host)
         }.get()
     }
@@ -86,7 +89,7 @@ extension LedgerTables {
     }
 
     /// Returns the digest of the lists that an operator has applied, and those of the lists that lost.
-    private func accountWord() throws -> (applied: [UInt8]?, lost: Set<[UInt8]>) {
+    fileprivate func accountWord() throws -> (applied: [UInt8]?, lost: Set<[UInt8]>) {
         let value = try firstRow(sql: "SELECT value FROM property WHERE name = ?", arguments: [Self.word])?
             .required("value", as: [UInt8].self)
         let digests = stride(from: 0, to: value?.count ?? 0, by: Self.digestLength).map { start in

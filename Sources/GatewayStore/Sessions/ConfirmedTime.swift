@@ -15,6 +15,9 @@ struct ConfirmedTime: Sendable {
 
     /// The last confirmed time.
     private(set) var time: WallTime
+    /// The latest confirmed time so far, and the time since. A revocation counts up to then: if the clock was set back,
+    /// tokens from before would be later than the revocation, and valid again once the clock is corrected.
+    private(set) var latest: WallTime
     private var sinceBoot: MonotonicInstant
     /// While the wall clock is too far ahead: its difference from the time since boot in microseconds, and the time at
     /// which that difference was first seen.
@@ -23,6 +26,7 @@ struct ConfirmedTime: Sendable {
     /// Starts at the time stored before a restart, or at the wall clock's time if none is stored.
     init(stored last: WallTime?, clocks: Clocks) {
         time = last ?? clocks.wall()
+        latest = time
         sinceBoot = clocks.sinceBoot()
         _ = advance(clocks)
     }
@@ -30,8 +34,10 @@ struct ConfirmedTime: Sendable {
     /// Reads both clocks and returns the confirmed time.
     mutating func advance(_ clocks: Clocks) -> WallTime {
         let (wall, now) = (clocks.wall(), clocks.sinceBoot())
-        let expected = time.adding((now.nanoseconds - sinceBoot.nanoseconds) / 1000)
+        let elapsed = (now.nanoseconds - sinceBoot.nanoseconds) / 1000
+        let expected = time.adding(elapsed)
         sinceBoot = now
+        defer { latest = max(latest.adding(elapsed), time) }
         guard expected.adding(Self.microseconds(Self.acceptedAtOnce)) < wall else {
             ahead = nil
             time = wall

@@ -42,8 +42,11 @@ extension SessionRegister {
     ///
     /// A revocation by this node is in memory already. Its sessions are set again in the order of all changes:
     /// a revocation may have removed one that began after it, and an earlier reading may have added one that it ended.
+    ///
+    /// A revocation by a node whose clock is behind counts up to the present time of this one.
     private func apply(_ changes: [SessionChange]) {
         let closed = unwritten.withLock(\.sessions)
+        let present = revocationTime
         table.withLock { table in
             for change in changes {
                 switch change.effect {
@@ -53,7 +56,7 @@ extension SessionRegister {
                 case .tokenRevoked(let token, let user, let until):
                     table.revoke(token: token, of: user, until: until)
                 case .userRevoked(let user, _) where change.isOwn: table.closeSessions(of: user)
-                case .userRevoked(let user, let time): table.revoke(user, at: time)
+                case .userRevoked(let user, let time): table.revoke(user, at: max(time, present))
                 case .loggedOut(let logout) where change.isOwn: table.closeSessions(endedBy: logout)
                 case .loggedOut(let logout): _ = table.logOut(logout)
                 case .restored: break

@@ -268,6 +268,14 @@ public final class SessionRegister: SessionStore {
     /// The time by which records expire. See ``ConfirmedTime``.
     public var confirmedTime: WallTime { confirmed.withLock { $0.advance(clocks) } }
 
+    /// The time up to which a revocation that happens now counts. See ``ConfirmedTime/latest``.
+    var revocationTime: WallTime {
+        confirmed.withLock { confirmed in
+            _ = confirmed.advance(clocks)
+            return confirmed.latest
+        }
+    }
+
     /// Removes sessions and revocations that have expired by the confirmed time.
     public func removeExpired() async throws(LedgerUnavailable) {
         let now = confirmedTime

@@ -61,44 +61,55 @@ public struct WallTime: Sendable, Hashable, Comparable, CustomStringConvertible 
     /// Parses RFC 3339 text (`2026-11-21T07:00:00Z`, with or without a fraction, with `Z` or an offset); returns nil
     /// for other text.
     public init?(rfc3339 text: String) {
-        var rest = text.utf8[...]
+        var text = text
+        guard let time = text.withUTF8({ Self.parse($0) }) else { return nil }
+        self = time
+    }
+
+    private static func parse(_ text: UnsafeBufferPointer<UInt8>) -> WallTime? {
+        var place = 0
         func number(_ digits: Int) -> Int64? {
-            guard rest.count >= digits, rest.prefix(digits).allSatisfy(\.isASCIIDigit) else { return nil }
-            defer { rest = rest.dropFirst(digits) }
-            return rest.prefix(digits).reduce(0) { $0 * 10 + Int64($1 - UInt8(ascii: "0")) }
+            guard text.count - place >= digits else { return nil }
+            var number: Int64 = 0
+            for byte in text[place..<(place + digits)] {
+                guard byte.isASCIIDigit else { return nil }
+                number = number * 10 + Int64(byte - UInt8(ascii: "0"))
+            }
+            place += digits
+            return number
         }
-        func consume(_ byte: Character) -> Bool {
-            guard rest.first == byte.asciiValue else { return false }
-            rest = rest.dropFirst()
+        func consume(_ byte: UInt8) -> Bool {
+            guard place < text.count, text[place] == byte else { return false }
+            place += 1
             return true
         }
-        guard let year = number(4), consume("-"), let month = number(2), consume("-"), let day = number(2),
-            consume("T") || consume("t"), let hour = number(2), consume(":"), let minute = number(2), consume(":"),
-            let second = number(2), (1...12).contains(month), hour < 24, minute < 60, second < 60
+        let (dash, colon) = (UInt8(ascii: "-"), UInt8(ascii: ":"))
+        guard let year = number(4), consume(dash), let month = number(2), consume(dash), let day = number(2),
+            consume(UInt8(ascii: "T")) || consume(UInt8(ascii: "t")), let hour = number(2), consume(colon),
+            let minute = number(2), consume(colon), let second = number(2), (1...12).contains(month), hour < 24,
+            minute < 60, second < 60
         else { return nil }
-        let days = Self.days(fromCivil: year, month, day)
-        guard Self.civil(fromDays: days) == (year, month, day) else { return nil }
+        let days = days(fromCivil: year, month, day)
+        guard civil(fromDays: days) == (year, month, day) else { return nil }
         var fraction: Int64 = 0
-        if consume(".") {
-            let digits = rest.prefix(while: \.isASCIIDigit)
-            guard !digits.isEmpty else { return nil }
-            for place in 0..<6 {
-                let index = digits.index(digits.startIndex, offsetBy: place, limitedBy: digits.endIndex)
-                let digit = index.flatMap { $0 < digits.endIndex ? digits[$0] - UInt8(ascii: "0") : nil } ?? 0
-                fraction = fraction * 10 + Int64(digit)
+        if consume(UInt8(ascii: ".")) {
+            let start = place
+            while place < text.count, text[place].isASCIIDigit { place += 1 }
+            guard place > start else { return nil }
+            for index in start..<(start + 6) {
+                fraction = fraction * 10 + (index < place ? Int64(text[index] - UInt8(ascii: "0")) : 0)
             }
-            rest = rest.dropFirst(digits.count)
         }
         var offset: Int64 = 0
-        if !(consume("Z") || consume("z")) {
-            let sign: Int64 = consume("+") ? 1 : consume("-") ? -1 : 0
-            guard sign != 0, let hours = number(2), consume(":"), let minutes = number(2), hours < 24, minutes < 60
+        if !(consume(UInt8(ascii: "Z")) || consume(UInt8(ascii: "z"))) {
+            let sign: Int64 = consume(UInt8(ascii: "+")) ? 1 : consume(dash) ? -1 : 0
+            guard sign != 0, let hours = number(2), consume(colon), let minutes = number(2), hours < 24, minutes < 60
             else { return nil }
             offset = sign * (hours * 3600 + minutes * 60)
         }
-        guard rest.isEmpty else { return nil }
+        guard place == text.count else { return nil }
         let seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
-        self.init(microseconds: seconds * 1_000_000 + fraction)
+        return WallTime(microseconds: seconds * 1_000_000 + fraction)
     }
 
     private static func floorDivision(_ dividend: Int64, _ divisor: Int64) -> Int64 {

@@ -13,6 +13,17 @@ public struct KeyedDigest: Sendable, Hashable {
         self = bytes.withUnsafeBytes { KeyedDigest(first16Of: $0) }
     }
 
+    /// Creates a digest from 32 hexadecimal digits; returns nil for another text.
+    package init?(hexDigits text: some Collection<UInt8>) {
+        guard text.count == 32 else { return nil }
+        var halves: (UInt64, UInt64) = (0, 0)
+        for digit in text {
+            guard let value = digit.hexDigitValue else { return nil }
+            halves = (halves.0 << 4 | halves.1 >> 60, halves.1 << 4 | UInt64(value))
+        }
+        (high, low) = halves
+    }
+
     /// - Parameter bytes: At least 16 bytes.
     fileprivate init(first16Of bytes: UnsafeRawBufferPointer) {
         high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))

@@ -17,9 +17,10 @@ package enum PrivateFiles {
         guard errno == ENOENT else { throw FileFailure("stat", path) }
         let parent = parent(of: path)
         let parents = parent != path && access(parent, F_OK) != 0 ? try makeDirectory(parent) : []
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileFailure("mkdir", path) }
+        let isNew = mkdir(path, 0o700) == 0
+        guard isNew || errno == EEXIST else { throw FileFailure("mkdir", path) }
         try synchronizeDirectory(parent)
-        return parents + [path]
+        return parents + (isNew ? [path] : [])
     }
 
     /// Creates an empty file of mode 0600 if none exists. Throws if an existing file is accessible to others.

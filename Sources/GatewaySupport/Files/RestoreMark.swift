@@ -3,13 +3,26 @@ internal import Glibc
 /// The mark of a restore in progress: a file beside the ledger. While it exists, no gateway opens the stores, because some
 /// of their files may be those of before. All functions block.
 package enum RestoreMark {
+    private static let journal = Array("journal\n".utf8)
+
     /// Returns the path of the mark.
     private static func path(_ ledger: String) -> String { ledger + ".restoring" }
 
     /// Sets the mark and returns its path.
-    package static func set(ofLedger ledger: String) throws(FileFailure) -> String {
-        try PrivateFiles.makeFile(path(ledger))
+    ///
+    /// - Parameter replacesJournal: Whether the present journal is moved aside. A mark that says so keeps saying it.
+    package static func set(ofLedger ledger: String, replacesJournal: Bool) throws(FileFailure) -> String {
+        let replaced = try self.replacesJournal(ofLedger: ledger)
+        let draft = path(ledger) + ".new"
+        try PrivateFiles.remove(draft)
+        try PrivateFiles.write(replacesJournal || replaced ? journal : [], toNew: draft)
+        try PrivateFiles.rename(draft, to: path(ledger))
         return path(ledger)
+    }
+
+    /// Returns whether an interrupted restore was moving the journal aside, so that what is there may be a part of it.
+    package static func replacesJournal(ofLedger ledger: String) throws(FileFailure) -> Bool {
+        try PrivateFiles.read(path(ledger), atMost: journal.count) == journal
     }
 
     /// Removes the mark durably, if there is one.

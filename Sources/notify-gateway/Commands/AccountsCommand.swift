@@ -14,10 +14,10 @@ struct AccountsCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "End the accounts that wait for an operator.",
             discussion: """
-                If more than ten users, and more than a tenth of all, lose their accounts or get new passwords at once, \
-                their sessions and devices stay until this command: a users file or a directory may have lost its \
-                entries. The log names some of the users. The command ends their accounts within a second, those of a \
-                directory at the next recheck, and is recorded with your uid.
+                If more than ten users, and more than a tenth of all, are missing from their users file or directory at \
+                once, their sessions and devices stay until this command: it may have lost its entries. The log names \
+                some of the users. The command ends their accounts within a second, those of a directory at the next \
+                recheck, and is recorded with your uid.
 
                 Gateways that share a store revoke the users that a file no longer has when all files agree. This \
                 command then applies those of this gateway although others differ. The present files of the other \

@@ -54,7 +54,7 @@ struct AccountMonitorTests {
                 IdempotentSend(
                     user: user, target: "carol", service: .apns, key: digest, message: digest,
                     at: bench.clock.clocks.wall(), results: [.accepted], skipped: 0, intents: 1)
-            })
+            }, at: bench.clock.clocks.wall())
         bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "other"])
         await bench.watch.listsHaveChanged()
         await bench.watch.compare()

@@ -36,17 +36,16 @@ struct MassEndTests {
     }
 
     @Test(
-        "Half of the users keep their sessions until an operator confirms that they have ended",
-        arguments: [(20, "x"), (40, "y")])
-    func waits(_ count: Int, _ hash: String) async throws {
+        "Users who are missing keep their sessions until an operator confirms that they have ended", arguments: [20, 0])
+    func waits(_ count: Int) async throws {
         list(users)
         await compare()
         for user in users { _ = try await bench.login(user) }
-        list(users.prefix(count), hash: hash)
+        list(users.prefix(count))
         for _ in 0..<3 { await compare() }
         #expect(bench.sessions.allSessions.count == 40)
         #expect(bench.journal.records.isEmpty)
-        #expect(bench.massEnds.users.count == (count == 40 ? 40 : 20))
+        #expect(bench.massEnds.users.count == 40 - count)
         // The recheck ends none of them either.
         let recheck = AccountRecheck(
             chain: HotSwappable(chain()), revocation: bench.revocation, massEnds: bench.massEnds,
@@ -56,13 +55,13 @@ struct MassEndTests {
         #expect(bench.sessions.allSessions.count == 40)
         // A new user does not wait for the others.
         let fresh = try #require(UserName(canonical: "fresh"))
-        list(users.prefix(count) + [fresh], hash: hash)
+        list(users.prefix(count) + [fresh])
         await compare()
         #expect(try await bench.sessions.accounts(of: "list")[fresh] != nil)
-        #expect(bench.massEnds.confirm().count == (count == 40 ? 40 : 20))
+        #expect(bench.massEnds.confirm().count == 40 - count)
         await bench.watch.retry()
         await bench.watch.compare()
-        #expect(bench.sessions.allSessions.count == (count == 40 ? 0 : 20))
+        #expect(bench.sessions.allSessions.count == count)
         #expect(bench.massEnds.users.isEmpty)
     }
 
@@ -130,22 +129,67 @@ struct MassEndTests {
         #expect(bench.sessions.allSessions.isEmpty)
     }
 
+    @Test("Changed passwords and closed accounts end at once, however many they are", arguments: [true, false])
+    func deliberate(isClosed: Bool) async throws {
+        list(users)
+        await compare()
+        for user in users { _ = try await bench.login(user) }
+        if isClosed { bench.accounts.close(Set(users)) }
+        list(isClosed ? [] : users, hash: "y")
+        await compare()
+        #expect(bench.sessions.allSessions.isEmpty)
+        #expect(bench.massEnds.users.isEmpty)
+    }
+
+    @Test("A user who ends while others wait does not wait, and those who wait keep their groups")
+    func beside() async throws {
+        let staff = try #require(GroupName("staff"))
+        bench.accounts.put(Dictionary(uniqueKeysWithValues: users.map { ($0, [staff]) }))
+        list(users)
+        await compare()
+        for user in users { _ = try await bench.login(user) }
+        list(users.prefix(20))
+        await compare()
+        #expect(bench.sessions.groups(of: users[30]) == [staff])
+        list(users.prefix(19))
+        await compare()
+        #expect(bench.sessions.sessions(of: users[19]).isEmpty)
+        #expect(bench.sessions.groups(of: users[19]) == nil)
+        #expect(bench.sessions.allSessions.count == 39)
+        #expect(bench.massEnds.users == Set(users[20...]))
+    }
+
     @Test("The word of an operator holds for its users while others end, until they are back")
     func more() {
         let ends = MassEnds()
-        func admitted(_ range: Range<Int>) -> Set<UserName> {
-            ends.admit(Set(users[range]), of: 40, from: .recheck)
+        func admitted(_ range: Range<Int>, besides present: Range<Int> = 0..<0) -> Set<UserName> {
+            ends.admit(Set(users[range]), besides: Set(users[present]), of: 40, from: .recheck("list"))
         }
         #expect(admitted(0..<20).isEmpty)
+        // Few more end, and the others go on waiting.
+        #expect(admitted(0..<21) == [users[20]])
         #expect(ends.confirm() == Set(users[0..<20]))
         #expect(ends.users.isEmpty)
-        // One more, and then too many more.
         #expect(admitted(0..<21) == Set(users[0..<21]))
         #expect(admitted(0..<35) == Set(users[0..<20]))
         #expect(ends.users == Set(users[20..<35]))
-        #expect(users[0..<20].allSatisfy { ends.isConfirmed($0) } && !ends.isConfirmed(users[20]))
-        // Those who were back wait again.
-        #expect(admitted(0..<5) == Set(users[0..<5]))
+        #expect(
+            users[0..<20].allSatisfy { ends.isConfirmed($0, by: "list") } && !ends.isConfirmed(users[20], by: "list"))
+        // A status that is unknown takes no word back, and a good one does.
+        #expect(admitted(0..<0).isEmpty)
+        #expect(admitted(0..<20) == Set(users[0..<20]))
+        #expect(admitted(0..<0, besides: 5..<20).isEmpty)
         #expect(admitted(0..<20) == Set(users[0..<5]))
+    }
+
+    @Test("A word about lists to come is for the next comparison only")
+    func listsToCome() {
+        let ends = MassEnds()
+        let all = Set(users)
+        #expect(ends.confirm(includesLists: true).isEmpty)
+        #expect(ends.admit(all, besides: [], of: 40, from: .recheck("list")).isEmpty)
+        #expect(ends.admit(all, besides: [], of: 40, from: .lists("list")) == all)
+        ends.listsAreApplied()
+        #expect(ends.admit(all, besides: all, of: 40, from: .lists("list")).isEmpty)
     }
 }

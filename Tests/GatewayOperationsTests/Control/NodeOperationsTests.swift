@@ -66,10 +66,10 @@ struct NodeOperationsTests {
     @Test("Accounts that wait end by the command also at a gateway alone")
     func confirmed() async throws {
         let users = Set((0..<11).map { UserName(canonical: "user\($0)")! })  // Valid names.
-        #expect(massEnds.admit(users, of: 11, from: .recheck).isEmpty)
+        #expect(massEnds.admit(users, besides: [], of: 11, from: .recheck("list")).isEmpty)
         let results = await apply(nil)
         #expect(results.items == [.object([.init("ended", .number("11")), .init("overruled", .array([]))])])
-        #expect(massEnds.admit(users, of: 11, from: .recheck) == users)
+        #expect(massEnds.admit(users, besides: [], of: 11, from: .recheck("list")) == users)
         #expect(await apply(nil).error?.kind == .refused)
     }
 

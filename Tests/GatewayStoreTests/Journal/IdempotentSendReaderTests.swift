@@ -56,6 +56,28 @@ struct IdempotentSendReaderTests {
         #expect(try JournalFile.keyedSends(in: directory, since: sends[0].at).isEmpty)
     }
 
+    @Test("A clock that is set back makes no send older than those before it, and the newest ones are returned")
+    func clockSetBack() {
+        func line(_ call: Int, at time: WallTime) -> JournalLineReader {
+            let hex = String(repeating: "0", count: 30) + String(10 + call)
+            return JournalLineReader(
+                bytes: Array(
+                    (#"{"seq":\#(call),"at":"\#(time)","kind":"intent","call":"\#(call)","user":"alice","recipient":"bob","#
+                        + #""pns":"fcm","idempotency":"\#(hex)","digest":"\#(hex)"}"#).utf8)[...])
+        }
+        let start = WallTime(seconds: 1_795_000_000)
+        var reader = IdempotentSendReader(since: start.adding(-1))
+        for (call, seconds) in [0, 10, -90_000, -80_000, 20].enumerated() {
+            reader.add(line(call, at: start.adding(Int64(seconds) * 1_000_000)))
+        }
+        #expect(reader.all.map { $0.at.seconds - start.seconds } == [0, 10, 10, 10, 20])
+        for limit in [1, 3, 10] {
+            var reader = IdempotentSendReader(since: start, limit: limit)
+            for call in 1...50 { reader.add(line(call, at: start.adding(Int64(call) * 1_000_000))) }
+            #expect(reader.all.map { $0.at.seconds - start.seconds } == (0..<50).suffix(limit).map { Int64($0 + 1) })
+        }
+    }
+
     @Test("A text that looks like a member is not taken for a key")
     func forged() {
         var sends = IdempotentSendReader(since: WallTime(seconds: 0))

@@ -44,7 +44,7 @@ struct StoreNodesTests {
     func interruptedRestore() throws {
         let (files, server) = (TemporaryDirectory(), try #require(PostgreSQLServer.shared()))
         try PrivateFiles.makeDirectory(files.path)
-        _ = try RestoreMark.set(ofLedger: files("ledger.sqlite"))
+        _ = try RestoreMark.set(ofLedger: files("ledger.sqlite"), replacesJournal: false)
         let settings = PostgreSQLStore.Settings(connection: try server.freshDatabase(), readers: 1)
         func open() throws {
             _ = try PostgreSQLStore(

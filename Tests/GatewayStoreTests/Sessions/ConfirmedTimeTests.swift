@@ -57,6 +57,23 @@ struct ConfirmedTimeTests {
         }
     }
 
+    @Test("The latest time goes on when the wall clock is set back, and does not follow a jump of more than a day")
+    func latest() {
+        var time = ConfirmedTime(stored: nil, clocks: clock.clocks)
+        let start = clock.clocks.wall()
+        clock.setWall(start.adding(-3_600_000_000))
+        clock.advance(by: .seconds(10))
+        #expect(time.advance(clock.clocks) == start.adding(-3_590_000_000))
+        #expect(time.latest == start.adding(10_000_000))
+        clock.setWall(start.adding(90_000_000_000))
+        clock.advance(by: .seconds(10))
+        _ = time.advance(clock.clocks)
+        #expect(time.latest == start.adding(20_000_000))
+        // The time of the last run counts too.
+        let next = ConfirmedTime(stored: start.adding(200_000_000_000), clocks: clock.clocks)
+        #expect(next.latest == start.adding(200_000_000_000))
+    }
+
     @Test("After a restart the time continues from the stored one, however far the wall clock is ahead")
     func restart() {
         let start = clock.clocks.wall()

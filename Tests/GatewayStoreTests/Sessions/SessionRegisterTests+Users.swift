@@ -46,13 +46,19 @@ extension SessionRegisterTests {
         try await register.revoke(Fixture.alice)
         let started = try await register.start(session(1), since: epoch)
         #expect(!started)
-        // Written during the revocation, followed by a power failure.
-        let session = session(2)
-        _ = try await fixture.ledger.write { try $0.store(session, limit: 20) }.get()
+        // Whatever the order in the store is, no session whose login began before the revocation is there after it.
+        let second = register.epoch
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for number in 2...40 as ClosedRange<UInt64> {
+                if number == 20 { tasks.addTask { try await register.revoke(Fixture.alice) } }
+                let session = session(number)
+                tasks.addTask { _ = try await register.start(session, since: second) }
+            }
+            try await tasks.waitForAll()
+        }
         let (_, later) = try reopened(fixture)
         #expect(later.allSessions.isEmpty)
-        clock.advance(by: .seconds(1))
-        let again = try await later.start(self.session(3), since: later.epoch)
+        let again = try await later.start(session(1), since: later.epoch)
         #expect(again)
     }
 

@@ -62,6 +62,34 @@ struct SessionRegisterTests {
         #expect(!register.isRevoked(TokenReference(id: "t", session: nil, issued: now, expires: week), of: Fixture.bob))
     }
 
+    @Test(
+        "A revocation counts for tokens of before, and not for sessions of later, whatever the clock does",
+        arguments: [-86_400, -3600, 0, 3600, 86_400] as [Int64])
+    func revocationTime(_ jump: Int64) async throws {
+        var fixture = try Fixture()
+        var register = try SessionRegister(fixture.ledger, clocks: clock.clocks)
+        let start = clock.clocks.wall()
+        clock.advance(by: .seconds(60))
+        let token = TokenReference(
+            id: "t", session: nil, issued: clock.clocks.wall(), expires: start.adding(7 * 86_400_000_000))
+        let former = session(1)
+        let began = try await register.start(former, since: register.epoch)
+        #expect(began)
+        clock.setWall(start.adding(jump * 1_000_000))
+        clock.advance(by: .seconds(120))
+        try await register.revoke(Fixture.alice)
+        clock.setWall(start.adding(180_000_000))
+        let later = session(2)
+        let again = try await register.start(later, since: register.epoch)
+        #expect(again)
+        for _ in 0..<2 {
+            #expect(register.isRevoked(token, of: Fixture.alice))
+            #expect(register.session(former.id) == nil)
+            #expect(register.session(later.id) == later)
+            (fixture, register) = try reopened(fixture)
+        }
+    }
+
     @Test("A logout at an identity provider ends its sessions and refuses its tokens, over a restart too")
     func providerLogout() async throws {
         var fixture = try Fixture()

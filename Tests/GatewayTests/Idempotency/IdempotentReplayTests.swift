@@ -199,6 +199,64 @@ struct IdempotentReplayTests {
         #expect(try !isKnown("dora", 9))
     }
 
+    @Test(
+        "A wall clock that jumps forgets no send and keeps none longer than a day",
+        arguments: [-100_000, -90_000, -3600, 0, 3600, 90_000, 100_000] as [Int64], [true, false])
+    func clocks(_ jump: Int64, isCorrected: Bool) throws {
+        let clock = ManualClock()
+        let memory = IdempotencyStore(clocks: clock.clocks)
+        let (alice, message) = (UserName(canonical: "alice")!, KeyedDigest([UInt8](repeating: 7, count: 16))!)
+        func scope(_ number: UInt8) -> IdempotencyStore.Scope {
+            IdempotencyStore.Scope(
+                user: alice, target: "bob", service: .apns, key: KeyedDigest([UInt8](repeating: number, count: 16))!)
+        }
+        /// Returns whether the send would be made, and makes it then.
+        func isNew(_ number: UInt8) throws -> Bool {
+            guard case .new(let claim) = memory.lookUp(scope(number), message: message) else { return false }
+            try claim.insert()
+            claim.complete(.completed(.empty(200), .accepted))
+            return true
+        }
+        func advance(by seconds: Int64) { clock.advance(by: .seconds(seconds)) }
+        let start = clock.clocks.wall()
+        for number in 0..<20 as Range<UInt8> { #expect(try isNew(number)) }
+        clock.setWall(WallTime(seconds: start.seconds + jump))
+        #expect(try isNew(30))
+        advance(by: 3600)
+        if isCorrected { clock.setWall(WallTime(seconds: start.seconds + 3600)) }
+        #expect(try !isNew(0) && !isNew(19) && !isNew(30))
+        advance(by: 86_400 - 3600 - 1)
+        #expect(try !isNew(0) && !isNew(19) && !isNew(30))
+        advance(by: 1)
+        // Those that expired before it wait for their removal, and it is new nevertheless.
+        #expect(try isNew(19) && isNew(0) && isNew(30))
+    }
+
+    @Test("After a restart a send is kept for what is left of its day, and a whole one if it is dated ahead")
+    func ages() throws {
+        let (clock, time) = (ManualClock(), WallTime(seconds: 1_795_000_000))
+        let (alice, message) = (UserName(canonical: "alice")!, KeyedDigest([UInt8](repeating: 7, count: 16))!)
+        for (age, left) in [(-90_000, 86_400), (0, 86_400), (3600, 82_800), (86_399, 1), (86_400, 0), (100_000, 0)] {
+            let memory = IdempotencyStore(clocks: clock.clocks)
+            memory.restore(
+                [
+                    IdempotentSend(
+                        user: alice, target: "bob", service: .apns, key: message, message: message,
+                        at: time.adding(Int64(-age) * 1_000_000), results: [.accepted], skipped: 0, intents: 1)
+                ], at: time)
+            func isKnown() -> Bool {
+                let scope = IdempotencyStore.Scope(user: alice, target: "bob", service: .apns, key: message)
+                if case .new = memory.lookUp(scope, message: message) { return false }
+                return true
+            }
+            #expect(isKnown() == (left > 0), "\(age)")
+            clock.advance(by: .seconds(max(0, left - 1)))
+            #expect(isKnown() == (left > 0), "\(age)")
+            clock.advance(by: .seconds(1))
+            #expect(!isKnown(), "\(age)")
+        }
+    }
+
     private struct Known: Error {}
 
     @Test("After a restart a send has its recorded result, is unknown without one, and is new if it did not leave")
@@ -213,11 +271,12 @@ struct IdempotentReplayTests {
         {
             let memory = IdempotencyStore(clocks: clock.clocks)
             let key = try #require(KeyedDigest([UInt8](repeating: 8, count: 16)))
-            memory.restore([
-                IdempotentSend(
-                    user: alice, target: target, service: .apns, key: key, message: message,
-                    at: clock.clocks.wall(), results: results, skipped: skipped, intents: intents)
-            ])
+            memory.restore(
+                [
+                    IdempotentSend(
+                        user: alice, target: target, service: .apns, key: key, message: message,
+                        at: clock.clocks.wall(), results: results, skipped: skipped, intents: intents)
+                ], at: clock.clocks.wall())
             return memory.lookUp(
                 IdempotencyStore.Scope(user: alice, target: target, service: .apns, key: key), message: message)
         }

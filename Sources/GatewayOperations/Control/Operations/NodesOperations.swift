@@ -66,7 +66,7 @@ struct ApplyAccountsOperation: ControlOperation {
             }
             hosts = found
         }
-        let ended = massEnds.confirm().count
+        let ended = massEnds.confirm(includesLists: !hosts.isEmpty).count
         if ended == 0, hosts.isEmpty {
             record.failed()
             throw .refused(
