@@ -65,7 +65,7 @@ class Lag:
                 self.problems.append("a fail-over that lost a commit was not noticed by each gateway")
                 break
             await asyncio.sleep(0.1)
-        await self.world.recover("fail-over")
+        await self.world.recover("lost commits")
 
     async def fail_over(self, pause):
         former = self.world.server

@@ -100,6 +100,8 @@ bootstrap:
     ttl: {LEASE}
     loop_wait: {PERIOD}
     retry_timeout: 2
+    # What the gateways write within a second must not exclude all standbys.
+    maximum_lag_on_failover: 1000000000
     postgresql: {{ use_pg_rewind: true, remove_data_directory_on_rewind_failure: true }}
   initdb: [{{ encoding: UTF8 }}, {{ locale: C }}, no-sync]
 postgresql:
@@ -214,7 +216,6 @@ class Cluster:
         self.leader.sql("postgres", f"""
             CREATE ROLE {postgresql.ROLE} LOGIN PASSWORD '{PASSWORD}';
             ALTER ROLE {name} SET search_path = {postgresql.SCHEMA}, public;""")
-        await self.settle()
 
     async def until(self, what, condition, seconds=60):
         """Waits until the condition returns something, and returns it."""
@@ -242,7 +243,11 @@ class Cluster:
         return self.leader
 
     async def settle(self):
-        """Waits until the other servers follow the primary, and, if that is wanted, commits wait for one of them."""
+        """Lets servers that were killed return, and waits until they follow the primary, and commits wait for one if they should."""
+        for member in self.members:
+            if member.patroni.returncode is not None:
+                await member.join()
+
         async def look():
             states = await asyncio.to_thread(
                 self.leader.sql, "postgres", "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'")
@@ -255,11 +260,11 @@ class Cluster:
         await self.until("replication", look)
 
     async def set_synchronous(self, is_synchronous):
+        """Sets whether commits wait for a standby. That takes effect by the end of `settle`."""
         self.is_synchronous = is_synchronous
         status, body = await self.leader.ask("PATCH", "/config", {"synchronous_mode": is_synchronous})
         if status != 200:
             raise RuntimeError(f"Patroni's configuration: {status} {body}")
-        await self.settle()
 
     async def switch_over(self):
         """Asks Patroni for another primary. Returns once there is one."""
