@@ -144,7 +144,7 @@ class Lag(nodes_lag.Lag):
         self.times = []
 
     async def stop_replication(self):
-        """Stops the processes that send commits to the standbys, which nobody else notices, and makes keyed sends at each gateway."""
+        """Stops the processes that send commits to the standbys, which nobody notices, and makes keyed sends at each gateway."""
         for pid in await asyncio.to_thread(self.world.server.sql, "postgres", "SELECT pid FROM pg_stat_replication"):
             os.kill(int(pid), signal.SIGSTOP)
         places = range(len(self.world.nodes))
@@ -373,7 +373,10 @@ def main():
     if reason := postgresql.obstacle():
         print(f"Skipped: {reason}")
         return
-    asyncio.run(run(options, checks))
+    try:
+        asyncio.run(run(options, checks))
+    except asyncio.CancelledError:
+        sys.exit("ended by a signal")
     checks.finish()
 
 

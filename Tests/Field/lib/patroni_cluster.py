@@ -1,6 +1,7 @@
 """Three PostgreSQL servers under Patroni, with etcd on loopback, all with directories of their own and as an unprivileged user."""
 
 import asyncio
+import contextlib
 import http.client
 import json
 import os
@@ -180,6 +181,11 @@ postgresql:
         await self.end_patroni()
         if not isinstance(self.process, Postmaster) and self.process.returncode is not None:
             self.process = Postmaster(self.data)
+        # What Patroni was starting: a server that has not written its file yet, or a copy of another one.
+        for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
+            with contextlib.suppress(OSError):
+                if str(self.directory).encode() in path.read_bytes() and int(path.parent.name) != self.process.pid:
+                    os.kill(int(path.parent.name), signal.SIGKILL)
         await super().remove()
 
 
@@ -249,9 +255,13 @@ class Cluster:
                 await member.join()
 
         async def look():
+            # A copy that pg_basebackup makes streams too.
             states = await asyncio.to_thread(
-                self.leader.sql, "postgres", "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'")
+                self.leader.sql, "postgres",
+                "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming' AND application_name LIKE 'member%'")
             if len(states) < COUNT - 1 or ("sync" in states) != self.is_synchronous:
+                return False
+            if any(status != 200 for status, _ in await asyncio.gather(*(member.ask("GET", "/health") for member in self.members))):
                 return False
             # Patroni promotes only a standby of which its store says that commits wait for it.
             _, body = await self.leader.ask("GET", "/cluster")
@@ -282,9 +292,10 @@ class Cluster:
         return former
 
     async def remove(self):
-        for member in self.members:
-            await member.remove()
+        done = await asyncio.gather(*(member.remove() for member in self.members), return_exceptions=True)
         if self.etcd and self.etcd.returncode is None:
             self.etcd.kill()
             await self.etcd.wait()
         shutil.rmtree(self.directory, ignore_errors=True)
+        for problem in filter(None, done):
+            raise problem
