@@ -27,8 +27,9 @@ import patroni_cluster
 import postgresql
 import registrar
 
-# The users of the login storm and of the commits that are lost.
-STORM, LAGGED = "storm", "lagged"
+# The users of a login storm with fewer logins each than a user may have sessions, the one of a storm with more, and the one of the
+# commits that are lost.
+STORM, ALONE, LAGGED = [f"storm{number}" for number in range(10)], "alone", "lagged"
 # The seconds in which all gateways serve after another server has begun to accept writes, and those until one does.
 BOUND, PROMOTION = 10, 30
 # The promises of docs/postgresql.md as the checks word a breach.
@@ -43,7 +44,7 @@ PROMISES = {
 class Node(nodes_gateway.Node):
     """A gateway whose configuration has all servers of a cluster as `hosts`."""
 
-    others = nodes_gateway.OTHERS + [STORM, LAGGED]
+    others = nodes_gateway.OTHERS + [*STORM, ALONE, LAGGED]
 
     def __init__(self, program, backend, cluster, number, keys_of):
         self.cluster, self.members = cluster, cluster.members
@@ -77,21 +78,26 @@ class Record(nodes_record.Record):
 
 
 class Storm(nodes_clients.Client):
-    """Many logins at once, at all gateways."""
+    """Many logins at once, at all gateways: in turn of ten users and of one."""
 
     def __init__(self, world, seed, count):
         super().__init__(world, seed)
-        self.count = count
+        self.count, self.is_of_one = count, False
 
     async def act(self):
+        users, kind = ([ALONE], "storm of one user") if self.is_of_one else (STORM, "storm")
+        # The newest logins of one user end the sessions of the others, also before the response, which is 401 `revoked` then.
+        expected = {401} if self.is_of_one else set()
+        self.is_of_one = not self.is_of_one
         connections = [registrar.Connection(self.chance.choice(self.world.nodes)) for _ in range(self.count)]
         answers = await asyncio.gather(*(
-            connection.call("POST", "/auth/token", registrar.basic(STORM), seconds=15) for connection in connections))
+            connection.call("POST", "/auth/token", registrar.basic(users[number % len(users)]), seconds=15)
+            for number, connection in enumerate(connections)))
         for connection, (status, _, content) in zip(connections, answers):
             connection.close()
-            self.record.add_status("storm", status)
-            if status not in nodes_clients.EXPECTED:
-                self.record.say(f"storm: {status} {content.decode()[:300]}")
+            self.record.add_status(kind, status)
+            if status not in nodes_clients.EXPECTED | expected:
+                self.record.say(f"{kind}: {status} {content.decode()[:300]}")
         await asyncio.sleep(self.chance.uniform(1, 3))
         return True
 
@@ -319,7 +325,7 @@ def report(checks, mode, world, faults, check):
         checks.expect(
             f"{mode}: another server is the primary after {max(found):.1f} s, at most {PROMOTION} s: {name}", max(found) <= PROMOTION)
     checks.expect(
-        f"{mode}: of {faults.attempts} sessions at a former primary, none stays", not any(faults.former_sessions) and faults.attempts,
+        f"{mode}: of {faults.attempts} sessions at a former primary, none stays", not any(faults.former_sessions) and (faults.attempts or not faults.former_sessions),
         faults.former_sessions)
     losses = len(world.losses())
     if world.cluster.is_synchronous:
@@ -327,8 +333,8 @@ def report(checks, mode, world, faults, check):
     else:
         times = faults.lag.times
         checks.expect(
-            f"{mode}: {len(times)} times lost commits: each gateway has noticed it and makes changes {max(times):.1f} s after a new primary "
-            f"accepts writes, at most {BOUND} s", max(times) <= BOUND and losses >= len(times) * len(world.nodes), losses)
+            f"{mode}: {len(times)} times lost commits: each gateway has noticed it and makes changes {max(times, default=0):.1f} s after a new primary "
+            f"accepts writes, at most {BOUND} s", max(times, default=0) <= BOUND and losses >= len(times) * len(world.nodes), losses)
     rest = list(dict.fromkeys(check.problems))
     for name, breach in PROMISES.items():
         found = [problem for problem in rest if re.search(breach, problem)]
@@ -338,8 +344,10 @@ def report(checks, mode, world, faults, check):
     checks.expect(
         f"{mode}: " + (what if world.cluster.is_synchronous else what.partition(", ")[2]), not rest,
         "\n  ".join(["", *nodes_check.abridged(rest)[:19], check.times()]))
-    storm = {status: count for (kind, status), count in sorted(world.record.statuses.items()) if kind == "storm"}
-    print(f"        {check.figures()}; responses to the login storm: {storm}; sessions refused after lost commits: "
+    storms = "; ".join(
+        f"responses to a {name}: { {status: count for (kind, status), count in sorted(world.record.statuses.items()) if kind == name} }"
+        for name in ("storm", "storm of one user"))
+    print(f"        {check.figures()}; {storms}; sessions refused after lost commits: "
           f"{len(world.record.refusals)}", flush=True)
 
 
