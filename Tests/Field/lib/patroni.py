@@ -325,7 +325,8 @@ def report(checks, mode, world, faults, check):
         checks.expect(
             f"{mode}: another server is the primary after {max(found):.1f} s, at most {PROMOTION} s: {name}", max(found) <= PROMOTION)
     checks.expect(
-        f"{mode}: of {faults.attempts} sessions at a former primary, none stays", not any(faults.former_sessions) and (faults.attempts or not faults.former_sessions),
+        f"{mode}: of {faults.attempts} sessions at a former primary, none stays",
+        not any(faults.former_sessions) and (faults.attempts or not faults.former_sessions),
         faults.former_sessions)
     losses = len(world.losses())
     if world.cluster.is_synchronous:
@@ -333,8 +334,8 @@ def report(checks, mode, world, faults, check):
     else:
         times = faults.lag.times
         checks.expect(
-            f"{mode}: {len(times)} times lost commits: each gateway has noticed it and makes changes {max(times, default=0):.1f} s after a new primary "
-            f"accepts writes, at most {BOUND} s", max(times, default=0) <= BOUND and losses >= len(times) * len(world.nodes), losses)
+            f"{mode}: {len(times)} times lost commits: each gateway has noticed it and makes changes {max(times, default=0):.1f} s after "
+            f"a new primary accepts writes, at most {BOUND} s", max(times, default=0) <= BOUND and losses >= len(times) * len(world.nodes), losses)
     rest = list(dict.fromkeys(check.problems))
     for name, breach in PROMISES.items():
         found = [problem for problem in rest if re.search(breach, problem)]
