@@ -40,7 +40,7 @@ need_packages() {
 
 # Installs the named Debian packages like need_packages, without starting their services, now or at the next boot.
 need_packages_without_service() {
-    local package policy=/usr/sbin/policy-rc.d as_root=() missing=()
+    local package unit policy=/usr/sbin/policy-rc.d as_root=() missing=()
     for package in "$@"; do
         [[ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" == installed* ]] ||
             missing+=("$package")
@@ -56,7 +56,10 @@ need_packages_without_service() {
         need_packages "${missing[@]}"
     fi
     for package in "${missing[@]}"; do
-        command -v systemctl >/dev/null && "${as_root[@]}" systemctl disable --quiet "$package" >&2 || true
+        # A unit may have another name than its package.
+        for unit in "$package" $(dpkg-query --listfiles "$package" | sed -n 's|^.*/systemd/system/\([^@/]*\)\.service$|\1|p'); do
+            command -v systemctl >/dev/null && "${as_root[@]}" systemctl disable --quiet "$unit" >&2 || true
+        done
     done
 }
 

@@ -37,13 +37,16 @@ def free_port():
 class Node(phones.Gateway):
     """A gateway with fixed ports whose way to PostgreSQL is `link`."""
 
+    # The users without a limit beside those of the phones.
+    others = OTHERS
+
     def __init__(self, program, backend, link, number, keys_of=None):
         super().__init__(program, backend, link.directory, "cluster", "user: gateway, timeout: 2s", keys_of)
         self.link, self.number = link, number
         self.port, self.admin_port = free_port(), free_port()
-        users = "".join(f'  {user}: {{ hash: "{phones.HASH}" }}\n' for user in phones.USERS + LIMITED + OTHERS)
+        users = "".join(f'  {user}: {{ hash: "{phones.HASH}" }}\n' for user in phones.USERS + LIMITED + self.others)
         (self.directory / "users.yaml").write_text("users:\n" + users)
-        exempt = ", ".join(phones.USERS + OTHERS)
+        exempt = ", ".join(phones.USERS + self.others)
         text = self.configuration.read_text()
         for old, new in (
             ('listen: [{ address: "127.0.0.1:0" }]', f'listen: [{{ address: "127.0.0.1:{self.port}" }}]'),

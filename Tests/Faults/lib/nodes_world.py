@@ -36,23 +36,27 @@ class World:
 
     async def start(self):
         await self.backend.start()
-        server = postgresql.Server()
-        self.servers.append(server)
-        await server.start()
-        server.create_database("cluster")
+        await self.start_server()
+        self.server.create_database("cluster")
         for number in range(self.count):
-            link = nodes_link.Link(server)
-            self.links.append(link)
-            await link.start()
-            node = nodes_gateway.Node(
-                self.program, self.backend, link, number, keys_of=self.nodes[0] if self.nodes else None)
-            self.nodes.append(node)
+            self.nodes.append(await self.new_node(number, self.nodes[0] if self.nodes else None))
             # The first one creates the tables and the keys, which the others copy.
-            await node.want()
+            await self.nodes[-1].want()
         self.balancer = nodes_gateway.Balancer(self.nodes)
-        await self.balancer.start(server.before)
+        await self.balancer.start(self.server.before)
         await self.recover("start")
         await self.add_standby()
+
+    async def start_server(self):
+        self.servers.append(postgresql.Server())
+        await self.server.start()
+
+    async def new_node(self, number, keys_of):
+        """Returns a gateway that does not run yet, with the keys of another one."""
+        link = nodes_link.Link(self.server)
+        self.links.append(link)
+        await link.start()
+        return nodes_gateway.Node(self.program, self.backend, link, number, keys_of)
 
     async def add_standby(self):
         """Gives the server a synchronous standby."""
@@ -77,6 +81,10 @@ class World:
             await asyncio.sleep(0.2)
         if name != "start":
             self.recoveries.append((bench.now() - began, name))
+
+    def losses(self):
+        """Returns the times at which a gateway noticed that the store is an older copy, and the log of each."""
+        return [(time, log) for node in self.nodes for time, log in node.ends if "older copy" in log]
 
     def load(self):
         """Starts the clients."""

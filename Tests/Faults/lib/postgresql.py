@@ -38,6 +38,8 @@ class Server:
     With `origin` it is a standby that copies that running server until it is promoted.
     """
 
+    port = PORT
+
     def __init__(self, origin=None):
         self.directory = pathlib.Path(tempfile.mkdtemp(prefix="gateway-postgresql-"))
         self.data = self.directory / "data"
@@ -49,21 +51,25 @@ class Server:
         self.before = as_nobody if os.geteuid() == 0 else []
         if self.before:
             os.chown(self.directory, user, user)
+        # The users of the tests and of the server.
+        self.users = sorted({pwd.getpwuid(os.geteuid()).pw_name, pwd.getpwuid(user if self.before else os.geteuid()).pw_name})
+        self.create(origin)
+
+    def create(self, origin):
+        """Creates the data directory."""
         if origin:
             origin.client("pg_basebackup", "-D", self.data, "--write-recovery-conf", "--checkpoint=fast", "--no-sync")
         else:
             self.run(
                 "initdb", "--no-sync", "--auth=peer", f"--username={ADMINISTRATOR}", "--encoding=UTF8", "--locale=C",
                 "-D", self.data)
-            # Only the users of the tests and of the server are these roles, whoever else reaches the socket.
+            # Only these users are these roles, whoever else reaches the socket.
             (self.data / "pg_hba.conf").write_text(
                 f"local all,replication {ROLE},{ADMINISTRATOR} peer map=tests\nlocal all all scram-sha-256\n")
-            users = {pwd.getpwuid(os.geteuid()).pw_name, pwd.getpwuid(user if self.before else os.geteuid()).pw_name}
-            (self.data / "pg_ident.conf").write_text(
-                "".join(f"tests {name} {role}\n" for name in sorted(users) for role in (ROLE, ADMINISTRATOR)))
+            (self.data / "pg_ident.conf").write_text("".join(line + "\n" for line in self.identities()))
         self.change(f"""
 listen_addresses = ''
-port = {PORT}
+port = {self.port}
 unix_socket_directories = '{self.directory}'
 synchronous_standby_names = ''
 wal_retrieve_retry_interval = 100ms
@@ -73,6 +79,10 @@ shared_buffers = 32MB
 dynamic_shared_memory_type = mmap
 log_min_messages = warning
 """)
+
+    def identities(self):
+        """Returns the lines of pg_ident.conf."""
+        return [f"tests {name} {role}" for name in self.users for role in (ROLE, ADMINISTRATOR)]
 
     def change(self, settings):
         """Appends settings, which override earlier ones. A running server needs `reload` to apply them."""
@@ -93,7 +103,7 @@ log_min_messages = warning
         return done.stdout
 
     def client(self, program, *arguments, text=None):
-        return self.run(program, "-h", self.directory, "-p", PORT, "-U", ADMINISTRATOR, *arguments, text=text)
+        return self.run(program, "-h", self.directory, "-p", self.port, "-U", ADMINISTRATOR, *arguments, text=text)
 
     def create_database(self, name):
         """Creates a database with the gateways' schema."""
@@ -111,7 +121,7 @@ log_min_messages = warning
         end = bench.now() + 60
         while True:
             done = await asyncio.create_subprocess_exec(
-                *self.command("pg_isready", "-q", "-h", self.directory, "-p", PORT), cwd="/")
+                *self.command("pg_isready", "-q", "-h", self.directory, "-p", self.port), cwd="/")
             if await done.wait() == 0:
                 break
             if bench.now() > end or self.process.returncode is not None:
