@@ -177,6 +177,7 @@ package struct GatewayStores: Sendable {
                 "registrations-marked": "\(completed.markedRegistrations)",
             ])
         if !completed.uncompared.isEmpty {
+            keyedSends?.awaitJournals()
             logger.warning(
                 "Restored ledger lacks what the journals of other gateways recorded, until each of them has started",
                 metadata: ["hosts": "\(completed.uncompared.joined(separator: ", "))"])

@@ -50,6 +50,16 @@ struct KeyedSendTables: DatabaseTables {
         arguments(of: call.send) + [.text(call.instance), .integer(call.fence), .integer(call.number)]
     }
 
+    /// Returns whether journals of gateways are compared with a restored store now, so that it may lack a send.
+    func awaitsJournals() throws -> Bool {
+        let end = try transaction.integer(
+            sql: """
+                SELECT convert_from(value, 'UTF8')::bigint - \(StoreNode.now) FROM property
+                WHERE name = '\(LedgerTables.comparisonEnd)'
+                """)
+        return end ?? 0 > 0
+    }
+
     /// Stores the send of a call as in flight, unless it is stored. Replaces one that has expired.
     ///
     /// A row that is not replaced is locked until the end of the transaction, so that it is still there for a look-up.

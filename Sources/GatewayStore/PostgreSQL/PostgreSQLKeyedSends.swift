@@ -37,6 +37,8 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
         var unfinished: Set<Int64> = []
         /// The results that could not be written.
         var unwritten: [Unwritten] = []
+        /// The time until which a send may be one that only the journal of another gateway has; nil after a usual start.
+        var awaitsJournalsUntil: MonotonicInstant?
     }
 
     private let node: StoreNode
@@ -83,8 +85,13 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
         }
         let call = self.call(send, number)
         let time = time
+        let awaitsJournals = state.withLock { $0.awaitsJournalsUntil.map { $0 > node.clocks.sinceBoot() } ?? false }
         let inserted = await commits.write { [self] tables in
-            try tables.insert(call, at: time) ? KeyedSendState.inserted(number: number) : state(of: call, tables)
+            if awaitsJournals, try tables.awaitsJournals(), try tables.stored(for: call) == nil {
+                throw LedgerUnavailable(
+                    "the store was restored, and the journals of other gateways are not compared with it yet")
+            }
+            return try tables.insert(call, at: time) ? KeyedSendState.inserted(number: number) : state(of: call, tables)
         }
         switch inserted {
         case .failure(let error):
@@ -147,6 +154,13 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
                 }
             }
         }
+    }
+
+    /// Lets sends that are not stored wait until the journals of the other gateways have been compared with a restored store,
+    /// or the time for that has passed. Called at startup.
+    package func awaitJournals() {
+        let end = node.clocks.sinceBoot().nanoseconds + LedgerTables.comparisonTime * 1000
+        state.withLock { $0.awaitsJournalsUntil = MonotonicInstant(nanoseconds: end) }
     }
 
     /// The number of restored sends of one transaction.

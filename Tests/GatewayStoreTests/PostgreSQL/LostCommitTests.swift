@@ -220,4 +220,37 @@ struct LostCommitTests {
         keyedSends.close()
         try ledger.close()
     }
+
+    @Test(
+        "Until the journals of all gateways were compared with a restored store, no keyed send is made that may be in one"
+    )
+    func awaitsJournals() async throws {
+        let (keyedSends, other) = (PostgreSQLKeyedSends(store), PostgreSQLKeyedSends(store))
+        let stored = try await KeyedSendFixture.insert(KeyedSendFixture.send(1), in: keyedSends)
+        func compare(until offset: Int64) throws {
+            try ledger.database.write { transaction in
+                try transaction.execute(
+                    sql: """
+                        INSERT INTO property (name, value)
+                        VALUES ('\(LedgerTables.comparisonEnd)', convert_to((\(StoreNode.now) + \(offset))::text, 'UTF8'))
+                        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+                        """)
+            }
+        }
+        keyedSends.awaitJournals()
+        // All journals were compared before the end of the time.
+        _ = try await KeyedSendFixture.insert(KeyedSendFixture.send(2), in: keyedSends)
+        try compare(until: 600_000_000)
+        await #expect(throws: LedgerUnavailable.self) { try await keyedSends.insert(KeyedSendFixture.send(3)) }
+        keyedSends.complete(KeyedSendFixture.send(1), number: stored, .completed(.accepted, response: [1]))
+        // A send that is stored is answered.
+        #expect(try await keyedSends.insert(KeyedSendFixture.send(2)) == .inFlight)
+        // The gateway whose journal was compared last waits for nothing.
+        _ = try await KeyedSendFixture.insert(KeyedSendFixture.send(4), in: other)
+        try compare(until: 0)
+        _ = try await KeyedSendFixture.insert(KeyedSendFixture.send(3), in: keyedSends)
+        keyedSends.close()
+        other.close()
+        try ledger.close()
+    }
 }
