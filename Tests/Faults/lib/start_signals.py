@@ -14,77 +14,79 @@ LIMIT = 20
 
 
 class Signals:
-    """Starts of a gateway that get a signal. A gateway before its first instruction can only end by a signal."""
+    """Starts of a gateway that get a signal. Before the first instruction of the program, any signal ends the process."""
 
-    def __init__(self):
-        self.problems = []
+    def __init__(self, gateway):
+        self.gateway, self.problems = gateway, []
+        # The moments at which a signal ended the process although the program had begun, by signal and status.
+        self.ends = {}
         # The signals that ended a process whose program had not begun, and the last such moment in milliseconds.
         self.starts, self.early, self.last_early = 0, 0, 0
 
-    async def run(self, moments, gateways):
-        """Sends each signal at each of the moments, which are in milliseconds, to one gateway after the other."""
-        for number, moment in enumerate(moments):
-            self.gateway = gateways[number % len(gateways)]
+    async def run(self, moments):
+        """Sends each signal at each of the moments, which are in milliseconds after the execution."""
+        for moment in moments:
             await self.hang_up(moment)
             await self.terminate(moment)
-
-    @property
-    def figures(self):
-        return (
-            f"{self.starts} starts with a signal, {self.early} of them ended before the program's first instruction, the last "
-            f"{self.last_early} ms after its execution")
+        for (name, status), found in self.ends.items():
+            self.problems.append(
+                f"{name} during the start ended the gateway with {status} at {len(found)} of {len(moments)} moments, in ms: "
+                + " ".join(map(str, found)))
 
     async def begin(self, moment, number):
-        """Starts the gateway and sends the signal. Returns whether the program had begun."""
+        """Starts the gateway and sends the signal. Returns the process and whether the program had begun."""
         self.starts += 1
-        self.process = await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             self.gateway.program, "serve", "--config", str(self.gateway.configuration),
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         end = bench.now() + moment / 1000
-        # The event loop is not precise enough, and has nothing else to do.
+        # The event loop is not precise enough for the last milliseconds.
+        await asyncio.sleep(max(moment / 1000 - 0.003, 0))
         while (left := end - bench.now()) > 0:
             time.sleep(min(left, 0.0002))
-        has_begun = ignores_broken_pipes(self.process.pid)
-        self.process.send_signal(number)
-        return has_begun
+        has_begun = ignores_broken_pipes(process.pid)
+        process.send_signal(number)
+        return process, has_begun
 
     async def hang_up(self, moment):
-        has_begun = await self.begin(moment, signal.SIGHUP)
-        log = Log(self.process)
+        process, has_begun = await self.begin(moment, signal.SIGHUP)
+        log = Log(process)
         try:
             if not await log.has("Gateway started"):
-                await self.ended(moment, has_begun, "SIGHUP", log)
+                await self.ended(process, moment, has_begun, "SIGHUP", log)
                 return
             if not await self.is_ready(log):
                 self.problems.append(f"SIGHUP after {moment} ms: not ready: {log.text[-300:]}")
             if has_begun and not await log.has("Configuration reloaded"):
                 self.problems.append(f"SIGHUP after {moment} ms: no reload followed the start: {log.text[-300:]}")
             seen = log.text.count("Configuration reloaded")
-            self.process.send_signal(signal.SIGHUP)
+            process.send_signal(signal.SIGHUP)
             if not await log.has("Configuration reloaded", seen + 1):
                 self.problems.append(f"SIGHUP after {moment} ms: a later one reloads nothing: {log.text[-300:]}")
-            self.process.terminate()
-            await self.ended(moment, True, "SIGTERM after a reload, SIGHUP", log)
+            process.terminate()
+            await self.ended(process, moment, True, "SIGTERM after a reload and SIGHUP", log)
         finally:
-            await self.kill()
+            await kill(process)
 
     async def terminate(self, moment):
-        has_begun = await self.begin(moment, signal.SIGTERM)
+        process, has_begun = await self.begin(moment, signal.SIGTERM)
         try:
-            await self.ended(moment, has_begun, "SIGTERM", Log(self.process))
+            await self.ended(process, moment, has_begun, "SIGTERM", Log(process))
         finally:
-            await self.kill()
+            await kill(process)
 
-    async def ended(self, moment, has_begun, name, log):
+    async def ended(self, process, moment, has_begun, name, log):
         """Records how the process ended, or that it did not."""
         try:
-            _, status = await asyncio.wait_for(asyncio.gather(log.has("\0"), self.process.wait()), LIMIT)
+            _, status = await asyncio.wait_for(asyncio.gather(log.has("\0"), process.wait()), LIMIT)
         except asyncio.TimeoutError:
             self.problems.append(f"{name} after {moment} ms: the gateway still runs after {LIMIT} s: {log.text[-300:]}")
             return
         if not has_begun and status in (-signal.SIGHUP, -signal.SIGTERM):
             self.early += 1
             self.last_early = max(self.last_early, moment)
+        elif status in (-signal.SIGHUP, -signal.SIGTERM):
+            self.ends.setdefault((name, status), []).append(moment)
         elif status != 0 or name == "SIGHUP":
             self.problems.append(f"{name} after {moment} ms: the gateway ended with {status}: {log.text[-300:]}")
 
@@ -95,11 +97,6 @@ class Signals:
             if bench.now() > end:
                 return False
         return True
-
-    async def kill(self):
-        if self.process.returncode is None:
-            self.process.kill()
-            await self.process.wait()
 
 
 class Log:
@@ -129,3 +126,9 @@ def ignores_broken_pipes(process):
     except OSError:
         return False
     return bool(int(re.search(r"SigIgn:\s*([0-9a-f]+)", status)[1], 16) >> (signal.SIGPIPE - 1) & 1)
+
+
+async def kill(process):
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
