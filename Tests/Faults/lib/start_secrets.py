@@ -1,4 +1,4 @@
-"""The log of a gateway at the level debug: no secret of its configuration, its files and its calls, and no line that is too long."""
+"""The log of a gateway at the level debug: no secret of its configuration, files and calls, and no line that is too long."""
 
 import asyncio
 import base64

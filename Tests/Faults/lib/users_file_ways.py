@@ -1,7 +1,8 @@
 """The ways in which programs bring a users file to its next content.
 
 The shortest pause that the gateway may mistake for the end of a write depends on how many users are missing meanwhile
-(docs/reloading.md): a quarter of a second for each, four seconds at most. All pauses here are shorter.
+(docs/reloading.md): half a second for one, a quarter of a second for each of several, four seconds at most; a reload counts like a
+quarter of a second. All pauses here are shorter.
 """
 
 import asyncio
@@ -90,6 +91,8 @@ def ways(lines_only=False):
         "truncated, three times SIGHUP, 1 s, written": truncated(1, hang_ups=3),
         "half, 3 s, the rest": in_two(0.5, 3), "half, reload, 1 s, the rest": in_two(0.5, 1, is_reloaded=True),
         "half, SIGHUP, 3 s, the rest": in_two(0.5, 3, hang_ups=1), "nine tenths, 0.9 s, the rest": in_two(0.9, 0.9),
+        "five missing, three times SIGHUP, the rest": in_two(-5, 0.1, hang_ups=3, between=0.05),
+        "one missing, 0.4 s, the rest": in_two(-1, 0.4),
         "line by line": in_lines(0), "line by line, 5 ms": in_lines(0.005), "line by line, 20 ms": in_lines(0.02),
         "line by line, 100 ms": in_lines(0.1),
         "line by line, 20 ms, SIGHUP in the middle": in_lines(0.02, lambda change: change.hang_up),
@@ -199,14 +202,17 @@ def truncated(pause, hang_ups=0):
     return run
 
 
-def in_two(ratio, pause, hang_ups=0, is_reloaded=False):
-    """A way that writes the beginning of the file, and the rest after a pause."""
+def in_two(part, pause, hang_ups=0, between=0.1, is_reloaded=False):
+    """A way that writes the beginning of the file, and the rest after a pause.
+
+    `part` is the ratio of the beginning; if negative, the number of lines of the rest.
+    """
     async def run(change):
-        number = int(len(change.after) * ratio)
+        number = int(len(change.after) * part if part > 0 else len(change.after) + part)
         with open(change.file, "wb", buffering=0) as file:
             file.write(b"".join(change.after[:number]))
             for _ in range(hang_ups):
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(between)
                 change.hang_up()
             if is_reloaded:
                 done = await asyncio.to_thread(change.gateway.command, "reload")
