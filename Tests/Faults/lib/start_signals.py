@@ -31,7 +31,7 @@ class Signals:
         for (name, status), found in self.ends.items():
             self.problems.append(
                 f"{name} during the start ended the gateway with {status} at {len(found)} of {len(moments)} moments, in ms: "
-                + " ".join(map(str, found)))
+                + " ".join(map(str, found[:20])) + (" …" if len(found) > 20 else ""))
 
     async def begin(self, moment, number):
         """Starts the gateway and sends the signal. Returns the process and whether the program had begun."""

@@ -37,6 +37,8 @@ class Change:
     def write(self, content, name="next"):
         """Writes another file with the mode of the users file."""
         path = self.path(name)
+        # It may be the users file by another name.
+        path.unlink(missing_ok=True)
         path.write_bytes(content)
         path.chmod(0o600)
         return path
