@@ -18,6 +18,12 @@ QUICK = [
     "in place with the old size and time", "each prefix renamed over",
 ]
 
+# The ways of which no user leaves the file: appending removes nobody, and the others are about how many are missing in the middle.
+WITHOUT_END = [
+    "appended", "appended in parts", "five missing, three times SIGHUP, the rest", "one missing, 0.4 s, the rest",
+    "one missing, 0.1 s, the rest",
+]
+
 
 class Change:
     """A change of the users file of a gateway from some lines to others, each with its line end."""
@@ -94,7 +100,7 @@ def ways(lines_only=False):
         "half, 3 s, the rest": in_two(0.5, 3), "half, reload, 1 s, the rest": in_two(0.5, 1, is_reloaded=True),
         "half, SIGHUP, 3 s, the rest": in_two(0.5, 3, hang_ups=1), "nine tenths, 0.9 s, the rest": in_two(0.9, 0.9),
         "five missing, three times SIGHUP, the rest": in_two(-5, 0.1, hang_ups=3, between=0.05),
-        "one missing, 0.4 s, the rest": in_two(-1, 0.4),
+        "one missing, 0.1 s, the rest": in_two(-1, 0.1), "one missing, 0.4 s, the rest": in_two(-1, 0.4),
         "line by line": in_lines(0), "line by line, 5 ms": in_lines(0.005), "line by line, 20 ms": in_lines(0.02),
         "line by line, 100 ms": in_lines(0.1),
         "line by line, 20 ms, SIGHUP in the middle": in_lines(0.02, lambda change: change.hang_up),
