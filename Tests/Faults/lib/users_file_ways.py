@@ -20,7 +20,7 @@ QUICK = [
 
 # The ways of which no user leaves the file: appending removes nobody, and the others are about how many are missing in the middle.
 WITHOUT_END = [
-    "appended", "appended in parts", "five missing, three times SIGHUP, the rest", "one missing, 0.4 s, the rest",
+    "appended", "appended in parts", "five missing, three times SIGHUP, the rest", "one missing, 0.4 s, the rest, five times",
     "one missing, 0.1 s, the rest",
 ]
 
@@ -100,7 +100,7 @@ def ways(lines_only=False):
         "half, 3 s, the rest": in_two(0.5, 3), "half, reload, 1 s, the rest": in_two(0.5, 1, is_reloaded=True),
         "half, SIGHUP, 3 s, the rest": in_two(0.5, 3, hang_ups=1), "nine tenths, 0.9 s, the rest": in_two(0.9, 0.9),
         "five missing, three times SIGHUP, the rest": in_two(-5, 0.1, hang_ups=3, between=0.05),
-        "one missing, 0.1 s, the rest": in_two(-1, 0.1), "one missing, 0.4 s, the rest": in_two(-1, 0.4),
+        "one missing, 0.1 s, the rest": in_two(-1, 0.1), "one missing, 0.4 s, the rest, five times": repeated(in_two(-1, 0.4), 5),
         "line by line": in_lines(0), "line by line, 5 ms": in_lines(0.005), "line by line, 20 ms": in_lines(0.02),
         "line by line, 100 ms": in_lines(0.1),
         "line by line, 20 ms, SIGHUP in the middle": in_lines(0.02, lambda change: change.hang_up),
@@ -228,6 +228,15 @@ def in_two(part, pause, hang_ups=0, between=0.1, is_reloaded=False):
                     change.problems.append(f"reload in the middle of a write: {done.returncode}: {done.stdout}{done.stderr}")
             await asyncio.sleep(pause)
             file.write(b"".join(change.after[number:]))
+    return run
+
+
+def repeated(way, times):
+    """A way that is taken several times, each at another moment between two looks of the gateway."""
+    async def run(change):
+        for number in range(times):
+            await way(change)
+            await asyncio.sleep(0.3 + 0.05 * number)
     return run
 
 
