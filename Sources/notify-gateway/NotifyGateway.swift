@@ -45,6 +45,8 @@ struct NotifyGateway: AsyncParsableCommand {
         switch CommandLine.arguments.dropFirst().first {
         case "pam-worker": PAMWorker.run(Array(CommandLine.arguments.dropFirst(2)))
         case "ldap-worker": LDAPWorker.run()
+        // Before the arguments are parsed, which takes milliseconds.
+        case "serve": EarlyHangUp.remember()
         default: break
         }
         // A write to a closed connection returns an error instead of terminating the process.

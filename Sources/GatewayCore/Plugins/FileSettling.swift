@@ -3,8 +3,8 @@ public import GatewaySupport
 /// Decides when a changed file counts that takes something from somebody: another program may be in the middle of writing
 /// it.
 ///
-/// A file that only adds counts at once. One that takes something from an entry counts when the next look finds the same
-/// version, one that takes from several entries after as many equal looks as there are entries, at most ``maximumLooks``.
+/// A file that only adds counts at once. One that takes something from an entry counts when the next two looks find the same
+/// version, one that takes from several entries after one equal look more for each, at most ``maximumLooks``.
 /// The count does not fall before the file has counted, so a program that writes the file step by step is not mistaken for
 /// one that has finished when few entries are missing. A file that is rewritten again and again counts after
 /// ``maximumValidLooks``.
@@ -39,7 +39,7 @@ public struct FileSettling: Sendable {
             return true
         }
         validLooks += 1
-        neededLooks = max(neededLooks, min(losses, Self.maximumLooks))
+        neededLooks = max(neededLooks, min(losses + 1, Self.maximumLooks))
         if waiting == version {
             equalLooks += 1
         } else {

@@ -37,7 +37,6 @@ struct ServeCommand: AsyncParsableCommand {
     var restoredStore = false
 
     func run() async throws {
-        EarlyHangUp.remember()
         let configuration = try file.load()
         var permissions: StartPermissions = []
         if acceptIdentityChange { permissions.insert(.identityChange) }

@@ -129,8 +129,10 @@ struct HMACTokenAuthenticatorTests {
         #expect(await authenticator.present(Forge.token()) == identity("alice"))
         _ = try files.write("keys: [{ id: other, algorithm: HS256, secret: \"\(Forge.secret())\" }]")
         // The file may be in the middle of a write.
-        #expect(await authenticator.reload().map(\.severity) == [.warning])
-        #expect(await authenticator.present(Forge.token()) == identity("alice"))
+        for _ in 0..<2 {
+            #expect(await authenticator.reload().map(\.severity) == [.warning])
+            #expect(await authenticator.present(Forge.token()) == identity("alice"))
+        }
         #expect(await authenticator.reload() == [])
         #expect(await authenticator.present(Forge.token()) == .rejected(.untrusted))
         #expect(

@@ -221,7 +221,7 @@ struct RewrittenFileTests {
     @Test("There are at least 50 ways to write the file")
     func count() { #expect(Self.ways.count >= 50) }
 
-    @Test("A user who is not in the file any more loses the account at the second look, and several soon")
+    @Test("A user who is not in the file any more loses the account at the third look, and several soon")
     func removed() async throws {
         let files = try TestFiles()
         let file = UsersPath(path: try files.write(Self.text, to: "users.htpasswd"))
@@ -240,7 +240,7 @@ struct RewrittenFileTests {
     }
 
     @Test(
-        "Each way to take something from a user waits for the second look",
+        "Each way to take something from a user waits for the third look",
         arguments: [
             "", "  bob: { hash: \"\(Hashes.otherSHA512)\", groups: [a, b], expires: 2027-01-31T00:00:00Z }\n",
             "  bob: { hash: \"\(Hashes.sha512)\", groups: [a], expires: 2027-01-31T00:00:00Z }\n",
@@ -256,8 +256,10 @@ struct RewrittenFileTests {
         let authenticator = try #require(made as? StaticUsersAuthenticator)
         let before = authenticator.accounts(at: .test)
         try files.write(alice + bob)
-        #expect(await authenticator.reload().map(\.severity) == [.warning])
-        #expect(authenticator.accounts(at: .test) == before)
+        for _ in 0..<2 {
+            #expect(await authenticator.reload().map(\.severity) == [.warning])
+            #expect(authenticator.accounts(at: .test) == before)
+        }
         #expect(await authenticator.reload().isEmpty)
         #expect(authenticator.accounts(at: .test) != before)
     }
