@@ -21,7 +21,7 @@ struct ReloadTests {
             .password(user: LoginName(user), password: Secret(user.utf8)), from: .documentation)
     }
 
-    @Test("A changed users file applies once two checks find it, and an invalid one changes nothing")
+    @Test("A changed users file applies once three checks find it, and an invalid one changes nothing")
     func users() async throws {
         let files = try TestFiles()
         let file = try files.write(Self.alice, to: "users.yaml")
@@ -35,6 +35,9 @@ struct ReloadTests {
             {
                 guard case .accepted = await verdict(authenticator, "alice") else { throw Unexpected() }
                 try files.write(Self.bob, to: "users.yaml")
+            },
+            {
+                guard case .accepted = await verdict(authenticator, "alice") else { throw Unexpected() }
             },
             {
                 guard case .accepted = await verdict(authenticator, "alice") else { throw Unexpected() }

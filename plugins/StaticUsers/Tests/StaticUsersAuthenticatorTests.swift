@@ -153,7 +153,7 @@ struct StaticUsersAuthenticatorTests {
             for user in users.users { try users.remove(user.name) }
         }
         #expect(await authenticator.reload() == [])
-        #expect(authenticator.accounts(at: .test) == AccountSnapshot(fingerprints: [:]))
+        #expect(authenticator.accounts(at: .test) == AccountSnapshot(fingerprints: [:], isDeclaredEmpty: true))
         #expect(await authenticator.login("alice", "correct horse") == .rejected(.wrong))
 
         let reload = PluginContext.test(isReload: true)
