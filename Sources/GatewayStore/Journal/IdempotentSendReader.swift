@@ -27,7 +27,7 @@ extension JournalFile {
                     newest = max(newest, try files.modificationTime(of: path))
                     guard newest >= since else { continue }
                     if let end, let index = indexed?.segment(first: segment.first, before: end),
-                        let lines = try? index.keyedLines()
+                        let lines = try? index.keyedLines(atMost: IdempotentSendReader.maximumIndexedLines)
                     {
                         for line in lines { sends.add(JournalLineReader(bytes: line[...])) }
                     } else {
@@ -62,6 +62,9 @@ struct IdempotentSendReader {
         var skipped = 0
         var intents = 0
     }
+
+    /// The number of lines of a segment up to which each is read by itself. A segment has some 100,000 lines.
+    static let maximumIndexedLines = 4096
 
     private let since: WallTime
     private let limit: Int
@@ -107,16 +110,11 @@ struct IdempotentSendReader {
     mutating func add(_ line: JournalLineReader) {
         guard let kind = line.kind, let at = line.time.map({ max($0, latest) }) else { return }
         latest = at
-        guard at > since, let id = line.text("call"),
-            let user = line.text("user").flatMap({ UserName(canonical: $0) }),
-            let service = line.text("pns").flatMap(PushService.init), let key = digest(line, "idempotency"),
-            let message = digest(line, "digest"),
-            let target = line.text("audience").map({ AudienceName.prefix + $0 }) ?? line.text("recipient")
-        else { return }
+        guard at > since, let id = line.text("call"), let key = digest(line, "idempotency") else { return }
         let call = Call(id: id, key: key)
         if calls[call] == nil {
-            guard kind != .replay else { return }
-            calls[call] = Parts(user: user, target: target, service: service, message: message, at: at)
+            guard kind != .replay, let parts = parts(of: line, at) else { return }
+            calls[call] = parts
             order.append(call)
             forgetOldest()
         }
@@ -126,6 +124,15 @@ struct IdempotentSendReader {
         case .rejection: calls[call]?.skipped += 1
         case .replay, .operator, .start, .stop, .recovered, .checkpoint, .retired, .nodeHead: break
         }
+    }
+
+    /// Returns what the first line of a call says about the send.
+    private func parts(of line: JournalLineReader, _ at: WallTime) -> Parts? {
+        guard let user = line.text("user").flatMap({ UserName(canonical: $0) }),
+            let service = line.text("pns").flatMap(PushService.init), let message = digest(line, "digest"),
+            let target = line.text("audience").map({ AudienceName.prefix + $0 }) ?? line.text("recipient")
+        else { return nil }
+        return Parts(user: user, target: target, service: service, message: message, at: at)
     }
 
     /// Forgets the oldest calls when there are twice as many as are returned.

@@ -24,6 +24,7 @@ package protocol IndexedSegment {
     /// last `start` record.
     func unmatchedLines() throws -> [[UInt8]]
 
-    /// Returns the lines of sends with an idempotency key, in order.
-    func keyedLines() throws -> [[UInt8]]
+    /// Returns the lines of sends with an idempotency key, in order; nil if there are more than the limit, because reading the
+    /// whole segment is faster then.
+    func keyedLines(atMost limit: Int) throws -> [[UInt8]]?
 }

@@ -31,7 +31,9 @@ private struct StoredSegmentIndex: IndexedSegment {
         return try lines(reader.rows(in: .unmatched).filter { start == SegmentIndex.none || $0 > start })
     }
 
-    func keyedLines() throws -> [[UInt8]] { try lines(reader.rows(in: .keyed)) }
+    func keyedLines(atMost limit: Int) throws -> [[UInt8]]? {
+        header.count(of: .keyed) > limit ? nil : try lines(reader.rows(in: .keyed))
+    }
 
     private func lines(_ rows: [UInt32]) throws -> [[UInt8]] {
         if rows.isEmpty { return [] }
