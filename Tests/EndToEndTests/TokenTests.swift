@@ -42,6 +42,23 @@ struct TokenTests {
         }
     }
 
+    @Test("Many logins of one user at once never say that a correct password is wrong")
+    func atOnce() async throws {
+        let limit = "authentication: { sessions-per-user: 1 }\nlimits: []"
+        try await GatewayUnderTest.run(more: limit) { gateway in
+            let client = gateway.client
+            #expect(try await client.call("POST", "/auth/token", as: "alice").status == 200)
+            let answers = try await withThrowingTaskGroup(of: RawClient.Response.self) { tasks in
+                for _ in 0..<60 { tasks.addTask { try await client.call("POST", "/auth/token", as: "alice") } }
+                return try await tasks.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.contains { $0.status == 200 })
+            for answer in answers where answer.status != 200 {
+                #expect(answer.status == 503 && answer.problem == "overloaded" && answer.field("Retry-After") == "1")
+            }
+        }
+    }
+
     /// An edit of the users file that revokes all grants of alice.
     enum Edit: String, CaseIterable, CustomTestStringConvertible {
         case removed, disabled, expired, otherPassword

@@ -93,7 +93,15 @@ struct LocalEndpoints: Sendable {
         } catch {
             return finish(.notIssued, facts, error.detail)
         }
-        return await write(facts) { () throws(LedgerUnavailable) in
+        // Without an end of the login, so many others of the user began at the same time that they have replaced the session.
+        func ending() -> CallResult {
+            let isRevoked =
+                sessions.wasRevoked(session.user, since: epoch)
+                || sessions.wasWithdrawn(session.authenticator, since: epoch)
+                || session.provider.map { sessions.wasLoggedOut($0, since: epoch) } ?? false
+            return isRevoked ? .revoked : .overloaded
+        }
+        return await write(facts, otherwise: ending) { () throws(LedgerUnavailable) in
             let replaced = try await sessions.start(session, since: epoch, limit: authentication.sessionsPerUser)
             guard let replaced else { return nil }
             recordGroups(caller.groups, of: session)
@@ -130,15 +138,21 @@ struct LocalEndpoints: Sendable {
 
     /// Performs the write, and responds as it says. If it failed, nothing has changed, and the caller may try again.
     ///
-    /// - Parameter operation: Returns the response to success; nil if the user or the session was revoked meanwhile.
+    /// - Parameters:
+    ///   - otherwise: Returns the result if the operation has none.
+    ///   - operation: Returns the response to success; nil if the user or the session was revoked meanwhile.
     private func write(
-        _ facts: CallFacts, _ operation: () async throws(LedgerUnavailable) -> Response?
+        _ facts: CallFacts, otherwise: () -> CallResult = { .revoked },
+        _ operation: () async throws(LedgerUnavailable) -> Response?
     ) async -> Response {
         do throws(LedgerUnavailable) {
             let response = try await operation()
-            return finish(
-                response == nil ? .revoked : .accepted, facts, "the user or the session was revoked meanwhile",
-                or: response)
+            let result = response == nil ? otherwise() : .accepted
+            let detail =
+                result == .overloaded
+                ? "other sessions of the user that began at the same time have ended this one"
+                : "the user or the session was revoked meanwhile"
+            return finish(result, facts, detail, or: response)
         } catch {
             return finish(.ledgerUnavailable, facts, "ledger: \(error.detail)")
         }
