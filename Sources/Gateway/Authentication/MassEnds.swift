@@ -45,7 +45,7 @@ public final class MassEnds: Sendable {
         _ ended: Set<UserName>, besides present: Set<UserName>, of count: Int, from source: Source
     ) -> Set<UserName> {
         state.withLock { state in
-            var confirmed = state.confirmed[source, default: []].subtracting(present)
+            var confirmed = state.confirmed[source, default: []].subtracting(present.subtracting(ended))
             if state.confirmsLists, case .lists = source { confirmed.formUnion(ended) }
             state.confirmed[source] = confirmed.isEmpty ? nil : confirmed
             let others = ended.subtracting(confirmed)

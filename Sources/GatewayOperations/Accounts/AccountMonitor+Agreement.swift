@@ -66,12 +66,14 @@ extension AccountMonitor {
             await applyShared()
         case .wait: break
         case .differ(let hosts):
+            massEnds.listsAreApplied()
             log("differ: \(hosts)") {
                 logger.warning(
                     "The account lists of the gateways differ; nothing is revoked until they agree",
                     metadata: ["hosts": "\(hosts.joined(separator: " "))"])
             }
         case .overruled:
+            massEnds.listsAreApplied()
             log("overruled") {
                 logger.warning("An operator has applied the account lists of another gateway; nothing is revoked")
             }

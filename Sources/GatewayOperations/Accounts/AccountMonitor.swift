@@ -130,7 +130,8 @@ package actor AccountMonitor {
         let groups = Dictionary(
             uniqueKeysWithValues: accounts.fingerprints.keys.map { ($0, accounts.groups[$0] ?? []) })
         // Those who are missing keep their groups until it is decided whether they have ended.
-        watched[index].groups = groups.merging(watched[index].groups) { listed, _ in listed }
+        let former = watched[index].groups.filter { !accounts.closed.contains($0.key) }
+        watched[index].groups = groups.merging(former) { listed, _ in listed }
         return revocation.replaceGroups(watched[index].groups, of: watched[index].name)
     }
 

@@ -30,6 +30,9 @@ package struct AccountRecheck: Service {
     var pause: @Sendable (Duration) async -> Bool = { (try? await Task.sleep(for: $0)) != nil }
     private let wakeUps: AsyncStream<Void>
     private let wakeUp: AsyncStream<Void>.Continuation
+    /// Yields a value when authenticators may have been removed.
+    private let removals: AsyncStream<Void>
+    private let removal: AsyncStream<Void>.Continuation
 
     package init(
         chain: HotSwappable<AuthenticatorChain>, revocation: UserRevocation,
@@ -44,10 +47,14 @@ package struct AccountRecheck: Service {
         self.massEnds = massEnds
         self.logger = logger
         (wakeUps, wakeUp) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (removals, removal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Starts a recheck of all accounts now. Called when the configured authenticators have changed.
-    package func wake() { wakeUp.yield() }
+    package func wake() {
+        removal.yield()
+        wakeUp.yield()
+    }
 
     /// The number of accounts that are queried at once. It is small because logins need the same workers.
     private static let maximumConcurrent = 2
@@ -62,7 +69,10 @@ package struct AccountRecheck: Service {
                 tasks.addTask {
                     while (try? await Task.sleep(for: period)) != nil { wakeUp.yield() }
                     wakeUp.finish()
+                    removal.finish()
                 }
+                // Beside the recheck, which may wait for user directories.
+                tasks.addTask { for await _ in removals where await hasTask() { await endUnconfigured() } }
                 tasks.addTask {
                     var suspects: Set<Account> = []
                     // This queries no authenticator and therefore does not wait for user directories that start at the

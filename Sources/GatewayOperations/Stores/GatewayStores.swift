@@ -86,6 +86,7 @@ package struct GatewayStores: Sendable {
                 try Self.complete(
                     pending, opening.restore, ledger, keyedSendRegister, journal: section.directory, logger: logger)
             }
+            if try ledger.awaitsJournals() { keyedSendRegister?.awaitJournals() }
             sessions = try SessionRegister(ledger, clocks: clocks)
             texts = try store.texts(configuration)
             debts = store.postgreSQL.map(PostgreSQLDebts.init)
@@ -125,12 +126,12 @@ package struct GatewayStores: Sendable {
 
     /// Reads the idempotent sends of the last day from the journal, for replays; none with a shared register. Blocks.
     ///
-    /// - Parameter limit: The maximum number of sends; the newest ones are returned.
-    package func idempotentSends(limit: Int) throws(JournalUnavailable) -> [IdempotentSend] {
+    /// - Parameter bounds: The maximum numbers of sends; the newest ones are returned.
+    package func idempotentSends(_ bounds: KeyedSendBounds) throws(JournalUnavailable) -> [IdempotentSend] {
         guard keyedSendRegister == nil else { return [] }
-        let yesterday = WallTime(seconds: sessions.confirmedTime.seconds - 86_400)
+        let now = sessions.confirmedTime
         return try JournalFile.keyedSends(
-            in: journalDirectory, since: yesterday, limit: limit, indexed: journalIndex
+            in: journalDirectory, since: now.adding(-86_400_000_000), bounds: bounds, now: now, indexed: journalIndex
         )
         .filter { !sessions.wasRevoked($0.user, after: $0.at) }
     }
@@ -177,7 +178,6 @@ package struct GatewayStores: Sendable {
                 "registrations-marked": "\(completed.markedRegistrations)",
             ])
         if !completed.uncompared.isEmpty {
-            keyedSends?.awaitJournals()
             logger.warning(
                 "Restored ledger lacks what the journals of other gateways recorded, until each of them has started",
                 metadata: ["hosts": "\(completed.uncompared.joined(separator: ", "))"])

@@ -71,7 +71,10 @@ struct AccountsSubsystem: ReloadParticipant {
 
     func adopt(_ configuration: ServerConfiguration, _ made: AuthenticatorAssembly.Made) async {
         await monitor.watch(made.lists, among: made.chain.names)
-        await recheck.endUnconfigured()
+        // The lists of before would still agree with those of the other gateways.
+        do throws(LedgerUnavailable) { try await stores.nodes?.withdrawLists() } catch {
+            logger.error("Account lists could not be withdrawn", metadata: ["detail": "\(error.detail)"])
+        }
         do throws(LedgerUnavailable) {
             if stores.nodes == nil {
                 try await stores.sessions.keepAccounts(of: Set(made.lists.map(\.name)))

@@ -37,8 +37,8 @@ struct CallsSubsystem: ReloadParticipant {
         let sharing = stores.debtKey.map(DebtSharing.init)
         throttle = LoginThrottle(clocks: clocks, sharing: sharing)
         sends = IdempotencyStore(clocks: clocks)
-        sends.restore(
-            try stores.idempotentSends(limit: IdempotencyStore.maximumCount), at: stores.sessions.confirmedTime)
+        let bounds = KeyedSendBounds(total: IdempotencyStore.maximumCount, perUser: IdempotencyStore.maximumPerUser)
+        sends.restore(try stores.idempotentSends(bounds), at: stores.sessions.confirmedTime)
         let firstLimiter = Limiter(configuration.limits, clocks: clocks, sharing: sharing)
         limiter = HotSwappable(firstLimiter)
         // The first limiter's successors have the same state.

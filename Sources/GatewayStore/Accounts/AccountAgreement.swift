@@ -19,8 +19,22 @@ package protocol AccountAgreement: Sendable {
     /// Makes the published lists of this gateway those that apply, by the word of an operator. The present lists of the
     /// other gateways do not apply any more, even if these are the only live ones.
     ///
-    /// - Returns: The hosts of the gateways with other lists; nil if this gateway has not published lists yet.
-    func applyOwn() async throws(LedgerUnavailable) -> [String]?
+    /// - Returns: Nil if this gateway has not published lists yet.
+    func applyOwn() async throws(LedgerUnavailable) -> AccountWord?
+}
+
+/// The word of an operator about the lists of a gateway.
+package struct AccountWord: Sendable, Hashable {
+    /// Whether the lists would not apply without it.
+    package let isNeeded: Bool
+    /// The hosts of the gateways with other lists.
+    package let hosts: [String]
+
+    /// Creates a word.
+    package init(isNeeded: Bool, hosts: [String]) {
+        self.isNeeded = isNeeded
+        self.hosts = hosts
+    }
 }
 
 /// The treatment of a gateway's account lists.

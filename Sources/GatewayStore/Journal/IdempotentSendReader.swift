@@ -8,13 +8,15 @@ extension JournalFile {
     /// Reads only segments that changed since the time, and parses only lines with an idempotency key.
     ///
     /// - Parameters:
-    ///   - limit: The maximum number of sends; the newest ones are returned.
+    ///   - bounds: The maximum numbers of sends; the newest ones are returned.
+    ///   - now: The present time. A later one, of a clock that was ahead, makes no line after it newer.
     ///   - indexed: The indexes of closed segments, which list these lines; nil to read the segments themselves.
     package static func keyedSends(
-        in directory: String, since: WallTime, limit: Int = .max, indexed: (any IndexedSegments)? = nil
+        in directory: String, since: WallTime, bounds: KeyedSendBounds = KeyedSendBounds(),
+        now: WallTime = WallTime(microseconds: .max), indexed: (any IndexedSegments)? = nil
     ) throws(JournalUnavailable) -> [IdempotentSend] {
         let files = SystemFileSystem()
-        var sends = IdempotentSendReader(since: since, limit: limit)
+        var sends = IdempotentSendReader(since: since, bounds: bounds, now: now)
         // A clock that is set back lets no line of before count as old.
         var newest = WallTime(microseconds: 0)
         do throws(FileFailure) {
@@ -24,8 +26,9 @@ extension JournalFile {
                 // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : nil
                 do throws(FileFailure) {
-                    newest = max(newest, try files.modificationTime(of: path))
-                    guard newest >= since else { continue }
+                    let modified = try files.modificationTime(of: path)
+                    if modified <= now { newest = max(newest, modified) }
+                    guard max(newest, modified) >= since else { continue }
                     if let end, let index = indexed?.segment(first: segment.first, before: end),
                         let lines = try? index.keyedLines(atMost: IdempotentSendReader.maximumIndexedLines)
                     {
@@ -42,6 +45,20 @@ extension JournalFile {
             throw JournalUnavailable(error.description)
         }
         return sends.all
+    }
+}
+
+/// The maximum numbers of sends with an idempotency key that a start restores.
+package struct KeyedSendBounds: Sendable {
+    /// The maximum number in total.
+    let total: Int
+    /// The maximum number of one user.
+    let perUser: Int
+
+    /// Creates bounds, by default none.
+    package init(total: Int = .max, perUser: Int = .max) {
+        self.total = total
+        self.perUser = perUser
     }
 }
 
@@ -67,7 +84,8 @@ struct IdempotentSendReader {
     static let maximumIndexedLines = 4096
 
     private let since: WallTime
-    private let limit: Int
+    private let bounds: KeyedSendBounds
+    private let now: WallTime
     /// The latest time of the lines so far. The time of a send is not before it, because the clock may have been set back.
     private var latest = WallTime(microseconds: 0)
     private var calls: [Call: Parts] = [:]
@@ -76,15 +94,18 @@ struct IdempotentSendReader {
     /// The start of the member that holds the idempotency key.
     private static let member = Array(",\"idempotency\":\"".utf8)
 
-    init(since: WallTime, limit: Int = .max) {
+    init(
+        since: WallTime, bounds: KeyedSendBounds = KeyedSendBounds(), now: WallTime = WallTime(microseconds: .max)
+    ) {
         self.since = since
-        self.limit = limit
+        self.bounds = bounds
+        self.now = now
     }
 
     /// The newest sends with an intent, in the order of their first lines.
     var all: [IdempotentSend] {
-        order.suffix(limit).compactMap { call in
-            guard let parts = calls[call], parts.intents > 0 else { return nil }
+        newest(of: order.filter { calls[$0]?.intents ?? 0 > 0 }).compactMap { call in
+            guard let parts = calls[call] else { return nil }
             return IdempotentSend(
                 user: parts.user, target: parts.target, service: parts.service, key: call.key,
                 message: parts.message, at: parts.at, results: parts.results, skipped: parts.skipped,
@@ -108,8 +129,9 @@ struct IdempotentSendReader {
 
     /// Adds a line; ignores one without an idempotency key.
     mutating func add(_ line: JournalLineReader) {
-        guard let kind = line.kind, let at = line.time.map({ max($0, latest) }) else { return }
-        latest = at
+        guard let kind = line.kind, let time = line.time else { return }
+        let at = max(time, latest)
+        if time <= now { latest = at }
         guard at > since, let id = line.text("call"), let key = digest(line, "idempotency") else { return }
         let call = Call(id: id, key: key)
         if calls[call] == nil {
@@ -137,9 +159,24 @@ struct IdempotentSendReader {
 
     /// Forgets the oldest calls when there are twice as many as are returned.
     private mutating func forgetOldest() {
-        guard order.count / 2 >= limit else { return }
-        for call in order.prefix(limit) { calls[call] = nil }
-        order.removeFirst(limit)
+        guard order.count / 2 >= bounds.total else { return }
+        let kept = newest(of: order)
+        let isKept = Set(kept)
+        for call in order where !isKept.contains(call) { calls[call] = nil }
+        order = kept
+    }
+
+    /// Returns the newest of the calls within the bounds, in their order. A user with many does not displace others.
+    private func newest(of order: [Call]) -> [Call] {
+        if order.count <= min(bounds.total, bounds.perUser) { return order }
+        var counts: [UserName: Int] = [:]
+        var kept: [Call] = []
+        for call in order.reversed() where kept.count < bounds.total {
+            guard let user = calls[call]?.user, counts[user, default: 0] < bounds.perUser else { continue }
+            counts[user, default: 0] += 1
+            kept.append(call)
+        }
+        return kept.reversed()
     }
 
     private func digest(_ line: JournalLineReader, _ name: StaticString) -> KeyedDigest? {

@@ -32,15 +32,22 @@ extension StoreNodes: AccountAgreement {
         }
     }
 
-    package func applyOwn() async throws(LedgerUnavailable) -> [String]? {
+    /// Takes the published lists of this gateway back, until it publishes those of another configuration.
+    package func withdrawLists() async throws(LedgerUnavailable) {
+        try await ledger.write { [node] tables in
+            try tables.execute(sql: "UPDATE node SET accounts = NULL WHERE instance = ?", arguments: [node.instance])
+        }.get()
+    }
+
+    package func applyOwn() async throws(LedgerUnavailable) -> AccountWord? {
         try await ledger.write { [node] tables in
             guard let own = try tables.accountLists(of: node) else { return nil }
             let others = try tables.otherAccountLists(than: own, of: node)
             let lost = try tables.accountWord().lost
             // Lists that apply anyway need no word, which would hold against the next ones.
-            if others.isEmpty, !lost.contains(own) { return [] }
+            if others.isEmpty, !lost.contains(own) { return AccountWord(isNeeded: false, hosts: []) }
             try tables.storeWord(applied: own, lost: lost.union(others.map(\.lists)).subtracting([own]))
-            return others.map(\.host)
+            return AccountWord(isNeeded: true, hosts: others.map(\.host))
         }.get()
     }
 }

@@ -16,8 +16,11 @@ struct ConfirmedTime: Sendable {
     /// The last confirmed time.
     private(set) var time: WallTime
     /// The latest confirmed time so far, and the time since. A revocation counts up to then: if the clock was set back,
-    /// tokens from before would be later than the revocation, and valid again once the clock is corrected.
+    /// tokens from before would be later than the revocation, and valid again once the clock is corrected. They have expired
+    /// after ``acceptedAfter``, so it is the confirmed time again then.
     private(set) var latest: WallTime
+    /// The time since boot since which `latest` is ahead of the confirmed time.
+    private var latestAhead: MonotonicInstant?
     private var sinceBoot: MonotonicInstant
     /// While the wall clock is too far ahead: its difference from the time since boot in microseconds, and the time at
     /// which that difference was first seen.
@@ -37,7 +40,7 @@ struct ConfirmedTime: Sendable {
         let elapsed = (now.nanoseconds - sinceBoot.nanoseconds) / 1000
         let expected = time.adding(elapsed)
         sinceBoot = now
-        defer { latest = max(latest.adding(elapsed), time) }
+        defer { advanceLatest(by: elapsed, at: now) }
         guard expected.adding(Self.microseconds(Self.acceptedAtOnce)) < wall else {
             ahead = nil
             time = wall
@@ -56,6 +59,19 @@ struct ConfirmedTime: Sendable {
             ahead = (offset, now)
         }
         return time
+    }
+
+    private mutating func advanceLatest(by elapsed: Int64, at now: MonotonicInstant) {
+        latest = max(latest.adding(elapsed), time)
+        guard latest > time else {
+            latestAhead = nil
+            return
+        }
+        let since = latestAhead ?? now
+        latestAhead = since
+        if (now.nanoseconds - since.nanoseconds) / 1000 >= Self.microseconds(Self.acceptedAfter) {
+            (latest, latestAhead) = (time, nil)
+        }
     }
 
     private static func microseconds(_ duration: Duration) -> Int64 { duration.components.seconds * 1_000_000 }

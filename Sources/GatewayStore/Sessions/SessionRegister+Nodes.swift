@@ -47,7 +47,8 @@ extension SessionRegister {
     private func apply(_ changes: [SessionChange]) {
         let closed = unwritten.withLock(\.sessions)
         let present = revocationTime
-        table.withLock { table in
+        let ended = table.withLock { table in
+            var ended: [Session] = []
             for change in changes {
                 switch change.effect {
                 case .session(let id, let session):
@@ -57,15 +58,26 @@ extension SessionRegister {
                     table.revoke(token: token, of: user, until: until)
                 case .userRevoked(let user, _) where change.isOwn: table.closeSessions(of: user)
                 case .userRevoked(let user, let time): table.revoke(user, at: max(time, present))
-                case .loggedOut(let logout) where change.isOwn: table.closeSessions(endedBy: logout)
-                case .loggedOut(let logout): _ = table.logOut(logout)
+                case .loggedOut(let logout) where change.isOwn: ended += table.closeSessions(endedBy: logout)
+                case .loggedOut(let logout): ended += table.logOut(logout)
                 case .restored: break
                 }
             }
             revocations.store(table.epoch.count, ordering: .releasing)
             if let last = changes.last { applied.store(last.position.number, ordering: .relaxed) }
+            return ended
         }
+        if !ended.isEmpty { removeRows(of: ended) }
         let clear = onRevocationElsewhere.withLock(\.self)
         for case .userRevoked(let user, _) in changes.filter({ !$0.isOwn }).map(\.effect) { clear(user) }
+    }
+
+    /// Removes the rows of sessions that a logout has ended and that the gateway with the logout did not know yet.
+    private func removeRows(of sessions: [Session]) {
+        var close = UnwrittenChanges()
+        for session in sessions { close.sessions[session.id] = session.user }
+        unwritten.withLock { $0 = $0.adding(close) }
+        // `removeExpired` retries a failed removal.
+        Task { [close] in try? await write(close) }
     }
 }

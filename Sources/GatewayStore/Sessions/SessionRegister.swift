@@ -161,7 +161,7 @@ public final class SessionRegister: SessionStore {
 
     /// Writes changes that have effect in memory only, and those whose write failed before. Each call writes its own, so that
     /// many at once write each change once.
-    private func write(_ own: UnwrittenChanges) async throws(LedgerUnavailable) {
+    func write(_ own: UnwrittenChanges) async throws(LedgerUnavailable) {
         let changes = failed.withLock { failed in
             defer { failed = UnwrittenChanges() }
             return failed.adding(own)
@@ -272,7 +272,8 @@ public final class SessionRegister: SessionStore {
     var revocationTime: WallTime {
         confirmed.withLock { confirmed in
             _ = confirmed.advance(clocks)
-            return confirmed.latest
+            // The confirmed time may lag for a week after the gateway did not run.
+            return max(confirmed.latest, clocks.wall())
         }
     }
 

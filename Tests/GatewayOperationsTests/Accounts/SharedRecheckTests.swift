@@ -29,7 +29,7 @@ struct SharedRecheckTests {
         }
         func propose(_ lists: AccountListsDigest) async throws(LedgerUnavailable) -> AccountDecision { .wait }
         func complete() async throws(LedgerUnavailable) {}
-        func applyOwn() async throws(LedgerUnavailable) -> [String]? { nil }
+        func applyOwn() async throws(LedgerUnavailable) -> AccountWord? { nil }
     }
 
     private let bench: Bench

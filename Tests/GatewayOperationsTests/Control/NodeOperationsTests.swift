@@ -21,9 +21,9 @@ struct NodeOperationsTests {
         func propose(_ lists: AccountListsDigest) async throws(LedgerUnavailable) -> AccountDecision { .wait }
         func complete() async throws(LedgerUnavailable) {}
         func isReached() async throws(LedgerUnavailable) -> Bool { false }
-        func applyOwn() async throws(LedgerUnavailable) -> [String]? {
+        func applyOwn() async throws(LedgerUnavailable) -> AccountWord? {
             if let outage { throw outage }
-            return hosts
+            return hosts.map { AccountWord(isNeeded: !$0.isEmpty, hosts: $0) }
         }
     }
 

@@ -58,11 +58,11 @@ struct IdempotentSendReaderTests {
 
     @Test("A clock that is set back makes no send older than those before it, and the newest ones are returned")
     func clockSetBack() {
-        func line(_ call: Int, at time: WallTime) -> JournalLineReader {
+        func line(_ call: Int, at time: WallTime, of user: String = "alice") -> JournalLineReader {
             let hex = String(repeating: "0", count: 30) + String(10 + call)
             return JournalLineReader(
                 bytes: Array(
-                    (#"{"seq":\#(call),"at":"\#(time)","kind":"intent","call":"\#(call)","user":"alice","recipient":"bob","#
+                    (#"{"seq":\#(call),"at":"\#(time)","kind":"intent","call":"\#(call)","user":"\#(user)","recipient":"bob","#
                         + #""pns":"fcm","idempotency":"\#(hex)","digest":"\#(hex)"}"#).utf8)[...])
         }
         let start = WallTime(seconds: 1_795_000_000)
@@ -71,11 +71,23 @@ struct IdempotentSendReaderTests {
             reader.add(line(call, at: start.adding(Int64(seconds) * 1_000_000)))
         }
         #expect(reader.all.map { $0.at.seconds - start.seconds } == [0, 10, 10, 10, 20])
+        // A line from a clock that was ahead makes no later one newer.
+        reader = IdempotentSendReader(since: start.adding(-1), now: start.adding(100_000_000))
+        for (call, seconds) in [0, 30_000_000, 10].enumerated() {
+            reader.add(line(call, at: start.adding(Int64(seconds) * 1_000_000)))
+        }
+        #expect(reader.all.map { $0.at.seconds - start.seconds } == [0, 30_000_000, 10])
         for limit in [1, 3, 10] {
-            var reader = IdempotentSendReader(since: start, limit: limit)
+            var reader = IdempotentSendReader(since: start, bounds: KeyedSendBounds(total: limit))
             for call in 1...50 { reader.add(line(call, at: start.adding(Int64(call) * 1_000_000))) }
             #expect(reader.all.map { $0.at.seconds - start.seconds } == (0..<50).suffix(limit).map { Int64($0 + 1) })
         }
+        // A user with many sends displaces none of another one.
+        reader = IdempotentSendReader(since: start, bounds: KeyedSendBounds(total: 10, perUser: 4))
+        for call in 1...60 {
+            reader.add(line(call, at: start.adding(Int64(call) * 1_000_000), of: call < 4 ? "bob" : "alice"))
+        }
+        #expect(reader.all.map { $0.at.seconds - start.seconds } == [1, 2, 3, 57, 58, 59, 60])
     }
 
     @Test("A text that looks like a member is not taken for a key")

@@ -94,7 +94,7 @@ struct StoreNodesTests {
         #expect(try await other.propose(old) == .apply)
         try await other.complete()
         #expect(try await own.propose(new) == .differ(hosts: ["beta"]))
-        #expect(try await own.applyOwn() == ["beta"])
+        #expect(try await own.applyOwn() == AccountWord(isNeeded: true, hosts: ["beta"]))
         #expect(try await own.propose(new) == .apply)
         try await own.complete()
         guard case .differ = try await other.propose(old) else {

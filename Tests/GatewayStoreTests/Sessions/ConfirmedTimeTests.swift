@@ -69,6 +69,11 @@ struct ConfirmedTimeTests {
         clock.advance(by: .seconds(10))
         _ = time.advance(clock.clocks)
         #expect(time.latest == start.adding(20_000_000))
+        // After a week, tokens from before have expired.
+        clock.setWall(time.time)
+        clock.advance(by: Self.day * 8)
+        _ = time.advance(clock.clocks)
+        #expect(time.latest == time.time)
         // The time of the last run counts too.
         let next = ConfirmedTime(stored: start.adding(200_000_000_000), clocks: clock.clocks)
         #expect(next.latest == start.adding(200_000_000_000))

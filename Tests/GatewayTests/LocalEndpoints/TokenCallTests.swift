@@ -169,7 +169,7 @@ struct TokenCallTests {
         #expect(await gateway.serve(renew).status == 200)
         let who = await gateway.serve(ReceivedRequest("GET /auth/whoami", authorization: .text("Bearer token-2")))
         #expect(who.json?["groups"] == .array([.string("sales")]))
-        issuer.setStatus(.unknown(.busy))
+        issuer.setStatus(.unknown(.timedOut))
         #expect(await gateway.serve(renew).code == .authenticatorUnavailable)
         issuer.setStatus(.ended(.disabled))
         let refused = await gateway.serve(renew)

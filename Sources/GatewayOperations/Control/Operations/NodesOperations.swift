@@ -51,9 +51,9 @@ struct ApplyAccountsOperation: ControlOperation {
             throw .refused("No account waits for this command: the account lists apply already.")
         }
         let record = try await context.record(.operatorApplyAccounts)
-        var hosts: [String] = []
+        var word = AccountWord(isNeeded: false, hosts: [])
         if let agreement {
-            let found: [String]?
+            let found: AccountWord?
             do throws(LedgerUnavailable) {
                 found = try await agreement.applyOwn()
             } catch {
@@ -64,10 +64,10 @@ struct ApplyAccountsOperation: ControlOperation {
                 record.failed()
                 throw .unavailable("This gateway has not read its account lists yet.")
             }
-            hosts = found
+            word = found
         }
-        let ended = massEnds.confirm(includesLists: !hosts.isEmpty).count
-        if ended == 0, hosts.isEmpty {
+        let ended = massEnds.confirm(includesLists: word.isNeeded).count
+        if ended == 0, !word.isNeeded {
             record.failed()
             throw .refused(
                 "No account waits for this command at this gateway. Ends that a user directory reports wait at one of the "
@@ -76,7 +76,7 @@ struct ApplyAccountsOperation: ControlOperation {
         await retry()
         try await context.send(
             .object([
-                .init("ended", .number(String(ended))), .init("overruled", .array(hosts.map(JSONValue.string))),
+                .init("ended", .number(String(ended))), .init("overruled", .array(word.hosts.map(JSONValue.string))),
             ]))
     }
 }

@@ -41,6 +41,11 @@ extension StoredLedger {
         }
     }
 
+    /// Returns whether journals of other gateways were not compared with a restored store yet. Blocks; called at startup.
+    public func awaitsJournals() throws(LedgerUnavailable) -> Bool {
+        try database.readTables { (tables: LedgerTables) in try tables.comparedSince() != nil }
+    }
+
     /// The longest time between the beginnings of changes whose commits come in the other order, in microseconds: that of a
     /// call, and what clocks differ.
     private static let concurrency: Int64 = 300_000_000
