@@ -103,7 +103,8 @@ struct ControlTests {
 
             let fewer = GatewayUnderTest.users.split(separator: "\n").filter { !$0.contains("carol") }
             try directory.write(fewer.joined(separator: "\n"), to: "users.yaml")
-            #expect(try await gateway.command("reload").status == 0)
+            // Each reload is a look at the file, which may be in the middle of a write.
+            for _ in 0..<3 { #expect(try await gateway.command("reload").status == 0) }
             // The reload cleared the cached password of carol.
             #expect(try await login("carol", "carol", at: gateway) == 401)
 
@@ -111,7 +112,7 @@ struct ControlTests {
             #expect(Set(records.map { $0["action"] as? String }) == ["operator-reload"])
             #expect(
                 records.map { $0["result"] as? String } == [
-                    "accepted", "accepted", "failed", "accepted", "failed", "accepted",
+                    "accepted", "accepted", "failed", "accepted", "failed", "accepted", "accepted", "accepted",
                 ])
         }
     }

@@ -166,14 +166,17 @@ struct IdempotentSendReader {
         order = kept
     }
 
-    /// Returns the newest of the calls within the bounds, in their order. A user with many does not displace others.
+    /// Returns the newest of the calls within the bounds, in their order. A user with many does not displace others, and calls
+    /// that certainly sent nothing displace none.
     private func newest(of order: [Call]) -> [Call] {
         if order.count <= min(bounds.total, bounds.perUser) { return order }
         var counts: [UserName: Int] = [:]
         var kept: [Call] = []
         for call in order.reversed() where kept.count < bounds.total {
-            guard let user = calls[call]?.user, counts[user, default: 0] < bounds.perUser else { continue }
-            counts[user, default: 0] += 1
+            guard let parts = calls[call], counts[parts.user, default: 0] < bounds.perUser,
+                parts.intents == 0 || !parts.results.areWithoutEffect(of: parts.intents)
+            else { continue }
+            counts[parts.user, default: 0] += 1
             kept.append(call)
         }
         return kept.reversed()
@@ -202,5 +205,18 @@ struct IdempotentSendReader {
             }
             return nil
         }
+    }
+}
+
+extension [CallResult] {
+    /// Whether the backend certainly carried out none of the sends with so many intents, so that their key is free.
+    func areWithoutEffect(of intents: Int) -> Bool {
+        count == intents
+            && allSatisfy { result in
+                switch result {
+                case .backendUnreachable, .overloaded, .textsUnavailable, .ledgerUnavailable, .revoked: true
+                default: false
+                }
+            }
     }
 }

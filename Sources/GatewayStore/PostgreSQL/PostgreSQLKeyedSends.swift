@@ -142,7 +142,7 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
     /// none is made again. Blocks; called at startup.
     package func restore(_ sends: [IdempotentSend]) throws(LedgerUnavailable) {
         // Those that certainly were not made may be made.
-        let sends = sends.filter { !($0.results.count == $0.intents && $0.results.allSatisfy(\.isWithoutEffect)) }
+        let sends = sends.filter { !$0.results.areWithoutEffect(of: $0.intents) }
         for start in stride(from: 0, to: sends.count, by: Self.restoredAtOnce) {
             let part = sends[start..<min(start + Self.restoredAtOnce, sends.count)]
             try database.writeTables { (tables: KeyedSendTables) in
@@ -238,16 +238,6 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
             }.get()
             count += removed
             if removed < Self.removedAtOnce { return count }
-        }
-    }
-}
-
-extension CallResult {
-    /// Whether the backend certainly did not carry out the send, so that its key is free.
-    fileprivate var isWithoutEffect: Bool {
-        switch self {
-        case .backendUnreachable, .overloaded, .textsUnavailable, .ledgerUnavailable, .revoked: true
-        default: false
         }
     }
 }

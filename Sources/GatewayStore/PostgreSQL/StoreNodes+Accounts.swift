@@ -32,10 +32,14 @@ extension StoreNodes: AccountAgreement {
         }
     }
 
-    /// Takes the published lists of this gateway back, until it publishes those of another configuration.
+    /// Takes the published lists of this gateway back, until it publishes those of another configuration. Until then they differ
+    /// from those of every other gateway.
     package func withdrawLists() async throws(LedgerUnavailable) {
-        try await ledger.write { [node] tables in
-            try tables.execute(sql: "UPDATE node SET accounts = NULL WHERE instance = ?", arguments: [node.instance])
+        let lists = RandomBytes.make(LedgerTables.digestLength)
+        _ = try await ledger.write { [node] tables in
+            try tables.execute(
+                sql: "UPDATE node SET accounts = ? WHERE instance = ? AND accounts IS NOT NULL",
+                arguments: [lists, node.instance])
         }.get()
     }
 
@@ -57,7 +61,7 @@ extension LedgerTables {
     /// The maximum number of lists that a word names as lost.
     private static let maximumLost = 64
     /// The length of a `KeyedDigest` in bytes.
-    private static let digestLength = 16
+    fileprivate static let digestLength = 16
     private static let word = "accounts-by-word"
 
     /// Returns what the node may do with its lists.

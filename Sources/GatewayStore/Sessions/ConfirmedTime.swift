@@ -15,9 +15,10 @@ struct ConfirmedTime: Sendable {
 
     /// The last confirmed time.
     private(set) var time: WallTime
-    /// The latest confirmed time so far, and the time since. A revocation counts up to then: if the clock was set back,
-    /// tokens from before would be later than the revocation, and valid again once the clock is corrected. They have expired
-    /// after ``acceptedAfter``, so it is the confirmed time again then.
+    /// The latest of the wall clock's time at the start and the confirmed times so far, and the time since. A revocation counts
+    /// up to then: if the clock was set back, tokens from before would be later than the revocation, and valid again once the
+    /// clock is corrected. They have expired after ``acceptedAfter``, so it is the confirmed time again then. At a start, the
+    /// wall clock counts, because the confirmed time lags if the gateway did not run for more than a day.
     private(set) var latest: WallTime
     /// The time since boot since which `latest` is ahead of the confirmed time.
     private var latestAhead: MonotonicInstant?
@@ -29,7 +30,7 @@ struct ConfirmedTime: Sendable {
     /// Starts at the time stored before a restart, or at the wall clock's time if none is stored.
     init(stored last: WallTime?, clocks: Clocks) {
         time = last ?? clocks.wall()
-        latest = time
+        latest = max(time, clocks.wall())
         sinceBoot = clocks.sinceBoot()
         _ = advance(clocks)
     }

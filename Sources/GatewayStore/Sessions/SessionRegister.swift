@@ -272,8 +272,7 @@ public final class SessionRegister: SessionStore {
     var revocationTime: WallTime {
         confirmed.withLock { confirmed in
             _ = confirmed.advance(clocks)
-            // The confirmed time may lag for a week after the gateway did not run.
-            return max(confirmed.latest, clocks.wall())
+            return confirmed.latest
         }
     }
 

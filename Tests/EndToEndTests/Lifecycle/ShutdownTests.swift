@@ -212,9 +212,10 @@ struct ShutdownTests {
         #expect(next["READY"] == "1")
         _ = try await manager.next(with: "RELOADING")
         _ = try await manager.next(with: "READY")
-        #expect(try directory.text(of: "log").contains("Configuration reloaded"))
         gateway.signal(SIGTERM)
         _ = try await manager.next(with: "STOPPING")
         #expect(await gateway.status() == 0)
+        // The log is written after the notification, and is complete at the exit.
+        #expect(try directory.text(of: "log").contains("Configuration reloaded"))
     }
 }

@@ -75,8 +75,10 @@ struct ConfirmedTimeTests {
         _ = time.advance(clock.clocks)
         #expect(time.latest == time.time)
         // The time of the last run counts too.
-        let next = ConfirmedTime(stored: start.adding(200_000_000_000), clocks: clock.clocks)
-        #expect(next.latest == start.adding(200_000_000_000))
+        let wall = clock.clocks.wall()
+        for (stored, latest) in [(3_600_000_000, 3_600_000_000), (-3_600_000_000, 0), (-900_000_000_000, 0)] as [(Int64, Int64)] {
+            #expect(ConfirmedTime(stored: wall.adding(stored), clocks: clock.clocks).latest == wall.adding(latest))
+        }
     }
 
     @Test("After a restart the time continues from the stored one, however far the wall clock is ahead")

@@ -34,6 +34,8 @@ struct BusyThreadTests {
         let authenticator = try await Self.made(file, Self.context(.singleton, capacity: 0))
         #expect(await authenticator.login("alice", "alice") == .unavailable(.busy))
         try files.write(Self.alice + ", disabled: true } }", to: "users.yaml")
+        // A file that takes something from a user counts at the third look.
+        for _ in 0..<2 { _ = await authenticator.reload() }
         #expect(await authenticator.reload() == [])
         #expect(authenticator.accounts(at: .test).fingerprints.isEmpty)
     }
@@ -62,6 +64,8 @@ struct BusyThreadTests {
         // When this returns, the login has read the table and waits for the thread.
         let waiting = Task.immediate { await authenticator.login("alice", "alice") }
         try files.write(text, to: "users.yaml")
+        // A file that takes something from a user counts at the third look.
+        for _ in 0..<2 { _ = await authenticator.reload() }
         #expect(await authenticator.reload() == [])
         gate.signal()
         #expect(await waiting.value == outcome)
