@@ -76,7 +76,8 @@ struct ConfirmedTimeTests {
         #expect(time.latest == time.time)
         // The time of the last run counts too.
         let wall = clock.clocks.wall()
-        for (stored, latest) in [(3_600_000_000, 3_600_000_000), (-3_600_000_000, 0), (-900_000_000_000, 0)] as [(Int64, Int64)] {
+        let cases: [(Int64, Int64)] = [(3_600_000_000, 3_600_000_000), (-3_600_000_000, 0), (-900_000_000_000, 0)]
+        for (stored, latest) in cases {
             #expect(ConfirmedTime(stored: wall.adding(stored), clocks: clock.clocks).latest == wall.adding(latest))
         }
     }
