@@ -17,7 +17,8 @@ extension LedgerTables {
         }
         for logout in try providerLogouts() { table.restore(logout) }
         try forEachRow(sql: "SELECT * FROM session") { row in
-            // What ends a session removes its row, so that times of clocks that differ decide nothing here.
+            // A row is a session that has not ended: whatever ends a session removes its row. Times are not compared with
+            // those of revocations and logouts, because clocks differ and jump.
             let session = try Session(row: row)
             table.replace(session.id, by: session)
         }

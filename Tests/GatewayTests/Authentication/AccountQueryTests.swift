@@ -41,14 +41,19 @@ struct AccountQueryTests {
         func release() { state.withLock { $0.isReleased = true } }
     }
 
-    @Test("28 renewals of one user at once cost no renewal of another user")
-    func renewals() async throws {
-        let narrow = Narrow()
-        let bench = TokenFixture(adjust: { rules in
+    /// Returns a gateway whose passwords the authenticator verifies.
+    private static func bench(_ narrow: Narrow) -> TokenFixture {
+        TokenFixture(adjust: { rules in
             rules.authenticators = AuthenticatorChain(
                 [.init(name: FixedAuthenticator.name, credentialKinds: [.password], authenticator: narrow)]
                     + rules.authenticators.links.filter { $0.name == TestIssuer.name })
         })
+    }
+
+    @Test("28 renewals of one user at once cost no renewal of another user")
+    func renewals() async throws {
+        let narrow = Narrow()
+        let bench = Self.bench(narrow)
         _ = try await bench.login("alice")
         _ = try await bench.login("bob")
         let statuses = await withTaskGroup(of: Int.self) { tasks in
@@ -104,11 +109,7 @@ struct AccountQueryTests {
         let bench = TokenFixture()
         let narrow = Narrow()
         narrow.state.withLock { $0.places = 0 }
-        let other = TokenFixture(adjust: { rules in
-            rules.authenticators = AuthenticatorChain(
-                [.init(name: FixedAuthenticator.name, credentialKinds: [.password], authenticator: narrow)]
-                    + rules.authenticators.links.filter { $0.name == TestIssuer.name })
-        })
+        let other = Self.bench(narrow)
         _ = try await bench.login("alice")
         _ = try await other.login("alice")
         #expect(await bench.call("POST /auth/token", token: "token-1").status == 200)
