@@ -19,11 +19,12 @@ enum DeduplicationResult: ~Copyable {
     case new(DeduplicatedCall)
     /// The response to send instead of repeating the send.
     case repeated(Response)
-    /// The call is a send with a key, and only the shared register knows whether it is new.
+    /// The call is a send with a key, and the shared register, or the rest of the journal, decides whether it is new.
     case deferred(DeferredSend)
 }
 
-/// A send with a key that waits for the shared register. Only the deduplicate phase creates one.
+/// A send with a key that waits for the shared register, or for the journal after a start. Only the deduplicate phase creates
+/// one.
 struct DeferredSend: ~Copyable {
     fileprivate let authorized: AuthorizedCall
     fileprivate let send: KeyedSend
@@ -43,9 +44,9 @@ enum KeyedSendDecision: ~Copyable {
 
 /// The deduplicate phase, between authorize and limit: finds an earlier send with the same key.
 ///
-/// A send without a key is always new. Without a shared register the phase is synchronous, and the limit phase stores a new
-/// send in memory when it admits it. With one, the phase stores a new send durably; if the call is rejected later, its claim
-/// removes it.
+/// A send without a key is always new. Without a shared register the phase is synchronous once the journal has been read, and
+/// the limit phase stores a new send in memory when it admits it. With one, the phase stores a new send durably; if the call is
+/// rejected later, its claim removes it.
 struct Idempotency: Sendable {
     /// The sends of this gateway. Not used with a shared register.
     let store: IdempotencyStore
@@ -69,25 +70,33 @@ struct Idempotency: Sendable {
         authorized.facts.idempotencyKey = key
         let keyed = KeyedSend(
             user: authorized.caller.user, target: send.target, service: send.service, key: key, message: message)
-        if register != nil { return .deferred(DeferredSend(authorized, keyed)) }
+        if register != nil || !store.isRestored { return .deferred(DeferredSend(authorized, keyed)) }
         switch try decide(store.lookUp(IdempotencyStore.Scope(keyed), message: message), authorized) {
         case .new(let call): return .new(call)
         case .repeated(let response): return .repeated(response)
         }
     }
 
-    /// Registers a deferred send, or finds the earlier one with its key. Throws as the synchronous part does, and if the
-    /// register is unavailable.
+    /// Looks up a deferred send, which the register stores if it is new. Throws as the synchronous part does, and if the
+    /// register or the journal is unavailable.
     @inline(never)
     func deduplicate(_ deferred: consuming DeferredSend) async throws(Rejection) -> KeyedSendDecision {
         let send = deferred.send
         let authorized = deferred.authorized
         let lookup: IdempotencyStore.Lookup
-        do throws(LedgerUnavailable) {
-            guard let register else { throw LedgerUnavailable("there is no register") }
-            lookup = try await IdempotencyStore.Lookup(register.insert(send), of: send, in: register)
-        } catch {
-            throw unavailable(error, authorized.caller, authorized.facts)
+        if let register {
+            do throws(LedgerUnavailable) {
+                lookup = try await IdempotencyStore.Lookup(register.insert(send), of: send, in: register)
+            } catch {
+                throw unavailable(.ledgerUnavailable, error.detail, authorized.caller, authorized.facts)
+            }
+        } else {
+            do throws(JournalUnavailable) {
+                try await store.awaitRestoration()
+            } catch {
+                throw unavailable(.journalUnavailable, error.detail, authorized.caller, authorized.facts)
+            }
+            lookup = store.lookUp(IdempotencyStore.Scope(send), message: send.message)
         }
         return try decide(lookup, authorized)
     }
@@ -129,12 +138,14 @@ struct Idempotency: Sendable {
         try limiter.admit(rejectedCallOf: caller, at: facts.peer)
     }
 
-    /// Returns the rejection of a send while the register cannot be used: that of a limit if one is exhausted.
-    private func unavailable(_ error: LedgerUnavailable, _ caller: Identity, _ facts: CallFacts) -> Rejection {
+    /// Returns the rejection of a send whose key cannot be looked up: that of a limit if one is exhausted.
+    private func unavailable(
+        _ code: RejectionCode, _ detail: String, _ caller: Identity, _ facts: CallFacts
+    ) -> Rejection {
         do throws(Rejection) {
             try charge(caller, facts)
             throw Rejection(
-                .ledgerUnavailable, "idempotency keys: \(error.detail)",
+                code, "idempotency keys: \(detail)",
                 hint: "Sends with an Idempotency-Key cannot be made now.", extra: .retryAfter(seconds: 5))
         } catch {
             return error.with(facts)

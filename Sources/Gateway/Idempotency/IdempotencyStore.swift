@@ -54,33 +54,47 @@ public final class IdempotencyStore: Sendable {
 
     private let table: Mutex<IdempotencyTable>
     private let clocks: Clocks
+    /// Whether the sends of before the start are in the store, or why they are not.
+    private let restoration = AsyncPromise<Result<Void, JournalUnavailable>>()
 
     /// Creates an empty store.
-    public convenience init(clocks: Clocks) {
-        self.init(clocks: clocks, capacity: Self.maximumCount, maximumPerUser: Self.maximumPerUser)
+    ///
+    /// - Parameter isRestored: Whether there were no sends before. If not, sends wait until ``endRestoration(_:)`` is called.
+    public convenience init(clocks: Clocks, isRestored: Bool = true) {
+        self.init(clocks: clocks, capacity: Self.maximumCount, maximumPerUser: Self.maximumPerUser, isRestored)
     }
 
-    init(clocks: Clocks, capacity: Int, maximumPerUser: Int) {
+    init(clocks: Clocks, capacity: Int, maximumPerUser: Int, _ isRestored: Bool = true) {
         self.clocks = clocks
         table = Mutex(IdempotencyTable(capacity: capacity, maximumPerUser: maximumPerUser))
+        if isRestored { restoration.fulfill(.success(())) }
     }
 
     /// The number of stored sends. For tests of the bound.
     public var count: Int { table.withLock(\.count) }
 
-    /// Restores the sends that the journal contains, in order, the oldest first.
+    /// Restores a send that the journal contains. Called in the order of the journal.
     ///
-    /// - Parameter time: The time by which their ages count. A send that is later has no age.
-    public func restore(_ sends: [IdempotentSend], at time: WallTime) {
-        let now = clocks.sinceBoot().nanoseconds
-        for send in sends {
-            let scope = Scope(user: send.user, target: send.target, service: send.service, key: send.key)
-            let age = max(0, time.microseconds - send.at.microseconds)
-            guard age < Self.period / 1000, let state = State(send) else { continue }
-            let expires = MonotonicInstant(nanoseconds: now + Self.period - age * 1000)
-            table.withLock { _ = $0.add(scope, message: send.message, until: expires, state: state) }
-        }
+    /// - Parameter time: The time by which its age counts. A send that is later has no age.
+    public func restore(_ send: IdempotentSend, at time: WallTime) {
+        let age = max(0, time.microseconds - send.at.microseconds)
+        guard age < Self.period / 1000, let state = State(send) else { return }
+        let scope = Scope(user: send.user, target: send.target, service: send.service, key: send.key)
+        let expires = MonotonicInstant(nanoseconds: clocks.sinceBoot().nanoseconds + Self.period - age * 1000)
+        table.withLock { _ = $0.add(scope, message: send.message, until: expires, state: state) }
     }
+
+    /// Lets the store decide on sends, or reject all of them because not all earlier ones are known. Only the first call has an
+    /// effect.
+    public func endRestoration(_ result: Result<Void, JournalUnavailable>) { restoration.fulfill(result) }
+
+    /// Whether the store can decide on sends without a wait.
+    var isRestored: Bool { if case .success = restoration.value { true } else { false } }
+
+    /// Waits until the store can decide on sends.
+    ///
+    /// - Throws: If it never will.
+    func awaitRestoration() async throws(JournalUnavailable) { try await restoration.get().get() }
 
     /// Removes the sends of a user, so that a later user with the same name starts without any.
     public func removeAll(of user: UserName) { table.withLock { $0.removeAll(of: user) } }

@@ -43,7 +43,7 @@ package struct GatewayStores: Sendable {
     package let sharedCounts: SharedCounts?
     private let journalDirectory: String
     private let journalIndex: AuditIndex
-    private let clocks: Clocks
+    package let clocks: Clocks
 
     /// The decisions of an operator, or of a command, about the opening of the stores.
     package struct Opening: Sendable {
@@ -124,16 +124,16 @@ package struct GatewayStores: Sendable {
         }
     }
 
-    /// Reads the idempotent sends of the last day from the journal, for replays; none with a shared register. Blocks.
+    /// Passes on the idempotent sends of the last day in the journal, for replays; none with a shared register. Blocks.
     ///
-    /// - Parameter bounds: The maximum numbers of sends; the newest ones are returned.
-    package func idempotentSends(_ bounds: KeyedSendBounds) throws(JournalUnavailable) -> [IdempotentSend] {
-        guard keyedSendRegister == nil else { return [] }
-        let now = sessions.confirmedTime
-        return try JournalFile.keyedSends(
-            in: journalDirectory, since: now.adding(-86_400_000_000), bounds: bounds, now: now, indexed: journalIndex
-        )
-        .filter { !sessions.wasRevoked($0.user, after: $0.at) }
+    /// - Parameters:
+    ///   - now: The present time.
+    ///   - found: Called with each send.
+    /// - Throws: `JournalUnavailable`, and what `found` throws.
+    package func readIdempotentSends(now: WallTime, _ found: (IdempotentSend) throws -> Void) throws {
+        guard keyedSendRegister == nil else { return }
+        try JournalFile.readKeyedSends(
+            in: journalDirectory, since: now.adding(-86_400_000_000), now: now, indexed: journalIndex, found)
     }
 
     /// Checks that the ledger's user names follow the configured rules, before anything else reads names. With other
@@ -160,16 +160,15 @@ package struct GatewayStores: Sendable {
         _ pending: PendingRestore, _ restore: RestoredSessions, _ ledger: StoredLedger,
         _ keyedSends: PostgreSQLKeyedSends?, journal directory: String, logger: Logger
     ) throws {
-        var (journaled, keyed) = (JournaledRegistrations(), [IdempotentSend]())
-        do throws(JournalUnavailable) {
+        var journaled = JournaledRegistrations()
+        do {
             journaled = try JournaledRegistrations(directory: directory, since: pending.since)
-            keyed = try JournalFile.keyedSends(in: directory, since: pending.since)
-        } catch {
+            try keyedSends?.restore(journal: directory, since: pending.since)
+        } catch let error as JournalUnavailable {
             // After a restore on another machine, there is no journal.
             logger.warning(
                 "Journal has no records for the restored ledger", metadata: ["detail": "\(error.detail)"])
         }
-        try keyedSends?.restore(keyed)
         let completed = try ledger.complete(pending, sessionsBeingDeleted: restore == .ended, journaled)
         logger.warning(
             "Ledger restored from a backup",

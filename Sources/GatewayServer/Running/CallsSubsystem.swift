@@ -28,17 +28,17 @@ struct CallsSubsystem: ReloadParticipant {
     let drain: HotSwappable<ServerConfiguration.DrainSection>
     /// The rules at the start.
     let firstRules: CompiledConfiguration
+    private let restoration: IdempotentSendRestoration
     private let makeDryRun: @Sendable (CompiledConfiguration) -> DryRun
 
-    /// Creates the state and the rules of the first configuration. Restores the idempotent sends of the last day.
-    init(_ context: ServerContext, _ stores: GatewayStores, chain: AuthenticatorChain) throws(JournalUnavailable) {
+    /// Creates the state and the rules of the first configuration.
+    init(_ context: ServerContext, _ stores: GatewayStores, chain: AuthenticatorChain) {
         let (configuration, clocks) = (context.configuration, context.clocks)
         passwordCache = PasswordCache(clocks: clocks)
         let sharing = stores.debtKey.map(DebtSharing.init)
         throttle = LoginThrottle(clocks: clocks, sharing: sharing)
-        sends = IdempotencyStore(clocks: clocks)
-        let bounds = KeyedSendBounds(total: IdempotencyStore.maximumCount, perUser: IdempotencyStore.maximumPerUser)
-        sends.restore(try stores.idempotentSends(bounds), at: stores.sessions.confirmedTime)
+        sends = IdempotencyStore(clocks: clocks, isRestored: false)
+        restoration = IdempotentSendRestoration(sends, stores, logger: context.logger)
         let firstLimiter = Limiter(configuration.limits, clocks: clocks, sharing: sharing)
         limiter = HotSwappable(firstLimiter)
         // The first limiter's successors have the same state.
@@ -63,7 +63,7 @@ struct CallsSubsystem: ReloadParticipant {
     }
 
     /// The services of the state about callers.
-    var services: [any Service] { debtExchange.map { [$0] } ?? [] }
+    var services: [any Service] { [restoration] + (debtExchange.map { [$0] } ?? []) }
 
     /// Returns the rules of another configuration, with the present state about callers. Limits that stay the same keep
     /// their counts.

@@ -19,7 +19,7 @@ struct Subsystems: Sendable {
     init(_ context: ServerContext, _ stores: StoresSubsystem) async throws {
         self.stores = stores
         authenticators = try await AuthenticatorsSubsystem(context, revocations: stores.stores.sessions)
-        calls = try CallsSubsystem(context, stores.stores, chain: authenticators.chain.value)
+        calls = CallsSubsystem(context, stores.stores, chain: authenticators.chain.value)
         sinks = AuditSinksSubsystem(context, stores.stores)
         archive = SegmentArchiveSubsystem(context, stores.stores)
         tracing = TracingSubsystem(context)

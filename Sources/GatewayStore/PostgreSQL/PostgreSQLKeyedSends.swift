@@ -1,5 +1,5 @@
 package import GatewayCore
-internal import GatewaySupport
+package import GatewaySupport
 internal import Synchronization
 
 /// The sends with an idempotency key in a store in PostgreSQL, which all gateways of the store share.
@@ -138,20 +138,30 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
         }
     }
 
-    /// Stores sends of this gateway's journal that the store may lack after a restore as ones whose result is unknown, so that
-    /// none is made again. Blocks; called at startup.
+    /// Stores the sends of this gateway's journal that the store may lack after a restore. Blocks; called at startup.
+    ///
+    /// - Throws: `JournalUnavailable` or `LedgerUnavailable`.
+    package func restore(journal directory: String, since: WallTime) throws {
+        var part: [IdempotentSend] = []
+        try JournalFile.readKeyedSends(in: directory, since: since) { send in
+            part.append(send)
+            guard part.count == Self.restoredAtOnce else { return }
+            try restore(part)
+            part = []
+        }
+        try restore(part)
+    }
+
+    /// Stores sends as ones whose result is unknown, in one transaction, so that none is made again. Blocks.
     package func restore(_ sends: [IdempotentSend]) throws(LedgerUnavailable) {
         // Those that certainly were not made may be made.
         let sends = sends.filter { !$0.results.areWithoutEffect(of: $0.intents) }
-        for start in stride(from: 0, to: sends.count, by: Self.restoredAtOnce) {
-            let part = sends[start..<min(start + Self.restoredAtOnce, sends.count)]
-            try database.writeTables { (tables: KeyedSendTables) in
-                for send in part {
-                    let keyed = KeyedSend(
-                        user: send.user, target: send.target, service: send.service, key: send.key,
-                        message: send.message)
-                    try tables.insertUnknown(call(keyed, 0), at: send.at)
-                }
+        if sends.isEmpty { return }
+        try database.writeTables { (tables: KeyedSendTables) in
+            for send in sends {
+                let keyed = KeyedSend(
+                    user: send.user, target: send.target, service: send.service, key: send.key, message: send.message)
+                try tables.insertUnknown(call(keyed, 0), at: send.at)
             }
         }
     }

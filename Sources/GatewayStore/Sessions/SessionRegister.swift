@@ -91,11 +91,6 @@ public final class SessionRegister: SessionStore {
         since != epoch && table.withLock { $0.wasLoggedOut(login, since: since) }
     }
 
-    /// Returns whether the user was revoked at the time or later. Expired revocations are not considered.
-    public func wasRevoked(_ user: UserName, after time: WallTime) -> Bool {
-        table.withLock { $0.cutoff(of: user).map { $0 >= time } ?? false }
-    }
-
     /// Returns the session, if it exists and has not expired.
     public func session(_ id: SessionID) -> Session? {
         let now = clocks.wall()

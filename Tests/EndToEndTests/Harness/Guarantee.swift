@@ -145,6 +145,10 @@ struct Guarantee: Sendable {
             "CallerConcurrencyLimitTests.user",
             "CallerConcurrencyLimitTests.address", "CallerConcurrencyLimitTests.ends"),
         Guarantee(
+            "No send with a key is made before the earlier ones are known, also those of a user who was revoked",
+            "IdempotentReplayTests.restoration", "IdempotentReplayTests.unreadable", "IdempotentSendReaderTests.parts",
+            "KeyedSendRestartTests.revoked"),
+        Guarantee(
             "Rejected sends evict no idempotency key", "RejectedIdempotentSendTests.million",
             "RejectedIdempotentSendTests.refusedByLimit", "RejectedIdempotentSendTests.together"),
         Guarantee(

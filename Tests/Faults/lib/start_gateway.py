@@ -18,9 +18,10 @@ LIMIT = 60
 
 
 class Cost(typing.NamedTuple):
-    """The seconds until a gateway was ready, its processor time until then, and the most memory in MiB."""
+    """The seconds until a gateway was ready, and until it knew its sends; its processor time until then, and the most memory in MiB."""
 
     seconds: float
+    known: float
     processor: float
     memory: float
 
@@ -50,18 +51,25 @@ class Gateway(phones.Gateway):
         self.configuration.write_text(text.replace(old, new))
 
     async def ready(self):
-        """Starts the gateway; returns what the start took until it was ready."""
+        """Starts the gateway; returns what the start took until it was ready and a send with a key was answered."""
         began = bench.now()
         await asyncio.wait_for(self.start(), LIMIT)
         while (await self.readiness())[0] != 200:
             if bench.now() > began + LIMIT:
                 raise RuntimeError(f"the gateway is not ready: {self.log[-1000:]}")
         seconds = bench.now() - began
+        connection = registrar.Connection(self)
+        status, fields, body = await self.send(connection, 0)
+        known = bench.now() - began
+        connection.close()
+        if status != 200 or (fields.get("idempotency-replayed") == "true") != (self.keyed > 0):
+            raise RuntimeError(f"the first send with a key, of {self.keyed}: {status} {fields} {body}")
+        self.keyed = max(self.keyed, 1)
         process = pathlib.Path(f"/proc/{self.process.pid}")
         memory = int(re.search(r"VmHWM:\s*(\d+)", (process / "status").read_text())[1]) / 1024
         # The fields after the name: user time and system time are the 14th and the 15th of all.
         times = (process / "stat").read_text().rpartition(")")[2].split()[11:13]
-        return Cost(seconds, sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), memory)
+        return Cost(seconds, known, sum(map(int, times)) / os.sysconf("SC_CLK_TCK"), memory)
 
     async def measure(self, starts):
         """Returns the medians of some starts. Each is that of a gateway which was stopped before."""
@@ -94,14 +102,17 @@ class Gateway(phones.Gateway):
         self.keyed = count
         return problems
 
+    async def send(self, connection, number):
+        """Makes a send with a key, or repeats it."""
+        return await connection.call(
+            "POST", "/api/notifications?pns=apns&to_tag=bob", registrar.basic(self.names[number % USERS]), "hi",
+            more=f"Idempotency-Key: key-{number}\r\n")
+
     async def check_replays(self):
         """Repeats some of the sends, the oldest and the newest among them. Returns those that were not known."""
         problems, connection = [], registrar.Connection(self)
         for number in sorted({0, self.keyed // 3, self.keyed // 2, self.keyed - 1}):
-            user = self.names[number % USERS]
-            status, fields, _ = await connection.call(
-                "POST", "/api/notifications?pns=apns&to_tag=bob", registrar.basic(user), "hi",
-                more=f"Idempotency-Key: key-{number}\r\n")
+            status, fields, _ = await self.send(connection, number)
             if status != 200 or fields.get("idempotency-replayed") != "true":
                 problems.append(f"send {number} of {self.keyed} is not known after the start: {status} {fields}")
         connection.close()

@@ -103,7 +103,11 @@ bootstrap:
     retry_timeout: 2
     # What the gateways write within a second must not exclude all standbys.
     maximum_lag_on_failover: 1000000000
-    postgresql: {{ use_pg_rewind: true, remove_data_directory_on_rewind_failure: true }}
+    postgresql:
+      use_pg_rewind: true
+      remove_data_directory_on_rewind_failure: true
+      # A standby that was away during many checkpoints finds its place in the log.
+      parameters: {{ wal_keep_size: 2GB }}
   initdb: [{{ encoding: UTF8 }}, {{ locale: C }}, no-sync]
 postgresql:
   listen: "{self.host}"

@@ -49,12 +49,13 @@ struct AccountMonitorTests {
         bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "b"])
         await bench.watch.compare()
         let digest = try #require(KeyedDigest([UInt8](repeating: 1, count: 16)))
-        bench.revocation.sends.restore(
-            [AccountFixture.alice, AccountFixture.bob].map { user in
+        for user in [AccountFixture.alice, AccountFixture.bob] {
+            bench.revocation.sends.restore(
                 IdempotentSend(
                     user: user, target: "carol", service: .apns, key: digest, message: digest,
-                    at: bench.clock.clocks.wall(), results: [.accepted], skipped: 0, intents: 1)
-            }, at: bench.clock.clocks.wall())
+                    at: bench.clock.clocks.wall(), results: [.accepted], skipped: 0, intents: 1),
+                at: bench.clock.clocks.wall())
+        }
         bench.accounts.list([AccountFixture.alice: "a", AccountFixture.bob: "other"])
         await bench.watch.listsHaveChanged()
         await bench.watch.compare()

@@ -57,12 +57,13 @@ struct IndexedStartTests {
             let crashed = try await Self.filled(&random)
             let directory = crashed.directory.path
             let expected = try JournalRecovery(directory: directory, files: SystemFileSystem()).run()
-            let sends = try JournalFile.keyedSends(in: directory, since: WallTime(seconds: 0))
+            let sends = try IdempotentSendReaderTests.sends(in: directory, since: WallTime(seconds: 0))
             let index = AuditIndex(directory: directory)
             try index.update()
             let recovered = try JournalRecovery(directory: directory, files: SystemFileSystem(), indexed: index).run()
             #expect(recovered.entries.map(\.members) == expected.entries.map(\.members), "round \(round)")
-            let indexed = try JournalFile.keyedSends(in: directory, since: WallTime(seconds: 0), indexed: index)
+            let indexed = try IdempotentSendReaderTests.sends(
+                in: directory, since: WallTime(seconds: 0), indexed: index)
             #expect("\(indexed)" == "\(sends)" && !sends.isEmpty, "round \(round)")
             found += expected.entries.count
             // A damaged index is not used.

@@ -43,7 +43,7 @@ struct IdempotentSendReaderTests {
         await journal.close()
 
         let directory = fixture.directory.path
-        let sends = try JournalFile.keyedSends(in: directory, since: WallTime(seconds: 0))
+        let sends = try Self.sends(in: directory, since: WallTime(seconds: 0))
         #expect(sends.count == 3)
         #expect(sends.map(\.key.bytes.first) == [0xAB, 0xCD, 0xEF])
         #expect(sends.map(\.target) == ["bob", "audience:team", "bob"])
@@ -53,10 +53,19 @@ struct IdempotentSendReaderTests {
         #expect(sends[1].skipped == 1)
         #expect(sends[0].user == Self.alice && sends[0].service == .fcm)
         #expect(sends[0].message.bytes == [UInt8](repeating: 5, count: 16))
-        #expect(try JournalFile.keyedSends(in: directory, since: sends[0].at).isEmpty)
+        #expect(try Self.sends(in: directory, since: sends[0].at).isEmpty)
     }
 
-    @Test("A clock that is set back makes no send older than those before it, and the newest ones are returned")
+    /// Returns all sends that a start finds.
+    static func sends(
+        in directory: String, since: WallTime, indexed: (any IndexedSegments)? = nil
+    ) throws -> [IdempotentSend] {
+        var sends: [IdempotentSend] = []
+        try JournalFile.readKeyedSends(in: directory, since: since, indexed: indexed) { sends.append($0) }
+        return sends
+    }
+
+    @Test("A clock that is set back makes no send older than those before it")
     func clockSetBack() {
         func line(_ call: Int, at time: WallTime, of user: String = "alice") -> JournalLineReader {
             let hex = String(repeating: "0", count: 30) + String(10 + call)
@@ -66,28 +75,49 @@ struct IdempotentSendReaderTests {
                         + #""pns":"fcm","idempotency":"\#(hex)","digest":"\#(hex)"}"#).utf8)[...])
         }
         let start = WallTime(seconds: 1_795_000_000)
-        var reader = IdempotentSendReader(since: start.adding(-1))
-        for (call, seconds) in [0, 10, -90_000, -80_000, 20].enumerated() {
-            reader.add(line(call, at: start.adding(Int64(seconds) * 1_000_000)))
+        func times(_ seconds: [Int64], now: WallTime = WallTime(microseconds: .max)) -> [Int64] {
+            var reader = IdempotentSendReader(since: start.adding(-1), now: now)
+            for (call, seconds) in seconds.enumerated() {
+                reader.add(line(call, at: start.adding(seconds * 1_000_000))) { _ in Issue.record("no outcome") }
+            }
+            return reader.incomplete.map { $0.at.seconds - start.seconds }
         }
-        #expect(reader.all.map { $0.at.seconds - start.seconds } == [0, 10, 10, 10, 20])
+        #expect(times([0, 10, -90_000, -80_000, 20]) == [0, 10, 10, 10, 20])
         // A line from a clock that was ahead makes no later one newer.
-        reader = IdempotentSendReader(since: start.adding(-1), now: start.adding(100_000_000))
-        for (call, seconds) in [0, 30_000_000, 10].enumerated() {
-            reader.add(line(call, at: start.adding(Int64(seconds) * 1_000_000)))
+        #expect(times([0, 30_000_000, 10], now: start.adding(100_000_000)) == [0, 30_000_000, 10])
+    }
+
+    @Test("Sends are passed on with their last outcome, and the others at the end, wherever a part of a segment ends")
+    func parts() async throws {
+        let fixture = JournalFixture()
+        let journal = try fixture.open()
+        // Some 3 MiB, of which a part is 1 MiB.
+        let count: UInt64 = 6000
+        for first in stride(from: 1, through: count, by: 500) {
+            let all = (first..<first + 500).map { facts($0, key: UInt8(truncatingIfNeeded: $0)) }
+            try await journal.record(all.map { JournalRecord(.intent, facts: $0) })
+            for facts in all where facts.call.number % 1000 != 0 {
+                journal.append(JournalRecord(.outcome, facts: facts, result: "accepted"))
+            }
         }
-        #expect(reader.all.map { $0.at.seconds - start.seconds } == [0, 30_000_000, 10])
-        for limit in [1, 3, 10] {
-            var reader = IdempotentSendReader(since: start, bounds: KeyedSendBounds(total: limit))
-            for call in 1...50 { reader.add(line(call, at: start.adding(Int64(call) * 1_000_000))) }
-            #expect(reader.all.map { $0.at.seconds - start.seconds } == (0..<50).suffix(limit).map { Int64($0 + 1) })
+        await journal.close()
+        let size = try JournalReading.segments(in: fixture.directory).reduce(0) {
+            try $0 + fixture.directory.bytes($1).count
         }
-        // A user with many sends displaces none of another one.
-        reader = IdempotentSendReader(since: start, bounds: KeyedSendBounds(total: 10, perUser: 4))
-        for call in 1...60 {
-            reader.add(line(call, at: start.adding(Int64(call) * 1_000_000), of: call < 4 ? "bob" : "alice"))
+        #expect(size > 2 << 20)
+        let sends = try Self.sends(in: fixture.directory.path, since: WallTime(seconds: 0))
+        #expect(sends.count == Int(count))
+        #expect(sends.dropLast(6).allSatisfy { $0.results == [.accepted] && $0.intents == 1 })
+        #expect(sends.suffix(6).allSatisfy { $0.results.isEmpty && $0.intents == 1 })
+        #expect(
+            sends.dropLast(6).map { $0.key.bytes[0] }
+                == (1...count).filter { $0 % 1000 != 0 }.map(UInt8.init(truncatingIfNeeded:)))
+        struct Enough: Error {}
+        #expect(throws: Enough.self) {
+            try JournalFile.readKeyedSends(in: fixture.directory.path, since: WallTime(seconds: 0)) { _ in
+                throw Enough()
+            }
         }
-        #expect(reader.all.map { $0.at.seconds - start.seconds } == [1, 2, 3, 57, 58, 59, 60])
     }
 
     @Test("A text that looks like a member is not taken for a key")
@@ -101,11 +131,14 @@ struct IdempotentSendReaderTests {
             line.members(of: facts)
             bytes = line.bytes
         }
-        sends.read(line + Array("}\n".utf8), LineOrder(from: 1, before: nil))
-        #expect(sends.all.isEmpty)
-        for junk in ["", ",\"idempotency\":\"", "\n,\"idempotency\":\"zz\"\n", "{\"seq\":1,\"idempotency\":\"\"}"] {
-            sends.read(Array(junk.utf8), LineOrder(from: 1, before: nil))
+        func read(_ bytes: [UInt8]) {
+            var order = LineOrder(from: 1, before: nil)
+            sends.read(bytes[...], &order) { _ in Issue.record("a send") }
         }
-        #expect(sends.all.isEmpty)
+        read(line + Array("}\n".utf8))
+        for junk in ["", ",\"idempotency\":\"", "\n,\"idempotency\":\"zz\"\n", "{\"seq\":1,\"idempotency\":\"\"}"] {
+            read(Array(junk.utf8))
+        }
+        #expect(sends.incomplete.isEmpty)
     }
 }

@@ -140,7 +140,7 @@ struct JournalDirectoryTests {
         fixture.configuration.ledger = ledger
         fixture.configuration.indexedSegments = AuditIndex(directory: directory.path)
         guard let journal = try? fixture.open() else { return }
-        _ = try? JournalFile.keyedSends(in: directory.path, since: WallTime(microseconds: 0))
+        try? JournalFile.readKeyedSends(in: directory.path, since: WallTime(microseconds: 0)) { _ in }
         fixture.hands.pass(seconds: 3700)
         let isRecorded = (try? await journal.record([Fixture.intent(9000), Fixture.outcome(9000)])) != nil
         await journal.close()

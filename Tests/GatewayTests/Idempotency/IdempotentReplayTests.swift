@@ -239,11 +239,9 @@ struct IdempotentReplayTests {
         for (age, left) in [(-90_000, 86_400), (0, 86_400), (3600, 82_800), (86_399, 1), (86_400, 0), (100_000, 0)] {
             let memory = IdempotencyStore(clocks: clock.clocks)
             memory.restore(
-                [
-                    IdempotentSend(
-                        user: alice, target: "bob", service: .apns, key: message, message: message,
-                        at: time.adding(Int64(-age) * 1_000_000), results: [.accepted], skipped: 0, intents: 1)
-                ], at: time)
+                IdempotentSend(
+                    user: alice, target: "bob", service: .apns, key: message, message: message,
+                    at: time.adding(Int64(-age) * 1_000_000), results: [.accepted], skipped: 0, intents: 1), at: time)
             func isKnown() -> Bool {
                 let scope = IdempotencyStore.Scope(user: alice, target: "bob", service: .apns, key: message)
                 if case .new = memory.lookUp(scope, message: message) { return false }
@@ -255,6 +253,52 @@ struct IdempotentReplayTests {
             clock.advance(by: .seconds(1))
             #expect(!isKnown(), "\(age)")
         }
+    }
+
+    @Test("Until the journal is read, sends with a key wait and others do not; then earlier ones are replayed")
+    func restoration() async throws {
+        let clock = ManualClock()
+        let memory = IdempotencyStore(clocks: clock.clocks, isRestored: false)
+        let gateway = TestGateway { $0.sends = memory }
+        let requests = (1...4).map { send(key: .text("k-\($0)"), number: UInt64($0)) }
+        let waiting = requests.map { request in Task { await gateway.serve(request) } }
+        for _ in 0..<20 { #expect(await gateway.serve(send(key: .absent)).status == 200) }
+        #expect(gateway.backend.requests.count == 20)
+        let digester = KeyedDigester(key: Secret(Array(repeating: 7, count: 32)))
+        for key in ["k-1", "k-3"] {
+            memory.restore(
+                IdempotentSend(
+                    user: try #require(UserName(canonical: "alice")), target: "bob", service: .apns,
+                    key: try #require(digester.digest(Array(key.utf8))),
+                    message: try #require(digester.digest(ofTexts: "alice", "hi")), at: clock.clocks.wall(),
+                    results: [.accepted], skipped: 0, intents: 1), at: clock.clocks.wall())
+        }
+        memory.endRestoration(.success(()))
+        var replayed: [Bool] = []
+        for call in waiting {
+            let response = await call.value
+            #expect(response.status == 200)
+            replayed.append(response.values("Idempotency-Replayed") == ["true"])
+        }
+        #expect(replayed == [true, false, true, false] && gateway.backend.requests.count == 22)
+    }
+
+    @Test("If the journal cannot be read, sends with a key get 503 and are charged as calls, and others are made")
+    func unreadable() async {
+        let memory = IdempotencyStore(clocks: ManualClock().clocks, isRestored: false)
+        let gateway = TestGateway {
+            $0.sends = memory
+            $0.limiter = Limiter(
+                [Limit(name: "calls", per: [.user], count: 3, period: .seconds(60))], clocks: ManualClock().clocks)
+        }
+        let waiting = Task { await gateway.serve(send()) }
+        memory.endRestoration(.failure(JournalUnavailable("segment: Input/output error")))
+        for response in [await waiting.value, await gateway.serve(send())] {
+            #expect(response.code == .journalUnavailable && response.values("Retry-After") == ["5"])
+        }
+        #expect(gateway.backend.requests.isEmpty)
+        #expect(await gateway.serve(send(key: .absent)).status == 200)
+        #expect(await gateway.serve(send()).code == .rateLimited)
     }
 
     private struct Known: Error {}
@@ -272,11 +316,10 @@ struct IdempotentReplayTests {
             let memory = IdempotencyStore(clocks: clock.clocks)
             let key = try #require(KeyedDigest([UInt8](repeating: 8, count: 16)))
             memory.restore(
-                [
-                    IdempotentSend(
-                        user: alice, target: target, service: .apns, key: key, message: message,
-                        at: clock.clocks.wall(), results: results, skipped: skipped, intents: intents)
-                ], at: clock.clocks.wall())
+                IdempotentSend(
+                    user: alice, target: target, service: .apns, key: key, message: message,
+                    at: clock.clocks.wall(), results: results, skipped: skipped, intents: intents),
+                at: clock.clocks.wall())
             return memory.lookUp(
                 IdempotencyStore.Scope(user: alice, target: target, service: .apns, key: key), message: message)
         }
