@@ -148,6 +148,7 @@ public struct Gateway: RequestResponder {
                 switch try await idempotency.deduplicate(send) {
                 case .repeated(let response): return finish(action, response, rateLimitContext, phases)
                 case .new(let deduplicated):
+                    try request.clientDisconnect.check()
                     phases.enter(.limit)
                     admitted = try limiting.limit(deduplicated)
                 }

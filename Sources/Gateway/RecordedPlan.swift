@@ -37,7 +37,7 @@ struct Recording: Sendable {
                 try await journal.record(JournalRecord(.intent, facts: plan.facts))
             }
         } catch {
-            throw rejection(error, plan.facts)
+            throw Rejection(error).with(plan.facts)
         }
         return RecordedPlan(plan)
     }
@@ -50,16 +50,18 @@ struct Recording: Sendable {
                     JournalRecord(.intent, facts: plan.facts, notification: plan.call.notification))
             }
         } catch {
-            throw rejection(error, plan.facts)
+            throw Rejection(error).with(plan.facts)
         }
         return RecordedLocalPlan(plan)
     }
+}
 
+extension Rejection {
+    /// Creates the rejection of a call that needs the journal.
     @inline(never)
-    private func rejection(_ error: JournalUnavailable, _ facts: CallFacts) -> Rejection {
-        Rejection(
+    init(_ error: JournalUnavailable) {
+        self.init(
             error.isFull ? .overloaded : .journalUnavailable, "journal: \(error.detail)",
-            extra: .retryAfter(seconds: error.isFull ? 1 : 5)
-        ).with(facts)
+            extra: .retryAfter(seconds: error.isFull ? 1 : 5))
     }
 }

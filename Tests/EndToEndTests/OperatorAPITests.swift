@@ -53,7 +53,7 @@ struct OperatorAPITests {
             ("POST", "/v1/policy/explain", #"{"token":"x.y.z","call":"GET /auth/whoami"}"#, 200),
             ("POST", "/v1/backups", #"{"target":"/var/backups"}"#, 204), ("GET", "/v1/sends?to=bob", nil, 200),
             ("GET", "/v1/refusals?since=2026-01-01T00:00:00Z", nil, 200), ("GET", "/v1/users/bob", nil, 200),
-            ("GET", "/v1/nodes", nil, 200),
+            ("GET", "/v1/nodes", nil, 200), ("GET", "/v1/accounts/waiting?limit=1", nil, 200),
             ("GET", "/v1/journal/verification", nil, 200), ("GET", "/v1/journal/segments?limit=1", nil, 200),
             ("GET", "/v1/statistics/minutes?since=2026-01-01T00:00:00Z", nil, 200),
             ("GET", "/v1/statistics/pairs?user=ALICE&result=failed&limit=5000", nil, 200),
@@ -83,7 +83,8 @@ struct OperatorAPITests {
             ("GET", "/v1/statistics/pairs?limit=%2B1", nil, 400), ("GET", "/v1/statistics/pairs?cursor=MQ", nil, 400),
             ("GET", "/v1/statistics/pairs?result=accepte", nil, 422),
             ("GET", "/v1/journal/segments?cursor=eA", nil, 400),
-            ("POST", "/v1/accounts/apply", nil, 422), ("GET", "/v1/nodes?state=live", nil, 400),
+            ("POST", "/v1/accounts/apply", nil, 422), ("GET", "/v1/accounts/waiting?user=a", nil, 400),
+            ("POST", "/v1/accounts/waiting", nil, 405), ("GET", "/v1/nodes?state=live", nil, 400),
             ("GET", "/v1/calls/x", nil, 404), ("GET", "/v1/calls/0123456789abcdef0123456789abcdef", nil, 404),
             ("GET", "/v1/events?x", nil, 400), ("POST", "/v1/events", nil, 405), ("PUT", "/v1/bans", nil, 405),
         ]

@@ -14,6 +14,13 @@ public final class MassEnds: Sendable {
         case lists(PluginName)
         /// The recheck of the accounts of an authenticator without a list.
         case recheck(PluginName)
+
+        /// The authenticator.
+        public var authenticator: PluginName {
+            switch self {
+            case .lists(let name), .recheck(let name): name
+            }
+        }
     }
 
     private struct State {
@@ -21,9 +28,6 @@ public final class MassEnds: Sendable {
         var confirmed: [Source: Set<UserName>] = [:]
         /// Whether all ends of the lists are confirmed, which are compared next.
         var confirmsLists = false
-
-        /// The users whose ends wait.
-        var users: Set<UserName> { held.values.reduce(into: []) { $0.formUnion($1) } }
     }
 
     /// The number of users whose accounts may end at once; a tenth of all users if that is more.
@@ -66,7 +70,7 @@ public final class MassEnds: Sendable {
             for (source, users) in state.held { state.confirmed[source, default: []].formUnion(users) }
             state.confirmsLists = includesLists
             defer { state.held = [:] }
-            return state.users
+            return state.held.values.reduce(into: []) { $0.formUnion($1) }
         }
     }
 
@@ -91,6 +95,10 @@ public final class MassEnds: Sendable {
         state.withLock { $0.held[.lists(authenticator)]?.contains(user) ?? false }
     }
 
-    /// The users whose ends wait.
-    public var users: Set<UserName> { state.withLock(\.users) }
+    /// The users whose ends wait, by name, each with the authenticator that lacks them.
+    public var waiting: [(user: UserName, authenticator: PluginName)] {
+        let held = state.withLock(\.held)
+        return held.flatMap { source, users in users.map { ($0, source.authenticator) } }
+            .sorted { ($0.0, $0.1.text) < ($1.0, $1.1.text) }
+    }
 }

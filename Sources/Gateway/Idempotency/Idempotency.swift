@@ -19,7 +19,8 @@ enum DeduplicationResult: ~Copyable {
     case new(DeduplicatedCall)
     /// The response to send instead of repeating the send.
     case repeated(Response)
-    /// The call is a send with a key, and the shared register, or the rest of the journal, decides whether it is new.
+    /// The call is a send with a key, and whether it is new is in the shared register, or in the part of the journal that a
+    /// start has not read yet.
     case deferred(DeferredSend)
 }
 
@@ -88,15 +89,23 @@ struct Idempotency: Sendable {
             do throws(LedgerUnavailable) {
                 lookup = try await IdempotencyStore.Lookup(register.insert(send), of: send, in: register)
             } catch {
-                throw unavailable(.ledgerUnavailable, error.detail, authorized.caller, authorized.facts)
+                let rejection = Rejection(
+                    .ledgerUnavailable, "idempotency keys: \(error.detail)",
+                    hint: "Sends with an Idempotency-Key cannot be made now.", extra: .retryAfter(seconds: 5))
+                throw charged(rejection, authorized.caller, authorized.facts)
             }
         } else {
             do throws(JournalUnavailable) {
                 try await store.awaitRestoration()
             } catch {
-                throw unavailable(.journalUnavailable, error.detail, authorized.caller, authorized.facts)
+                throw charged(Rejection(error), authorized.caller, authorized.facts)
             }
             lookup = store.lookUp(IdempotencyStore.Scope(send), message: send.message)
+        }
+        do throws(Rejection) {
+            try authorized.revocation.check()
+        } catch {
+            throw error.with(authorized.facts)
         }
         return try decide(lookup, authorized)
     }
@@ -138,18 +147,14 @@ struct Idempotency: Sendable {
         try limiter.admit(rejectedCallOf: caller, at: facts.peer)
     }
 
-    /// Returns the rejection of a send whose key cannot be looked up: that of a limit if one is exhausted.
-    private func unavailable(
-        _ code: RejectionCode, _ detail: String, _ caller: Identity, _ facts: CallFacts
-    ) -> Rejection {
+    /// Charges a send whose key cannot be looked up. Returns its rejection: that of a limit if one is exhausted.
+    private func charged(_ rejection: Rejection, _ caller: Identity, _ facts: CallFacts) -> Rejection {
         do throws(Rejection) {
             try charge(caller, facts)
-            throw Rejection(
-                code, "idempotency keys: \(detail)",
-                hint: "Sends with an Idempotency-Key cannot be made now.", extra: .retryAfter(seconds: 5))
         } catch {
             return error.with(facts)
         }
+        return rejection.with(facts)
     }
 
     private func replay(_ response: Response, _ result: CallResult, _ facts: CallFacts) -> Response {

@@ -52,14 +52,21 @@ public final class IdempotencyStore: Sendable {
         case unknown
     }
 
+    /// The maximum number of sends that wait for the end of the restoration. They occupy places of calls in flight, of which
+    /// most are for others.
+    static let maximumWaiting = 512
+
     private let table: Mutex<IdempotencyTable>
     private let clocks: Clocks
     /// Whether the sends of before the start are in the store, or why they are not.
     private let restoration = AsyncPromise<Result<Void, JournalUnavailable>>()
+    private let waiting = Atomic(0)
+    /// The users whose sends were removed before the end of the restoration, which does not bring them back.
+    private let removed = Mutex<Set<UserName>>([])
 
     /// Creates an empty store.
     ///
-    /// - Parameter isRestored: Whether there were no sends before. If not, sends wait until ``endRestoration(_:)`` is called.
+    /// - Parameter isRestored: False if earlier sends are restored yet. Sends wait until ``endRestoration(_:)`` is called.
     public convenience init(clocks: Clocks, isRestored: Bool = true) {
         self.init(clocks: clocks, capacity: Self.maximumCount, maximumPerUser: Self.maximumPerUser, isRestored)
     }
@@ -81,23 +88,48 @@ public final class IdempotencyStore: Sendable {
         guard age < Self.period / 1000, let state = State(send) else { return }
         let scope = Scope(user: send.user, target: send.target, service: send.service, key: send.key)
         let expires = MonotonicInstant(nanoseconds: clocks.sinceBoot().nanoseconds + Self.period - age * 1000)
-        table.withLock { _ = $0.add(scope, message: send.message, until: expires, state: state) }
+        removed.withLock { removed in
+            if removed.contains(send.user) { return }
+            table.withLock { table in
+                // A send without an outcome follows all others, also a later one with its key.
+                if let known = table.send(for: scope), known.expires > expires { return }
+                _ = table.add(scope, message: send.message, until: expires, state: state)
+            }
+        }
     }
 
     /// Lets the store decide on sends, or reject all of them because not all earlier ones are known. Only the first call has an
     /// effect.
-    public func endRestoration(_ result: Result<Void, JournalUnavailable>) { restoration.fulfill(result) }
+    public func endRestoration(_ result: Result<Void, JournalUnavailable>) {
+        restoration.fulfill(result)
+        removed.withLock { $0 = [] }
+    }
+
+    /// Rejects the sends that wait, because the gateway stops.
+    public func cancelRestoration() { endRestoration(.failure(JournalUnavailable("the gateway stops"))) }
 
     /// Whether the store can decide on sends without a wait.
     var isRestored: Bool { if case .success = restoration.value { true } else { false } }
 
     /// Waits until the store can decide on sends.
     ///
-    /// - Throws: If it never will.
-    func awaitRestoration() async throws(JournalUnavailable) { try await restoration.get().get() }
+    /// - Throws: If it never will, or if too many sends wait.
+    func awaitRestoration() async throws(JournalUnavailable) {
+        defer { waiting.subtract(1, ordering: .relaxed) }
+        guard waiting.add(1, ordering: .relaxed).newValue <= Self.maximumWaiting || restoration.value != nil else {
+            throw JournalUnavailable("too many sends wait until the last day is read", isFull: true)
+        }
+        try await restoration.get().get()
+    }
 
-    /// Removes the sends of a user, so that a later user with the same name starts without any.
-    public func removeAll(of user: UserName) { table.withLock { $0.removeAll(of: user) } }
+    /// Removes the sends of a user, so that a later user with the same name starts without any. A later start may bring them
+    /// back.
+    public func removeAll(of user: UserName) {
+        removed.withLock { removed in
+            if restoration.value == nil { removed.insert(user) }
+            table.withLock { $0.removeAll(of: user) }
+        }
+    }
 
     /// Looks up a send. Stores nothing.
     func lookUp(_ scope: Scope, message: KeyedDigest) -> Lookup {

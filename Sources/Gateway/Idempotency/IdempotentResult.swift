@@ -55,26 +55,3 @@ enum IdempotentResult {
     private var isUnknown: Bool { if case .unknown = self { true } else { false } }
     private var isNotSent: Bool { if case .notSent = self { true } else { false } }
 }
-
-extension CallResult {
-    /// The proof that the result of a send to one user gives.
-    enum SendCertainty {
-        /// The send certainly did not reach the backend.
-        case notSent
-        /// The send may have reached the backend.
-        case unknown
-        /// The backend has responded to the send, or the gateway has decided it.
-        case completed
-    }
-
-    /// The proof that the result gives if the call is a send to one user.
-    var certainty: SendCertainty {
-        switch self {
-        // For a send, `revoked` and `ledgerUnavailable` mean that the gateway made no request (see `CallerWithdrawal`).
-        case .backendUnreachable, .overloaded, .textsUnavailable, .ledgerUnavailable, .revoked: .notSent
-        case .backendTimedOut, .unknownAtStop, .unknownAfterCrash: .unknown
-        case .accepted, .adopted, .healed, .neutralised, .deleteUnconfirmed, .backendFailed, .ledgerFailed, .notIssued:
-            .completed
-        }
-    }
-}

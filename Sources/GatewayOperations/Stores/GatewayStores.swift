@@ -128,12 +128,16 @@ package struct GatewayStores: Sendable {
     ///
     /// - Parameters:
     ///   - now: The present time.
+    ///   - checkStop: Called between parts of the journal. Throws to end the read.
     ///   - found: Called with each send.
-    /// - Throws: `JournalUnavailable`, and what `found` throws.
-    package func readIdempotentSends(now: WallTime, _ found: (IdempotentSend) throws -> Void) throws {
+    /// - Throws: `JournalUnavailable`, and what the functions throw.
+    package func readIdempotentSends(
+        now: WallTime, checkStop: () throws -> Void, _ found: (IdempotentSend) throws -> Void
+    ) throws {
         guard keyedSendRegister == nil else { return }
         try JournalFile.readKeyedSends(
-            in: journalDirectory, since: now.adding(-86_400_000_000), now: now, indexed: journalIndex, found)
+            in: journalDirectory, since: now.adding(-86_400_000_000), now: now, indexed: journalIndex,
+            checkStop: checkStop, found)
     }
 
     /// Checks that the ledger's user names follow the configured rules, before anything else reads names. With other

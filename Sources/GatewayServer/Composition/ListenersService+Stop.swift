@@ -1,3 +1,4 @@
+internal import Gateway
 internal import GatewayConfiguration
 internal import GatewayHTTP
 internal import GatewaySupport
@@ -31,6 +32,7 @@ extension ListenersService {
         }
         await running.shutdownUpstream()
         await sweeping.value
+        subsystems.calls.sends.cancelRestoration()
         // Aborted calls have an outcome now. The stores stay open until they are recorded.
         let end = NIODeadline.now() + Self.completionTime
         await withTaskGroup { tasks in

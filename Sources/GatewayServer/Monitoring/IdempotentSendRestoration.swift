@@ -26,19 +26,26 @@ final class IdempotentSendRestoration: Service {
     ///
     /// - Throws: `JournalUnavailable` if the journal cannot be read. The process then has to end: it could make a send twice.
     func run() async throws {
-        try await withGracefulShutdownHandler {
-            do {
-                try await NIOThreadPool.singleton.runIfActive { try self.restore() }
-                sends.endRestoration(.success(()))
-            } catch {
-                let error = error as? JournalUnavailable ?? JournalUnavailable("the gateway stops")
-                sends.endRestoration(.failure(error))
-                if !isStopping.load(ordering: .relaxed) { throw error }
+        // The shared threads also open the listeners, which must not wait.
+        let thread = NIOThreadPool(numberOfThreads: 1)
+        thread.start()
+        var failure: JournalUnavailable?
+        do {
+            try await withTaskCancellationOrGracefulShutdownHandler {
+                try await thread.runIfActive { try self.restore() }
+            } onCancelOrGracefulShutdown: {
+                self.isStopping.store(true, ordering: .relaxed)
             }
-            try? await gracefulShutdown()
-        } onGracefulShutdown: {
-            self.isStopping.store(true, ordering: .relaxed)
+            sends.endRestoration(.success(()))
+        } catch let error as JournalUnavailable {
+            sends.endRestoration(.failure(error))
+            failure = error
+        } catch {
+            sends.cancelRestoration()
         }
+        try? await thread.shutdownGracefully()
+        if let failure { throw failure }
+        try? await gracefulShutdown()
     }
 
     /// Reads the sends. Blocks.
@@ -46,13 +53,14 @@ final class IdempotentSendRestoration: Service {
         let now = stores.sessions.confirmedTime
         let start = stores.clocks.monotonic().nanoseconds
         var count = 0
-        try stores.readIdempotentSends(now: now) { send in
+        try stores.readIdempotentSends(now: now) {
             if isStopping.load(ordering: .relaxed) { throw CancellationError() }
+        } _: { send in
             sends.restore(send, at: now)
             count += 1
         }
-        if count == 0 { return }
         let milliseconds = (stores.clocks.monotonic().nanoseconds - start) / 1_000_000
+        if count == 0, milliseconds < 1000 { return }
         logger.info(
             "Sends with an idempotency key restored", metadata: ["sends": "\(count)", "ms": "\(milliseconds)"])
     }

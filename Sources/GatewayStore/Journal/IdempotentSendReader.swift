@@ -10,11 +10,13 @@ extension JournalFile {
     /// - Parameters:
     ///   - now: The present time. A later one, of a clock that was ahead, makes no line after it newer.
     ///   - indexed: The indexes of closed segments, which list these lines; nil to read the segments themselves.
+    ///   - checkStop: Called before each part. Throws to end the read.
     ///   - found: Called with each send.
-    /// - Throws: `JournalUnavailable` if the journal cannot be read, and what `found` throws.
+    /// - Throws: `JournalUnavailable` if the journal cannot be read, and what `checkStop` and `found` throw.
     package static func readKeyedSends(
         in directory: String, since: WallTime, now: WallTime = WallTime(microseconds: .max),
-        indexed: (any IndexedSegments)? = nil, _ found: (IdempotentSend) throws -> Void
+        indexed: (any IndexedSegments)? = nil, checkStop: () throws -> Void = {},
+        _ found: (IdempotentSend) throws -> Void
     ) throws {
         let files = SystemFileSystem()
         var sends = IdempotentSendReader(since: since, now: now)
@@ -26,6 +28,7 @@ extension JournalFile {
                 let path = directory + "/" + segment.text
                 // Skip the lines of a failed write at the end of a segment: the next segment reuses their numbers.
                 let end = index + 1 < segments.count ? segments[index + 1].first : nil
+                try checkStop()
                 do {
                     let modified = try files.modificationTime(of: path)
                     if modified <= now { newest = max(newest, modified) }
@@ -35,7 +38,7 @@ extension JournalFile {
                     {
                         for line in lines { try sends.add(JournalLineReader(bytes: line[...]), found) }
                     } else {
-                        try sends.read(path, LineOrder(from: segment.first, before: end), found)
+                        try sends.read(path, LineOrder(from: segment.first, before: end), checkStop, found)
                     }
                 } catch let error as FileFailure where error.isMissing {
                     // A running gateway may remove old segments at any time.
@@ -70,7 +73,7 @@ struct IdempotentSendReader {
 
     /// The number of lines of a segment up to which each is read by itself. A segment has some 100,000 lines.
     static let maximumIndexedLines = 4096
-    /// The length of the parts in which a segment is read, in bytes. No line is longer.
+    /// The length of the parts in which a segment is read, in bytes. No line with an idempotency key is longer.
     private static let partLength = 1 << 20
 
     private let since: WallTime
@@ -95,11 +98,15 @@ struct IdempotentSendReader {
     }
 
     /// Reads the lines of a segment that count.
-    mutating func read(_ path: String, _ order: LineOrder, _ found: (IdempotentSend) throws -> Void) throws {
+    mutating func read(
+        _ path: String, _ order: LineOrder, _ checkStop: () throws -> Void,
+        _ found: (IdempotentSend) throws -> Void
+    ) throws {
         let file = try SegmentReader(path)
         defer { file.close() }
         var (order, offset) = (order, 0)
         while true {
+            try checkStop()
             var bytes = try file.read(from: offset, count: Self.partLength)[...]
             if bytes.isEmpty { return }
             // The last line of a part continues in the next one.
@@ -193,18 +200,5 @@ extension IdempotentSend {
         self.init(
             user: parts.user, target: parts.target, service: parts.service, key: key, message: parts.message,
             at: parts.at, results: parts.results, skipped: parts.skipped, intents: parts.intents)
-    }
-}
-
-extension [CallResult] {
-    /// Whether the backend certainly carried out none of the sends with so many intents, so that their key is free.
-    func areWithoutEffect(of intents: Int) -> Bool {
-        count == intents
-            && allSatisfy { result in
-                switch result {
-                case .backendUnreachable, .overloaded, .textsUnavailable, .ledgerUnavailable, .revoked: true
-                default: false
-                }
-            }
     }
 }

@@ -155,7 +155,7 @@ package final class PostgreSQLKeyedSends: KeyedSendRegister {
     /// Stores sends as ones whose result is unknown, in one transaction, so that none is made again. Blocks.
     package func restore(_ sends: [IdempotentSend]) throws(LedgerUnavailable) {
         // Those that certainly were not made may be made.
-        let sends = sends.filter { !$0.results.areWithoutEffect(of: $0.intents) }
+        let sends = sends.filter { !$0.isUnsent }
         if sends.isEmpty { return }
         try database.writeTables { (tables: KeyedSendTables) in
             for send in sends {

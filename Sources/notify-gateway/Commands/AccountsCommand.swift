@@ -3,11 +3,36 @@ import GatewayCore
 import GatewayOperations
 import GatewaySupport
 
-/// `accounts`: decides about ended accounts that wait, and about account lists that differ between gateways.
+/// `accounts`: lists and decides about ended accounts that wait, and about account lists that differ between gateways.
 struct AccountsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts", abstract: "Decide about accounts whose end waits for an operator.",
-        subcommands: [Apply.self])
+        subcommands: [List.self, Apply.self])
+
+    /// `accounts list`: lists the users who wait for `accounts apply`.
+    struct List: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the accounts whose end waits for an operator.",
+            discussion: """
+                These users are missing from their users file or directory, but so many at once that it may have lost \
+                its entries. AUTHENTICATOR is the one whose file or directory lacks them.
+
+                Example: notify-gateway accounts list --config gateway.yaml
+                """)
+
+        @OptionGroup var gateway: ControlOption
+
+        func run() async throws {
+            var table = ResultTable([.init("user", "USER"), .init("authenticator", "AUTHENTICATOR")])
+            let fault = try await gateway.send(ControlRequest("accounts list")) { item in
+                table.add(item)
+                if gateway.results.json { try gateway.results.print(item) }
+            }
+            if let fault { throw fault }
+            if table.isEmpty { return Console.printMessage("No account waits for an operator.") }
+            if !gateway.results.json { try Console.printResult(table.text) }
+        }
+    }
 
     /// `accounts apply`: applies the account lists of the running gateway.
     struct Apply: AsyncParsableCommand {
@@ -15,8 +40,8 @@ struct AccountsCommand: AsyncParsableCommand {
             abstract: "End the accounts that wait for an operator.",
             discussion: """
                 If more than ten users, and more than a tenth of all, are missing from their users file or directory at \
-                once, their sessions and devices stay until this command: it may have lost its entries. The log names \
-                some of the users. The command ends their accounts within a second, those of a directory at the next \
+                once, their sessions and devices stay until this command: it may have lost its entries. `accounts list` names \
+                them. The command ends their accounts within a second, those of a directory at the next \
                 recheck, and is recorded with your uid.
 
                 Gateways that share a store revoke the users that a file no longer has when all files agree. This \

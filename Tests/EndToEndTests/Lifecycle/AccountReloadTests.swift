@@ -134,8 +134,11 @@ struct AccountReloadTests {
             try write(half)
             _ = try await settle()
             #expect(try await client.call("GET", "/auth/whoami", token: token).status == 200)
+            let waiting = try await Self.perform("accounts list", in: gateway.directory)
+            #expect(waiting.count == 22 && waiting.contains { $0["user"]?.string == "alice" })
             let applied = try await Self.perform("accounts apply", in: gateway.directory)
             #expect(applied.first?["ended"]?.integer == 22)
+            #expect(try await Self.perform("accounts list", in: gateway.directory).isEmpty)
             _ = try await Self.perform("reload", in: gateway.directory)
             #expect(try await client.call("GET", "/auth/whoami", token: token).status == 401)
         }

@@ -194,3 +194,8 @@ struct MassEndTests {
         #expect(ends.admit(all, besides: [], of: 40, from: .lists("list")).isEmpty)
     }
 }
+
+extension MassEnds {
+    /// The users whose ends wait.
+    var users: Set<UserName> { Set(waiting.map(\.user)) }
+}

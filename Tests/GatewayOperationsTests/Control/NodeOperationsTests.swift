@@ -67,7 +67,14 @@ struct NodeOperationsTests {
     func confirmed() async throws {
         let users = Set((0..<11).map { UserName(canonical: "user\($0)")! })  // Valid names.
         #expect(massEnds.admit(users, besides: [], of: 11, from: .recheck("list")).isEmpty)
+        func listed() async -> [String?] {
+            await ControlOperations.test([ListWaitingAccountsOperation(massEnds: massEnds)])
+                .results(of: ControlRequest("accounts list"), by: .process(uid: 1234))
+                .items.map { $0["user"]?.string }
+        }
+        #expect(await listed() == users.map(\.text).sorted())
         let results = await apply(nil)
+        #expect(await listed().isEmpty)
         #expect(results.items == [.object([.init("ended", .number("11")), .init("overruled", .array([]))])])
         #expect(massEnds.admit(users, besides: [], of: 11, from: .recheck("list")) == users)
         #expect(await apply(nil).error?.kind == .refused)

@@ -301,6 +301,69 @@ struct IdempotentReplayTests {
         #expect(await gateway.serve(send()).code == .rateLimited)
     }
 
+    @Test(
+        "The sends of a user that are removed before the end of the restoration stay away, and a later one is not replaced"
+    )
+    func removedMeanwhile() throws {
+        let clock = ManualClock()
+        let (alice, bob) = (UserName(canonical: "alice")!, UserName(canonical: "bob")!)  // Valid names.
+        let message = try #require(KeyedDigest([UInt8](repeating: 7, count: 16)))
+        let memory = IdempotencyStore(clocks: clock.clocks, isRestored: false)
+        func restore(_ user: UserName, _ results: [CallResult], age: Int64 = 0) {
+            memory.restore(
+                IdempotentSend(
+                    user: user, target: "carol", service: .apns, key: message, message: message,
+                    at: clock.clocks.wall().adding(-age), results: results, skipped: 0, intents: 1),
+                at: clock.clocks.wall())
+        }
+        func look(_ user: UserName) -> IdempotencyStore.Lookup {
+            memory.lookUp(
+                IdempotencyStore.Scope(user: user, target: "carol", service: .apns, key: message), message: message)
+        }
+        memory.removeAll(of: bob)
+        restore(bob, [.accepted])
+        restore(alice, [.accepted])
+        // A crash left it without an outcome, so the journal's end has it.
+        restore(alice, [], age: 1_000_000)
+        memory.endRestoration(.success(()))
+        guard case .new = look(bob), case .completed(_, .accepted) = look(alice) else { throw Known() }
+        memory.removeAll(of: alice)
+        guard case .new = look(alice) else { throw Known() }
+    }
+
+    @Test("A bounded number of sends waits, and one whose client has gone or whose user was revoked is not made")
+    func bounded() async throws {
+        let memory = IdempotencyStore(clocks: ManualClock().clocks, isRestored: false)
+        let gateway = TestGateway {
+            $0.sends = memory
+            $0.limiter = Limiter([], clocks: ManualClock().clocks)
+            $0.callsInFlight = CallerConcurrencyLimit.Bounds(perUser: 10_000, perAddress: 10_000)
+        }
+        let gone = ClientDisconnect()
+        let requests = (0..<IdempotencyStore.maximumWaiting + 10).map { number in
+            var request = send(
+                key: .text("k-\(number)"), as: number % 3 == 1 ? "eve" : "alice", number: UInt64(number))
+            if number % 3 == 0 { request.clientDisconnect = gone }
+            return request
+        }
+        var made = 0
+        await withTaskGroup(of: (Int, RejectionCode?).self) { group in
+            for (number, request) in requests.enumerated() {
+                group.addTask { (number, await gateway.serve(request).code) }
+            }
+            // All others wait when so many have been rejected.
+            for _ in 0..<10 { #expect(await group.next()?.1 == .overloaded) }
+            gone.signal()
+            gateway.sessions.revoke(UserName(canonical: "eve")!)
+            memory.endRestoration(.success(()))
+            for await (number, code) in group {
+                #expect(code == [.requestTimeout, .credentialsRejected, nil][number % 3])
+                if code == nil { made += 1 }
+            }
+        }
+        #expect(made > 150 && gateway.backend.requests.count == made)
+    }
+
     private struct Known: Error {}
 
     @Test("After a restart a send has its recorded result, is unknown without one, and is new if it did not leave")

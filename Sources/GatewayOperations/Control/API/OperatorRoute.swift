@@ -135,6 +135,7 @@ struct OperatorRoute: Sendable {
                 Parameter("until", .time), Parameter("limit"),
             ], .object),
         OperatorRoute(.get, "/v1/nodes", "nodes list", .page),
+        OperatorRoute(.get, "/v1/accounts/waiting", "accounts list", .page),
         OperatorRoute(.post, "/v1/accounts/apply", "accounts apply", .object),
         OperatorRoute(.get, "/v1/users/{user}", "users show", .object),
         OperatorRoute(.get, "/v1/journal/segments", "journal segments", .page),

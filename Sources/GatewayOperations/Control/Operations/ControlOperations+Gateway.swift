@@ -79,6 +79,7 @@ extension ControlOperations {
             ListSegmentsOperation(history: parts.history, node: parts.node),
             VerifyJournalOperation(verifier: parts.verifier),
             ListNodesOperation(nodes: parts.nodes),
+            ListWaitingAccountsOperation(massEnds: parts.massEnds),
             ApplyAccountsOperation(agreement: parts.nodes, massEnds: parts.massEnds, retry: parts.applyAccounts),
             ShowUserOperation(
                 ledger: parts.stores.ledger, sessions: parts.stores.sessions, history: parts.calls,

@@ -34,6 +34,21 @@ extension ListedNode {
     }
 }
 
+/// `accounts list`: lists the users whose accounts are missing, and whose ends wait for an operator because they are very
+/// many.
+struct ListWaitingAccountsOperation: ControlOperation {
+    static let name = "accounts list"
+
+    let massEnds: MassEnds
+
+    func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
+        try await context.send(
+            pageOf: massEnds.waiting.map { user, authenticator in
+                .object([.init("user", .string(user.text)), .init("authenticator", .string(authenticator.text))])
+            })
+    }
+}
+
 /// `accounts apply`: ends the accounts that wait for an operator because they are very many, and applies the account lists
 /// of this gateway although those of other gateways differ. It takes effect within a second.
 struct ApplyAccountsOperation: ControlOperation {
@@ -47,7 +62,7 @@ struct ApplyAccountsOperation: ControlOperation {
     let retry: @Sendable () async -> Void
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        if agreement == nil, massEnds.users.isEmpty {
+        if agreement == nil, massEnds.waiting.isEmpty {
             throw .refused("No account waits for this command: the account lists apply already.")
         }
         let record = try await context.record(.operatorApplyAccounts)
