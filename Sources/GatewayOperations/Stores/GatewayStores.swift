@@ -130,12 +130,13 @@ package struct GatewayStores: Sendable {
     ///   - now: The present time.
     ///   - checkStop: Called between parts of the journal. Throws to end the read.
     ///   - found: Called with each send.
+    /// - Returns: The numbers of lines that the journal lacks.
     /// - Throws: `JournalUnavailable`, and what the functions throw.
     package func readIdempotentSends(
         now: WallTime, checkStop: () throws -> Void, _ found: (IdempotentSend) throws -> Void
-    ) throws {
-        guard keyedSendRegister == nil else { return }
-        try JournalFile.readKeyedSends(
+    ) throws -> [ClosedRange<UInt64>] {
+        guard keyedSendRegister == nil else { return [] }
+        return try JournalFile.readKeyedSends(
             in: journalDirectory, since: now.adding(-86_400_000_000), now: now, indexed: journalIndex,
             checkStop: checkStop, found)
     }

@@ -78,6 +78,8 @@ public struct GatewayServer: Sendable {
     private func run(on context: ServerContext) async throws {
         let progress = context.reportStart()
         defer { progress.cancel() }
+        // Files that a restore has not put in place yet look missing to the checks.
+        try RestoreMark.rejectInterrupted(ofLedger: configuration.ledger.file)
         try context.configuration.requireFreeAddresses(context.inherited)
         try await AuthenticatorsSubsystem.check(context)
         let tls = try ConfiguredTLS(configuration, pool: context.threads.filePool, clocks: clocks, logger: logger)

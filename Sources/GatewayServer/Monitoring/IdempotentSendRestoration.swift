@@ -53,11 +53,16 @@ final class IdempotentSendRestoration: Service {
         let now = stores.sessions.confirmedTime
         let start = stores.clocks.monotonic().nanoseconds
         var count = 0
-        try stores.readIdempotentSends(now: now) {
+        let missing = try stores.readIdempotentSends(now: now) {
             if isStopping.load(ordering: .relaxed) { throw CancellationError() }
         } _: { send in
             sends.restore(send, at: now)
             count += 1
+        }
+        if !missing.isEmpty {
+            logger.error(
+                "Journal lacks lines of the last day; a send with an idempotency key among them goes out again if repeated",
+                metadata: ["lines": "\(missing.map { "\($0.lowerBound)-\($0.upperBound)" }.joined(separator: " "))"])
         }
         let milliseconds = (stores.clocks.monotonic().nanoseconds - start) / 1_000_000
         if count == 0, milliseconds < 1000 { return }

@@ -14,7 +14,8 @@ public enum DigestKeyFile {
     /// A crash during the move is harmless: the old file is removed only once the new one is on disk, and the next call
     /// finishes the move.
     ///
-    /// - Parameter mayCreate: Whether a missing key is created. Not if other gateways use one that is the same for all.
+    /// - Parameter mayCreate: Whether a missing key is created, for a journal without records. Not if other gateways use one
+    ///   that is the same for all.
     /// - Returns: The key from the new place, and a warning if the old place contains a different key. The old file is
     ///   then left there and not used.
     public static func loadOrCreate(
@@ -27,6 +28,13 @@ public enum DigestKeyFile {
             let old = try PrivateFiles.read(former, atMost: KeyFile.byteCount)
             if known == nil, old == nil, !mayCreate {
                 throw FileFailure(unfit: path, "is missing; copy the file from a gateway that uses the store")
+            }
+            if known == nil, old == nil, try hasSegments(directory) {
+                throw FileFailure(
+                    unfit: path,
+                    "is missing, and the journal has records under it, by which a repeated send with an idempotency key is "
+                        + "known; put the file back from a backup. If it is lost, repetitions go out again: create another one "
+                        + "(head -c 32 /dev/urandom > FILE, chmod 600 FILE)")
             }
             if let old {
                 guard old.count == KeyFile.byteCount else {
@@ -44,5 +52,14 @@ public enum DigestKeyFile {
             throw KeyFile.Failure(description: error.description)
         }
         return (try KeyFile.open(path, mayCreate: mayCreate), warning)
+    }
+
+    private static func hasSegments(_ directory: String) throws(FileFailure) -> Bool {
+        do throws(FileFailure) {
+            return !JournalSegmentName.segments(among: try SystemFileSystem().fileNames(in: directory)).isEmpty
+        } catch {
+            guard error.isMissing else { throw error }
+            return false
+        }
     }
 }

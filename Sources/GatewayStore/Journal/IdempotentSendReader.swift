@@ -12,16 +12,19 @@ extension JournalFile {
     ///   - indexed: The indexes of closed segments, which list these lines; nil to read the segments themselves.
     ///   - checkStop: Called before each part. Throws to end the read.
     ///   - found: Called with each send.
+    /// - Returns: The numbers of lines that the journal lacks between its segments.
     /// - Throws: `JournalUnavailable` if the journal cannot be read, and what `checkStop` and `found` throw.
+    @discardableResult
     package static func readKeyedSends(
         in directory: String, since: WallTime, now: WallTime = WallTime(microseconds: .max),
         indexed: (any IndexedSegments)? = nil, checkStop: () throws -> Void = {},
         _ found: (IdempotentSend) throws -> Void
-    ) throws {
+    ) throws -> [ClosedRange<UInt64>] {
         let files = SystemFileSystem()
         var sends = IdempotentSendReader(since: since, now: now)
         // A clock that is set back lets no line of before count as old.
         var newest = WallTime(microseconds: 0)
+        var missing: [ClosedRange<UInt64>] = []
         do {
             let segments = JournalSegmentName.segments(among: try files.fileNames(in: directory))
             for (index, segment) in segments.enumerated() {
@@ -38,7 +41,10 @@ extension JournalFile {
                     {
                         for line in lines { try sends.add(JournalLineReader(bytes: line[...]), found) }
                     } else {
-                        try sends.read(path, LineOrder(from: segment.first, before: end), checkStop, found)
+                        let last = try sends.read(
+                            path, LineOrder(from: segment.first, before: end), checkStop, found)
+                        let next = last.map { $0 + 1 } ?? segment.first
+                        if let end, next < end { missing.append(next...end - 1) }
                     }
                 } catch let error as FileFailure where error.isMissing {
                     // A running gateway may remove old segments at any time.
@@ -49,6 +55,7 @@ extension JournalFile {
             throw JournalUnavailable(error.description)
         }
         for send in sends.incomplete { try found(send) }
+        return missing
     }
 }
 
@@ -98,24 +105,39 @@ struct IdempotentSendReader {
     }
 
     /// Reads the lines of a segment that count.
+    ///
+    /// - Returns: The number of the segment's last line; nil if no line has one.
     mutating func read(
         _ path: String, _ order: LineOrder, _ checkStop: () throws -> Void,
         _ found: (IdempotentSend) throws -> Void
-    ) throws {
+    ) throws -> UInt64? {
         let file = try SegmentReader(path)
         defer { file.close() }
         var (order, offset) = (order, 0)
+        var last: UInt64?
         while true {
             try checkStop()
             var bytes = try file.read(from: offset, count: Self.partLength)[...]
-            if bytes.isEmpty { return }
+            if bytes.isEmpty { return last }
             // The last line of a part continues in the next one.
             if bytes.count == Self.partLength, let end = bytes.lastIndex(of: UInt8(ascii: "\n")) {
                 bytes = bytes[...end]
             }
             offset += bytes.count
             try read(bytes, &order, found)
+            last = Self.lastNumber(in: bytes) ?? last
         }
+    }
+
+    /// Returns the number of the last line that has one: a failed write may have left something after it.
+    private static func lastNumber(in bytes: ArraySlice<UInt8>) -> UInt64? {
+        var rest = bytes
+        while let end = rest.lastIndex(of: UInt8(ascii: "\n")) {
+            rest = rest[..<end]
+            let start = rest.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.startIndex
+            if start < end, let number = JournalLineReader(bytes: rest[start...]).sequence { return number }
+        }
+        return nil
     }
 
     /// Reads the lines that count. Searches for those with an idempotency key.

@@ -23,7 +23,7 @@ public enum SecretFile {
             let isForbidden = errno == EACCES
             let hint =
                 isMissing
-                ? remedy.map { "; create it with `\($0)`" } ?? ""
+                ? remedy.map { "; put it back, or create it with `\($0)`" } ?? ""
                 : isForbidden ? " for uid \(geteuid()); run this as root or as the gateway's user" : ""
             throw problem(path, isMissing ? "does not exist\(hint)" : "cannot be read: \(lastError())\(hint)")
         }

@@ -29,6 +29,9 @@ struct BackupCommand: AsyncParsableCommand {
     @OptionGroup var gateway: ControlOption
 
     func run() async throws {
+        if directory.isEmpty {
+            throw CommandFailure.refused("Name a directory, or - for standard output. Nothing was written.")
+        }
         let configuration = try gateway.file.load()
         let backup = GatewayBackup(
             configuration: configuration, tokenKeys: gateway.file.tokenKeyFiles(),

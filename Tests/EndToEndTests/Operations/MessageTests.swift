@@ -73,10 +73,12 @@ struct MessageTests {
         let check = try await directory.command("check")
         #expect(check.status == 1)
         #expect(
-            check.output.contains("nobody.yaml: does not exist; create it with `notify-gateway users add NAME`"),
+            check.output.contains(
+                "nobody.yaml: does not exist; put it back, or create it with `notify-gateway users add NAME`"),
             "\(check.output)")
         #expect(
-            check.output.contains("none.yaml: does not exist; create it with `notify-gateway keys rotate`"),
+            check.output.contains(
+                "none.yaml: does not exist; put it back, or create it with `notify-gateway keys rotate`"),
             "\(check.output)"
         )
         let missing = try await Program.run(["check", "--config", "/does/not/exist.yaml"])

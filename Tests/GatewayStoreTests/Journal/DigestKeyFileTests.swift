@@ -42,6 +42,15 @@ struct DigestKeyFileTests {
         #expect(try open().key.isEqual(to: found.key))
     }
 
+    @Test("A missing key is not created for a journal with records")
+    func missing() throws {
+        try place.write([], to: "journal/\(JournalSegmentName(first: 1).text)")
+        #expect { try open() } throws: { "\($0)".contains("put the file back from a backup") }
+        #expect(!FileManager.default.fileExists(atPath: place("ledger.sqlite.digest.key")))
+        try put(7, "ledger.sqlite.digest.key")
+        #expect(try open().warning == nil)
+    }
+
     @Test("A different key in the journal's directory is kept and ignored")
     func foreign() throws {
         try put(7, "ledger.sqlite.digest.key")

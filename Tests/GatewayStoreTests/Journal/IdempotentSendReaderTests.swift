@@ -1,3 +1,4 @@
+import Foundation
 import GatewayCore
 import Testing
 
@@ -118,6 +119,41 @@ struct IdempotentSendReaderTests {
                 throw Enough()
             }
         }
+    }
+
+    @Test("Lines that are missing between segments are reported, and lines after a failed write are not")
+    func missing() async throws {
+        let fixture = JournalFixture()
+        for run in 0..<4 as Range<UInt64> {
+            let journal = try fixture.open()
+            for number in 0..<3 {
+                try await journal.record([JournalRecord(.intent, facts: facts(run * 3 + UInt64(number), key: 1))])
+            }
+            await journal.close()
+        }
+        let directory = fixture.directory.path
+        func missing() throws -> [ClosedRange<UInt64>] {
+            try JournalFile.readKeyedSends(in: directory, since: WallTime(seconds: 0)) { _ in }
+        }
+        #expect(try missing().isEmpty)
+        let names = try JournalReading.segments(in: fixture.directory)
+        #expect(names.count == 4)
+        let firsts = JournalSegmentName.segments(among: names).map(\.first)
+        let (second, third) = ("\(directory)/\(names[1])", "\(directory)/\(names[2])")
+        let bytes = try fixture.directory.bytes(names[1])
+        let lines = bytes.split(separator: UInt8(ascii: "\n"))
+        for (content, lacks) in [
+            (bytes + Array("garbage\n\n\n".utf8), []), (Array(bytes.dropLast(3)), [firsts[2] - 1...firsts[2] - 1]),
+            (lines[0] + [UInt8(ascii: "\n")], [firsts[1] + 1...firsts[2] - 1]), ([], [firsts[1]...firsts[2] - 1]),
+            ([UInt8](repeating: 0, count: 100), [firsts[1]...firsts[2] - 1]),
+        ] as [([UInt8], [ClosedRange<UInt64>])] {
+            try Data(content).write(to: URL(fileURLWithPath: second))
+            #expect(try missing() == lacks)
+        }
+        try FileManager.default.removeItem(atPath: third)
+        #expect(try missing() == [firsts[1]...firsts[3] - 1])
+        try FileManager.default.removeItem(atPath: second)
+        #expect(try missing() == [firsts[1]...firsts[3] - 1])
     }
 
     @Test("A text that looks like a member is not taken for a key")

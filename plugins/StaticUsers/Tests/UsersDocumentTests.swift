@@ -116,7 +116,7 @@ struct UsersDocumentTests {
             in: .init(file: files.path + "/no.yaml"), context: PluginContext.test())
         #expect(
             absent.map(\.description) == [
-                "\(files.path)/no.yaml: does not exist; create it with `notify-gateway users add NAME`"
+                "\(files.path)/no.yaml: does not exist; put it back, or create it with `notify-gateway users add NAME`"
             ])
         let directory = await StaticUsersPlugin.problems(in: .init(file: files.path), context: PluginContext.test())
         #expect(directory.map(\.description) == ["\(files.path): is not a regular file"])

@@ -21,6 +21,16 @@ public struct StoppedGateway: Sendable {
         self.logger = logger
     }
 
+    /// The reason why nothing is read or changed after an interrupted restore; nil if there was none.
+    private var interruption: ControlError? {
+        do throws(FileFailure) {
+            try RestoreMark.rejectInterrupted(ofLedger: configuration.ledger.file)
+            return nil
+        } catch {
+            return .refused(error.description)
+        }
+    }
+
     /// Carries out the request and passes on its results. Deletions at the backend are left to the next start of the
     /// gateway.
     ///
@@ -29,6 +39,7 @@ public struct StoppedGateway: Sendable {
     public func perform(
         _ request: ControlRequest, by requester: Operator, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
+        if let interruption { return interruption }
         // Only an import is useful before the first start.
         guard
             [ImportRegistrationsOperation.name, ReconcileRegistrationsOperation.name, ImportLedgerOperation.name]
@@ -109,6 +120,7 @@ extension StoppedGateway {
     public func read(
         _ request: ControlRequest, by requester: Operator, onItem: (JSONValue) throws -> Void
     ) async throws -> ControlError? {
+        if let interruption { return interruption }
         let isDryRun = request.operation == ExplainOperation.name
         let store = ConfiguredStore(configuration)
         let ledger: StoredLedger
