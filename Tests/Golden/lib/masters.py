@@ -9,6 +9,7 @@ import time
 import traceback
 
 import audit
+import commands
 import worlds
 
 MASTERS = worlds.LIB.parent / "masters"
@@ -16,8 +17,13 @@ MASTERS = worlds.LIB.parent / "masters"
 SHOWN = 40
 # The longest first.
 PARTS = {
-    "audit-store": audit.store,
     "audit-files": audit.files,
+    "audit-store": audit.store,
+    "commands-check": commands.checks,
+    "commands-stopped": commands.stopped,
+    "commands-running": commands.running,
+    "commands-help": commands.helps,
+    "commands-demonstrations": commands.demonstrations,
 }
 
 

@@ -10,9 +10,13 @@ KINDS = [
     ("date", r"(?m)^Date: ([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)"),
     ("token", r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"),
     ("time", r"\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"),
+    ("stamp", r"\b20\d{6}T\d{6}(?:\.\d+)?Z"),
+    ("microseconds", r"\b1[78]\d{14}\b"),
+    ("hexadecimal-time", r'(?<="name":")(?:agreed-time|imported|unconfirmed-until)","value":"([0-9a-f]+)'),
     ("cookie", r"(?<=notify-gateway-console=)[\w-]{20,}"),
     ("form-token", r'(?<=name="token" value=")[^"]{16,}'),
     ("hash", r"\b[0-9a-f]{64}\b"),
+    ("handle", r"\b[0-9A-F]{64}\b"),
     ("id", r"\b[0-9a-f]{32}\b"),
     ("signature", r'(?<="signature":")[A-Za-z0-9+/=]{80,}'),
     ("span", r"\b[0-9a-f]{16}\b"),
@@ -28,6 +32,16 @@ def values(pattern, text):
     """Yields the place of each value of a kind."""
     for match in pattern.finditer(text):
         yield match.span(pattern.groups)
+
+
+def relative(value):
+    """Returns how far a time is from the begin of the comparison, in whole hours, as it takes less than some minutes."""
+    if value.isdigit():
+        at = int(value) // 1_000_000
+    else:
+        at = worlds.seconds(re.sub(r"\.\d+|Z|\+00:00", "", value).replace(" ", "T") + "Z")
+    hours, rest = divmod(at - worlds.seconds(worlds.READ) + 60, 3600)
+    return "time" if rest > 900 else f"now{hours:+}h" if hours else "now"
 
 
 class Known:
@@ -61,6 +75,7 @@ class Normaliser:
         self.replacements = []
         for found, word in replacements:
             self.replace(found, word)
+        self.kinds = list(COMPILED)
         self.tokens = {}
 
     def replace(self, found, word):
@@ -68,14 +83,20 @@ class Normaliser:
         self.replacements.append((re.compile(rf"(?<![\w.]){re.escape(str(found))}(?![\w-])"), word))
         self.replacements.sort(key=lambda pair: -len(pair[0].pattern))
 
+    def also(self, kind, pattern):
+        """Adds a kind that only this document has."""
+        self.kinds.insert(0, (kind, re.compile(pattern)))
+
     def token(self, kind, value):
+        if kind in ("time", "microseconds"):
+            return f"<{relative(value)}>"
         numbers = self.tokens.setdefault(kind, {})
         return f"<{kind}-{numbers.setdefault(value, len(numbers) + 1)}>"
 
     def __call__(self, text):
         for found, word in self.replacements:
             text = found.sub(word, text)
-        for kind, pattern in COMPILED:
+        for kind, pattern in self.kinds:
             parts, end_before = [], 0
             for start, end in values(pattern, text):
                 if (kind, text[start:end]) in self.known.found:

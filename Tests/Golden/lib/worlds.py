@@ -48,10 +48,14 @@ def use(library):
     os.umask(0o077)
 
 
+def seconds(text):
+    """Returns a time in seconds since 1970."""
+    return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+
+
 def set_clock(text):
     """Sets the time at which processes that are started from now on believe to be."""
-    wanted = calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
-    os.environ["GOLDEN_CLOCK_OFFSET"] = str(wanted - int(time.time()))
+    os.environ["GOLDEN_CLOCK_OFFSET"] = str(seconds(text) - int(time.time()))
 
 
 class World:
