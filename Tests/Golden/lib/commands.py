@@ -110,7 +110,7 @@ def helps(program, parent):
         ["audit", "list", "--limit"], ["audit", "show"], ["users", "add"], ["check", "extra"], ["tokens", "issue"],
         ["explain"], ["audit", "who-notified"], ["demo", "--listen", "0.0.0.0:80"], ["demo", "--profile", "modern"],
         ["backend", "--port", "x"], ["backend", "--profile", "modern"], ["hub", "--port", "70000"],
-        ["check", "--config", "missing.yaml"], ["serve", "--config", "missing.yaml"], ["check"], ["--generate-completion-script", "bash"],
+        ["check", "--config", "missing.yaml"], ["serve", "--config", "missing.yaml"], ["check"],
     ):
         document.run(world, *arguments, configured=False)
     return {"commands/help.txt": document.text()}

@@ -10,6 +10,8 @@ import traceback
 
 import audit
 import commands
+import pages
+import wire
 import worlds
 
 MASTERS = worlds.LIB.parent / "masters"
@@ -19,6 +21,12 @@ SHOWN = 40
 PARTS = {
     "audit-files": audit.files,
     "audit-store": audit.store,
+    "pages-files": pages.files,
+    "pages-store": pages.store,
+    "pages-hub": pages.hub,
+    "wire-embedded": wire.embedded,
+    "wire-recorded": wire.recorded,
+    "logs": wire.logs,
     "commands-check": commands.checks,
     "commands-stopped": commands.stopped,
     "commands-running": commands.running,
@@ -67,7 +75,7 @@ def answers(options):
 def differences(found, complete):
     """Returns the masters that differ, each with a text that shows how."""
     different = {}
-    recorded = {str(path.relative_to(MASTERS)): path.read_text() for path in sorted(MASTERS.rglob("*.txt"))}
+    recorded = {str(path.relative_to(MASTERS)): path.read_bytes().decode() for path in sorted(MASTERS.rglob("*.txt"))}
     for name in sorted(found.keys() | (recorded.keys() if complete else set())):
         old, new = recorded.get(name), found.get(name)
         if old == new:
@@ -75,7 +83,7 @@ def differences(found, complete):
         if old is None or new is None:
             different[name] = "has no master" if old is None else "has a master and no answer"
             continue
-        lines = list(difflib.unified_diff(old.splitlines(), new.splitlines(), "recorded", "answered", n=1, lineterm=""))
+        lines = list(difflib.unified_diff(old.split("\n"), new.split("\n"), "recorded", "answered", n=1, lineterm=""))
         more = [f"… and {len(lines) - SHOWN} further lines"] if len(lines) > SHOWN else []
         different[name] = "\n".join([line[:400] for line in lines[:SHOWN]] + more)
     return different
@@ -110,7 +118,7 @@ def record(found, complete):
     for name, text in found.items():
         path = MASTERS / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_bytes(text.encode())
 
 
 def self_test(found):

@@ -8,19 +8,22 @@ import worlds
 # A pattern with a group replaces the group only.
 KINDS = [
     ("date", r"(?m)^Date: ([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)"),
+    ("reset", r'(?m)^RateLimit: "[\w-]+";r=\d+;t=(\d+)'),
+    ("seen", r'"seen":(\d+)'),
     ("token", r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"),
     ("time", r"\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"),
     ("stamp", r"\b20\d{6}T\d{6}(?:\.\d+)?Z"),
     ("microseconds", r"\b1[78]\d{14}\b"),
     ("hexadecimal-time", r'(?<="name":")(?:agreed-time|imported|unconfirmed-until)","value":"([0-9a-f]+)'),
+    ("session", r'"session":"([\w-]{22})"'),
     ("cookie", r"(?<=notify-gateway-console=)[\w-]{20,}"),
     ("form-token", r'(?<=name="token" value=")[^"]{16,}'),
+    ("registration", r"\b\d{8,20}-\d{8,20}-\d{1,3}\b"),
     ("hash", r"\b[0-9a-f]{64}\b"),
     ("handle", r"\b[0-9A-F]{64}\b"),
     ("id", r"\b[0-9a-f]{32}\b"),
     ("signature", r'(?<="signature":")[A-Za-z0-9+/=]{80,}'),
     ("span", r"\b[0-9a-f]{16}\b"),
-    ("registration", r"\b\d{10,20}-\d{10,20}-\d{1,3}\b"),
     ("port", r"(?:127\.0\.0\.1|\[::1\]|localhost):(\d{4,5})\b"),
     ("milliseconds", r'"(?:ms|milliseconds)":(\d+)'),
     ("duration", r"\b\d+(?:\.\d+)? (?:ms|milliseconds)\b"),
@@ -35,13 +38,16 @@ def values(pattern, text):
 
 
 def relative(value):
-    """Returns how far a time is from the begin of the comparison, in whole hours, as it takes less than some minutes."""
+    """Returns how far a time is from the begin of the comparison, in half hours, as it takes less than some minutes.
+
+    A time that is not a number of half hours away does not come from the clock, and stays as it is.
+    """
     if value.isdigit():
         at = int(value) // 1_000_000
     else:
         at = worlds.seconds(re.sub(r"\.\d+|Z|\+00:00", "", value).replace(" ", "T") + "Z")
-    hours, rest = divmod(at - worlds.seconds(worlds.READ) + 60, 3600)
-    return "time" if rest > 900 else f"now{hours:+}h" if hours else "now"
+    halves, rest = divmod(at - worlds.seconds(worlds.READ) + 60, 1800)
+    return value if rest > 600 else f"<now{halves / 2:+g}h>" if halves else "<now>"
 
 
 class Known:
@@ -88,8 +94,10 @@ class Normaliser:
         self.kinds.insert(0, (kind, re.compile(pattern)))
 
     def token(self, kind, value):
+        if kind in ("date", "reset", "seen"):
+            return f"<{kind}>"
         if kind in ("time", "microseconds"):
-            return f"<{relative(value)}>"
+            return relative(value)
         numbers = self.tokens.setdefault(kind, {})
         return f"<{kind}-{numbers.setdefault(value, len(numbers) + 1)}>"
 

@@ -49,7 +49,7 @@ limits:
   - { name: sends, per: sender, rate: 30/h }
   - { name: pair, per: [sender, recipient], rate: 6/h }
   - { name: inbox, per: recipient, rate: 2/h, shadow: true }
-  - { name: calls, per: user, rate: 600/min }
+  - { name: calls, per: user, rate: 2000/d }
 journal: { directory: journal, signing-key: journal.key, minimum-free: 0, checkpoint-copy: checkpoints }
 ledger: { file: ledger.sqlite, registrations-per-user: 3 }
 drain: { grace: 0s }

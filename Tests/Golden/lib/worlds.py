@@ -20,7 +20,7 @@ LIB = pathlib.Path(__file__).resolve().parent
 ROOT = LIB.parents[2]
 INPUTS = LIB.parent / "inputs"
 for folder in ("Tests/Faults/lib", "Tests/Field/lib", "Tests/Console/lib/attack"):
-    sys.path.insert(0, str(ROOT / folder))
+    sys.path.append(str(ROOT / folder))
 import client
 import field
 
@@ -175,7 +175,7 @@ class Gateway(field.Gateway):
 
     def __init__(self, program, directory):
         super().__init__(program, directory)
-        line = self.log[-1]
+        line = self.match.string
         self.port = int(self.match[1])
         self.admin = self.found(line, "admin")
         self.console = self.found(line, "console")
