@@ -42,7 +42,8 @@ authenticators: [{ static-users: { file: users.yaml } }]
 fences: { open: open.geojson, line: line.geojson, missing: missing.geojson, text: users.yaml }
 policy: { send: [{ from: "*", to: "*", within: nowhere }, { from: "*", to: self, within: open }] }
 """,
-    "certificates": """listen: [{ address: "0.0.0.0:0", tls: { certificate: users.yaml, key: missing.pem, clients: { ca: missing.pem } } }]
+    "certificates": """listen:
+  - { address: "0.0.0.0:0", tls: { certificate: users.yaml, key: missing.pem, clients: { ca: missing.pem } } }
 backend: { url: "https://127.0.0.1:1", tls: { ca: missing.pem } }
 authenticators: [{ client-certificate: {} }, { static-users: { file: users.yaml } }]
 policy: { send: [{ from: "*", to: "*" }] }
@@ -67,7 +68,9 @@ event-loops: 0
 audiences: { "a b": [alice], empty: [], nested: ["audience:empty"] }
 version: 2
 """,
-    "users": """backend: { url: embedded }
+    "users": """listen: [{ address: "127.0.0.1:0" }]
+admin: { address: "127.0.0.1:0" }
+backend: { url: embedded }
 authenticators: [{ static-users: { file: bad-users.yaml } }, { hmac-token: { keys: bad-keys.yaml } }]
 policy: { send: [{ from: "*", to: "*" }] }
 """,
@@ -84,7 +87,8 @@ policy: { send: [{ from: "*", to: "*" }], tags: [{ user: "*", allow: ["a b", "us
 FILES = {
     "open.geojson": '{"type":"Polygon","coordinates":[[[0,0],[1,0],[1,1],[0,2]]]}',
     "line.geojson": '{"type":"LineString","coordinates":[[0,0],[1,0]]}',
-    "bad-users.yaml": "users:\n  alice: { hash: nonsense }\n  'b c': { hash: \"$5$x\" }\n  carol: { password: x, groups: 1 }\n  dave:\n",
+    "bad-users.yaml": "users:\n  alice: { hash: nonsense }\n  'b c': { hash: \"$5$x\" }\n"
+    "  carol: { password: x, groups: 1 }\n  dave:\n",
     "bad-keys.yaml": 'keys:\n  - { id: "", algorithm: none, secret: "AAAA" }\n  - { id: a, algorithm: HS256 }\n',
     "token.txt": "nonsense",
 }
@@ -168,7 +172,8 @@ READING = [
     (["registrations", "list", "--user", "alice"], None), (["registrations", "list", "--user", "nobody"], None),
     (["keys", "list"], None), (["keys", "list", "--json"], None),
     (["bans", "list"], None), (["bans", "list", "--json"], None),
-    (["limits", "show"], None), (["limits", "show", "--user", "alice"], None), (["limits", "show", "--json", "--recipient", "bob"], None),
+    (["limits", "show"], None), (["limits", "show", "--user", "alice"], None),
+    (["limits", "show", "--json", "--recipient", "bob"], None),
     (["limits", "show", "--pns", "nonsense"], None), (["limits", "show", "--limit", "none"], None),
     (["limits", "show", "--address", "127.0.0.1"], None), (["limits", "show", "--address", "nowhere"], None),
     (["nodes"], None), (["nodes", "--json"], None), (["accounts", "apply"], None),
@@ -183,7 +188,8 @@ READING = [
     (["explain", "--user", "bob", "--body", '"near"', SEND + "carol&latitude=x&longitude=-122.3"], None),
     (["explain", "--user", "dave", "--body", '"hello"', SEND + "dave"], None),
     (["explain", "--user", "nobody", "--body", '"hello"', SEND + "bob"], None),
-    (["explain", "--user", "alice", SEND + "bob"], None), (["explain", "--user", "alice", "--body", "unquoted", SEND + "bob"], None),
+    (["explain", "--user", "alice", SEND + "bob"], None),
+    (["explain", "--user", "alice", "--body", "unquoted", SEND + "bob"], None),
     (["explain", "--user", "alice", "--body", '"hello"', "POST /api/notifications?pns=icq&to_tag=bob"], None),
     (["explain", "--user", "alice", "GET /auth/whoami"], None), (["explain", "--user", "alice", "PATCH /nowhere"], None),
     (["explain", "--user", "alice", "nonsense"], None),
@@ -212,17 +218,20 @@ CHANGING = [
     (["tokens", "revoke", "--user", "a", "--session", "b"], None), (["tokens", "list"], None),
     (["registrations", "revoke", REGISTRATION], None), (["registrations", "revoke", "1-2-3"], None),
     (["registrations", "revoke", "nonsense"], None),
-    (["registrations", "import", "export.xml"], None), (["registrations", "import", "export.xml", "--json", "--purge", "--all"], None),
+    (["registrations", "import", "export.xml"], None),
+    (["registrations", "import", "export.xml", "--json", "--purge", "--all"], None),
     (["registrations", "import", "-", "--delete", "no-user", "--yes", "--all"], "export"),
     (["registrations", "import", "-", "--delete", "nonsense"], "export"), (["registrations", "import", "-"], "not xml\n"),
     (["registrations", "import", "missing.xml"], None), (["registrations", "import", "export.xml", "--confirm-all"], None),
     (["bans", "lift"], None), (["bans", "lift", "--all"], None), (["bans", "lift", "--user", "bob", "--json"], None),
     (["bans", "lift", "--address", "nowhere"], None), (["bans", "lift", "--address", "127.0.0.1"], None),
-    (["limits", "reset"], None), (["limits", "reset", "--all"], None), (["limits", "reset", "--user", "alice", "--limit", "pair"], None),
+    (["limits", "reset"], None), (["limits", "reset", "--all"], None),
+    (["limits", "reset", "--user", "alice", "--limit", "pair"], None),
     (["limits", "reset", "--limit", "none", "--all"], None),
     (["reload"], None), (["reload", "--json"], None),
     (["keys", "rotate", "--id", "next"], None), (["keys", "rotate", "--id", "next"], None),
-    (["keys", "rotate", "--algorithm", "RS256"], None), (["keys", "rotate", "--id", "third", "--overlap", "2h", "--algorithm", "HS512"], None),
+    (["keys", "rotate", "--algorithm", "RS256"], None),
+    (["keys", "rotate", "--id", "third", "--overlap", "2h", "--algorithm", "HS512"], None),
     (["keys", "list"], None),
     (["backup", "missing"], None), (["backup", "backups"], None), (["backup", "backups", "--whole-journal", "--json"], None),
     (["ledger", "export", "ledger.jsonl"], None), (["ledger", "export", "-"], None),

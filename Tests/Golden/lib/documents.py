@@ -8,6 +8,8 @@ import client
 import normal
 import worlds
 
+# What the embedded backend of a command logs at its end, or not.
+UNCERTAIN = re.compile(r"(?m)^.* error Waiting on child channel: CancellationError\(\)\n")
 # Where a page can be cut: before its larger elements, and after the head of the response.
 BLOCK = re.compile(r"\n\n|\n(?=<(?:header|main|h1|h2|section|table|tr|svg|g|form|footer)\b)")
 
@@ -40,9 +42,11 @@ class Document:
 
     def fold(self, text):
         """Writes blocks and lines that occurred before in short."""
-        return "\n".join(
-            ("\n" in block and self.short(block, 200, "block")) or "\n".join(self.short(line, 130, "line") or line for line in block.split("\n"))
-            for block in BLOCK.split(text))
+        parts = []
+        for block in BLOCK.split(text):
+            short = self.short(block, 200, "block") if "\n" in block else None
+            parts += [short] if short else [self.short(line, 130, "line") or line for line in block.split("\n")]
+        return "\n".join(parts)
 
     def short(self, text, length, kind):
         """Returns the begin and a checksum of a long text that occurred before; None for any other."""
@@ -54,6 +58,7 @@ class Document:
     def run(self, world, *arguments, text=None, configured=True, shown=None):
         """Runs a command and adds what it prints."""
         status, out, error = world.run(*arguments, text=text, configured=configured)
+        error = UNCERTAIN.sub("", error)
         parts = [out.rstrip("\n")] if out else []
         parts += ["--- messages", error.rstrip("\n")] if error else []
         parts += [f"--- status {status}"] if status else []

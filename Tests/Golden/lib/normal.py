@@ -9,6 +9,7 @@ import worlds
 KINDS = [
     ("date", r"(?m)^Date: ([A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT)"),
     ("reset", r'(?m)^RateLimit: "[\w-]+";r=\d+;t=(\d+)'),
+    ("wait", r"(?m)^Retry-After: (\d{3,})"),
     ("seen", r'"seen":(\d+)'),
     ("token", r"\beyJ[\w-]+\.[\w-]+\.[\w-]+"),
     ("time", r"\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"),
@@ -96,6 +97,8 @@ class Normaliser:
     def token(self, kind, value):
         if kind in ("date", "reset", "seen"):
             return f"<{kind}>"
+        if kind == "wait":
+            return f"<at most {-(-int(value) // 600) * 10} min>"
         if kind in ("time", "microseconds"):
             return relative(value)
         numbers = self.tokens.setdefault(kind, {})

@@ -21,13 +21,18 @@ OWN = [
 ]
 OPERATOR = [
     "/v1/bans", "/v1/limits", "/v1/limits?user=alice", "/v1/limits?recipient=bob&pns=apns", "/v1/limits?pns=icq", "/v1/sessions",
-    "/v1/sessions?user=bob", "/v1/sessions?limit=1", "/v1/registrations", "/v1/registrations?user=alice", "/v1/registrations?limit=2",
+    "/v1/sessions?user=bob", "/v1/sessions?limit=1", "/v1/registrations", "/v1/registrations?user=alice",
+    "/v1/registrations?limit=2",
     "/v1/policy", "/v1/sends?limit=1000", "/v1/sends?limit=3", "/v1/sends?from=alice&to=bob", "/v1/sends?to=ALICE",
     "/v1/sends?platform=fcm", "/v1/sends?result=backend-failed", "/v1/sends?result=nonsense", "/v1/sends?from=a%20b",
-    "/v1/sends?since=2026-11-02T10:00:01.5Z&limit=2", "/v1/sends?until=2026-11-02T10:00:01Z", "/v1/sends?limit=0", "/v1/sends?cursor=x",
-    "/v1/sends?limit=1&limit=2", "/v1/sends?nonsense=1", "/v1/refusals", "/v1/refusals?user=frank", "/v1/refusals?result=login-failed",
-    "/v1/refusals?from=bob", f"/v1/statistics/minutes?{DAY}", f"/v1/statistics/pairs?{DAY}", f"/v1/statistics/pairs?from=alice&{DAY}",
-    f"/v1/statistics/pairs?to=bob&{DAY}", f"/v1/statistics/pairs?user=bob&result=failed&{DAY}", f"/v1/statistics/pairs?limit=2&{DAY}",
+    "/v1/sends?since=2026-11-02T10:00:01.5Z&limit=2", "/v1/sends?until=2026-11-02T10:00:01Z", "/v1/sends?limit=0",
+    "/v1/sends?cursor=x",
+    "/v1/sends?limit=1&limit=2", "/v1/sends?nonsense=1", "/v1/refusals", "/v1/refusals?user=frank",
+    "/v1/refusals?result=login-failed",
+    "/v1/refusals?from=bob", f"/v1/statistics/minutes?{DAY}", f"/v1/statistics/pairs?{DAY}",
+    f"/v1/statistics/pairs?from=alice&{DAY}",
+    f"/v1/statistics/pairs?to=bob&{DAY}", f"/v1/statistics/pairs?user=bob&result=failed&{DAY}",
+    f"/v1/statistics/pairs?limit=2&{DAY}",
     "/v1/statistics/pairs?result=nonsense", "/v1/users/alice", "/v1/users/bob", "/v1/users/nobody", "/v1/users/a%20b", "/v1/nodes",
     "/v1/journal/segments", "/v1/journal/verification", "/v1/calls/" + "0" * 32, "/v1/nothing", "/v2/sends", "/",
 ]
@@ -35,7 +40,8 @@ CONSOLE = [
     "/", "/calls", "/calls?kind=refusals", "/calls?kind=nonsense", "/calls?from=alice", "/calls?from=alice&to=bob&platform=apns",
     "/calls?result=backend-failed", "/calls?since=2026-11-02T10:00&until=2026-11-02T10:01", "/calls?since=nonsense",
     "/calls/" + "0" * 32, "/calls/export?kind=sends&from=bob", "/calls/export?kind=refusals", "/pairs", "/pairs?user=bob",
-    "/pairs?result=failed", "/pairs?group=dispatch", "/pairs?since=2026-11-02&until=2026-11-02", "/users", "/users?name=al", "/users?user=bob",
+    "/pairs?result=failed", "/pairs?group=dispatch", "/pairs?since=2026-11-02&until=2026-11-02", "/users", "/users?name=al",
+    "/users?user=bob",
     "/users/alice", "/users/bob", "/users/nobody", "/users/a%20b", "/policy", "/journal", "/nodes", "/me", "/login", "/nothing",
     "/live?kind=all",
 ]
@@ -143,7 +149,7 @@ def console(world, name, calls):
         add(f"GET {target} of nobody", nobody.get(target))
     for browser, user_name in ((operator, "alice"), (viewer, "bob"), (user, "carol")):
         add(f"the login of {user_name}", browser.log_in(user_name, worlds.PASSWORD))
-    for target in CONSOLE + [f"/calls/{call}" for call in calls[::3]]:
+    for target in (CONSOLE if name == "one" else CONSOLE[::2] + ["/nodes"]) + [f"/calls/{call}" for call in calls[::3]]:
         add(f"GET {target} of an operator", operator.get(target))
     for target in ("/", "/users/alice", "/policy", "/journal", "/me"):
         add(f"GET {target} of a viewer", viewer.get(target))
