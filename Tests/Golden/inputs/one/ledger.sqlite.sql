@@ -1,0 +1,144 @@
+PRAGMA user_version = 6;
+BEGIN TRANSACTION;
+CREATE TABLE account (
+    authenticator TEXT NOT NULL,
+    "user" TEXT NOT NULL,
+    mark BLOB NOT NULL CHECK (length(mark) = 16),
+    since INTEGER NOT NULL,
+    PRIMARY KEY (authenticator, "user")
+) STRICT;
+INSERT INTO "account" VALUES('static-users','alice',X'F41ACE55A91012B82E35E1B479784215',1793613600777529);
+INSERT INTO "account" VALUES('static-users','erin',X'F41ACE55A91012B82E35E1B479784215',1793613600777529);
+INSERT INTO "account" VALUES('static-users','carol',X'F41ACE55A91012B82E35E1B479784215',1793613600777529);
+INSERT INTO "account" VALUES('static-users','grace',X'F41ACE55A91012B82E35E1B479784215',1793613600777529);
+INSERT INTO "account" VALUES('static-users','frank',X'F41ACE55A91012B82E35E1B479784215',1793613600777529);
+INSERT INTO "account" VALUES('static-users','bob',X'F41ACE55A91012B82E35E1B479784215',1793613600777529);
+CREATE TABLE hand_over (
+    service TEXT NOT NULL,
+    handle BLOB NOT NULL,
+    at INTEGER NOT NULL
+, owner TEXT, former TEXT) STRICT;
+INSERT INTO "hand_over" VALUES('apns',X'695E9ACB9BE660E9A0A12DA0FCB64647',1793613600993198,'frank','bob');
+INSERT INTO "hand_over" VALUES('apns',X'695E9ACB9BE660E9A0A12DA0FCB64647',1793613601021131,'bob','bob');
+CREATE TABLE imported (
+    id TEXT NOT NULL,
+    content BLOB NOT NULL CHECK (length(content) = 16),
+    verdict TEXT NOT NULL,
+    PRIMARY KEY (id, content)
+) STRICT;
+INSERT INTO "imported" VALUES('7260336227650468927-4200236381151834034-1',X'2CE0EB4D5D33739608C36655519208EF','bound');
+INSERT INTO "imported" VALUES('7260336227650468927-4200236381151834035-1',X'4ACFCFFBC48948BD3CD73CDC3A9C3C9B','unsound');
+INSERT INTO "imported" VALUES('7260336227650468927-4200236381151834037-1',X'DC69796187550E30E7B852A9B198F892','bound');
+CREATE TABLE journal_checkpoint (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    number INTEGER NOT NULL CHECK (number > 0),
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
+    at INTEGER NOT NULL
+) STRICT;
+INSERT INTO "journal_checkpoint" VALUES(1,172,X'DDF70ED2C8FE32EFA6005C744EB58FC20A851D4A715558CC95788D7291666FFC',1793613607726385);
+CREATE TABLE label (
+    "user" TEXT NOT NULL,
+    label TEXT NOT NULL,
+    registration TEXT NOT NULL
+        REFERENCES registration (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+    used INTEGER NOT NULL,
+    PRIMARY KEY ("user", label)
+) STRICT;
+INSERT INTO "label" VALUES('carol','3-3-1','4-4-1',1793613600957951);
+INSERT INTO "label" VALUES('bob','6-6-1','1-1-1',1793613601021131);
+INSERT INTO "label" VALUES('alice','7-7-1','8-8-1',1793613601046238);
+CREATE TABLE property (
+    name TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT;
+INSERT INTO "property" VALUES('key-fingerprint',X'3A9EB3E2F9052FCCE5D2B8BA8740AB32');
+INSERT INTO "property" VALUES('generation',X'33303439663334356233393863396438');
+INSERT INTO "property" VALUES('name-rules',X'7B22666F726D223A312C227072656669786573223A5B5D2C227375666669786573223A5B5D2C22657363617065223A22726566757365227D');
+INSERT INTO "property" VALUES('agreed-time',X'31373933363133363036393135323334');
+INSERT INTO "property" VALUES('test-write',X'323032362D31312D30325431303A30303A30352E3834323430315A');
+INSERT INTO "property" VALUES('unconfirmed-until',X'323032362D31312D30325431303A30303A30372E3636313830395A');
+INSERT INTO "property" VALUES('imported',X'323032362D31312D30325431303A30303A30362E3632313835335A');
+CREATE TABLE provider_logout (
+    issuer TEXT NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('session', 'subject', 'subject-without-session')),
+    value TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    PRIMARY KEY (issuer, kind, value)
+) STRICT;
+CREATE TABLE registration (
+    id TEXT NOT NULL PRIMARY KEY,
+    owner TEXT NOT NULL,
+    service TEXT,
+    handle BLOB CHECK (length(handle) = 16),
+    state TEXT NOT NULL CHECK (state IN ('reserved', 'live', 'deleting')),
+    created INTEGER NOT NULL,
+    last_seen INTEGER NOT NULL, reason TEXT, login TEXT, authenticator TEXT CHECK ((authenticator IS NULL) = (login IS NULL)), undeleted INTEGER, import_unconfirmed INTEGER, upstream TEXT,
+    CHECK ((service IS NULL) = (handle IS NULL)),
+    CHECK (state = 'reserved' OR handle IS NOT NULL)
+) STRICT;
+INSERT INTO "registration" VALUES('1-1-1','bob','apns',X'695E9ACB9BE660E9A0A12DA0FCB64647','live',1793613600905180,1793613601021131,NULL,NULL,NULL,NULL,NULL,'http://127.0.0.1:42273');
+INSERT INTO "registration" VALUES('2-2-1','alice','fcm',X'E1426429A8965B168318DC815BD9D7FD','live',1793613600924218,1793613600928476,NULL,NULL,NULL,NULL,NULL,'http://127.0.0.1:42273');
+INSERT INTO "registration" VALUES('4-4-1','carol','wns',X'5BCB89F676B924DF78036A76FDA67ED1','live',1793613600956942,1793613600957951,NULL,NULL,NULL,NULL,NULL,'http://127.0.0.1:42273');
+INSERT INTO "registration" VALUES('8-8-1','alice','apns',X'99909465EDFFF5B5B72FD4E49800D045','live',1793613601036189,1793613601046238,NULL,NULL,NULL,NULL,NULL,'http://127.0.0.1:42273');
+INSERT INTO "registration" VALUES('11-11-1','grace','apns',X'92B6DA30A2D709247F766C6F101C4891','live',1793613601104679,1793613601105430,NULL,NULL,NULL,NULL,NULL,'http://127.0.0.1:42273');
+INSERT INTO "registration" VALUES('12-12-1','carol','apns',X'85E4CF77E69D4A744AAE52D28EC1FD0E','live',1793613601120185,1793613601121109,NULL,NULL,NULL,NULL,NULL,'http://127.0.0.1:42273');
+INSERT INTO "registration" VALUES('13-13-1','carol','apns',X'8A37451BBA1FB7D7BC3FF4244CF59852','reserved',1793613601136706,1793613601136706,NULL,NULL,NULL,NULL,NULL,'http://127.0.0.1:42273');
+INSERT INTO "registration" VALUES('7260336227650468927-4200236381151834034-1','alice','apns',X'5DF3B905F8C788CD650D8E52D2566245','live',1793613606620159,1793613606620159,NULL,NULL,NULL,NULL,1793613606620159,'http://127.0.0.1:38911');
+INSERT INTO "registration" VALUES('7260336227650468927-4200236381151834037-1','grace','apns',X'30234676DB36CCB26E2261E3C3E9B068','live',1793613606620159,1793613606620159,NULL,NULL,NULL,NULL,1793613606620159,'http://127.0.0.1:38911');
+CREATE TABLE revoked_token (
+    "user" TEXT NOT NULL,
+    token TEXT NOT NULL,
+    until INTEGER NOT NULL,
+    PRIMARY KEY ("user", token)
+) STRICT;
+CREATE TABLE revoked_user (
+    "user" TEXT NOT NULL PRIMARY KEY,
+    at INTEGER NOT NULL
+) STRICT;
+INSERT INTO "revoked_user" VALUES('frank',1793613606488134);
+INSERT INTO "revoked_user" VALUES('erin',1793613607276690);
+CREATE TABLE session (
+    id TEXT NOT NULL PRIMARY KEY,
+    "user" TEXT NOT NULL,
+    login TEXT NOT NULL,
+    authenticator TEXT NOT NULL,
+    device TEXT,
+    began INTEGER NOT NULL,
+    ends INTEGER NOT NULL,
+    renewed INTEGER NOT NULL
+, issuer TEXT, provider_session TEXT CHECK (provider_session IS NULL OR issuer IS NOT NULL)) STRICT;
+INSERT INTO "session" VALUES('OpGRquHrMQGz77vjhTr3FA','bob','bob','static-users','a desk',1793613602372177,1796205602000000,1793613602372177,NULL,NULL);
+INSERT INTO "session" VALUES('5hcbAR0rkhmYL1KNy_Q5IA','carol','carol','static-users',NULL,1793613602412173,1796205602000000,1793613602412173,NULL,NULL);
+CREATE TABLE stray (
+    id TEXT NOT NULL PRIMARY KEY,
+    service TEXT,
+    handle BLOB CHECK (length(handle) = 16),
+    reason TEXT NOT NULL, undeleted INTEGER, owner TEXT, upstream TEXT,
+    CHECK ((service IS NULL) = (handle IS NULL))
+) STRICT;
+CREATE TABLE update_attempt (
+    registration TEXT NOT NULL
+        REFERENCES registration (id) ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED,
+    "user" TEXT NOT NULL,
+    login TEXT,
+    authenticator TEXT CHECK ((authenticator IS NULL) = (login IS NULL)),
+    at INTEGER NOT NULL,
+    PRIMARY KEY (registration, "user")
+) STRICT;
+INSERT INTO "update_attempt" VALUES('12-12-1','carol',NULL,NULL,1793613601128479);
+CREATE UNIQUE INDEX registration_of_handle ON registration (service, handle) WHERE state <> 'reserved';
+CREATE INDEX registration_of_owner ON registration (owner, state);
+CREATE INDEX label_of_registration ON label (registration);
+CREATE INDEX hand_over_of_handle ON hand_over (service, handle, at);
+CREATE INDEX hand_over_at ON hand_over (at);
+CREATE INDEX registration_to_delete ON registration (id) WHERE state = 'deleting';
+CREATE INDEX session_of_user ON session ("user");
+CREATE INDEX registration_by_account ON registration (authenticator, owner, login, state)
+    WHERE login IS NOT NULL;
+CREATE INDEX account_of_user ON account ("user", since);
+CREATE INDEX update_attempt_of_user ON update_attempt ("user");
+CREATE INDEX hand_over_of_former ON hand_over (former) WHERE former IS NOT NULL;
+CREATE INDEX registration_import_unconfirmed ON registration (import_unconfirmed)
+    WHERE import_unconfirmed IS NOT NULL;
+CREATE INDEX registration_without_upstream ON registration (service) WHERE upstream IS NULL;
+COMMIT;
