@@ -78,6 +78,37 @@ import Testing
 
     private func handle(_ number: Int) -> String { String(format: "%064X", number) }
 
+    @Test("After a reload with another hub, the reconciliation asks that one")
+    func otherHub() async throws {
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        func serve(_ hub: NotificationHub, _ body: (Int) async throws -> Void) async throws {
+            try await ServiceRunner.run { started in
+                try await EmbeddedBackend(
+                    access: TestUpstream.access, hub: hub, logger: logger, onListening: { started($0) }
+                ).run()
+            } whileRunning: { (port: Int) in
+                try await body(port)
+            }
+        }
+        try await serve(NotificationHub(limits: HubLimits(registrations: 100))) { former in
+            try await serve(NotificationHub(limits: HubLimits(registrations: 100))) { present in
+                func settings(_ port: Int) -> String { "{ \(TestUpstream.hub.settings(port: port)) }" }
+                try await ReloadingGateway.run(upstream: settings(former)) { gateway in
+                    try gateway.write(upstream: settings(present))
+                    #expect(try await gateway.reload().isTaken)
+                    for (port, status) in [(present, 0 as Int32), (former, 1)] {
+                        try gateway.directory.write(
+                            TestUpstream.connectionString(port: port, policy: "Full") + "\n", to: "manage.txt",
+                            mode: 0o600)
+                        let outcome = try await gateway.directory.command(
+                            "registrations", "reconcile", "--connection-string", "manage.txt")
+                        #expect(outcome.status == status, "\(port) of \(present): \(outcome)")
+                    }
+                }
+            }
+        }
+    }
+
     @Test("Each difference is listed, and repaired only with --apply; then hub and ledger agree")
     func differences() async throws {
         try await run { fixture in

@@ -70,7 +70,7 @@ struct RestorePlan {
         }
         guard reasons.isEmpty || isReplacing else {
             throw BackupFailure(
-                "Nothing was restored, because the gateway has data here: \(reasons.joined(separator: "; ")). "
+                "The gateway has data here: \(reasons.joined(separator: "; ")). "
                     + "--replace moves it aside and restores the backup in its place")
         }
         // SQLite would apply the log of another database to the restored one.

@@ -1,4 +1,5 @@
 internal import AuditSinks
+internal import Foundation
 package import GatewayConfiguration
 package import GatewayCore
 package import GatewayStore
@@ -96,6 +97,13 @@ package struct GatewayStores: Sendable {
             }
             var settings = JournalFile.Configuration(directory: section.directory, clocks: clocks, logger: logger)
             settings.minimumFree = section.minimumFree
+            if !FileManager.default.fileExists(atPath: section.signingKey),
+                try JournalFile.hasSegments(in: section.directory)
+            {
+                logger.warning(
+                    "Signing key of the journal is missing and made anew; verify what the former one signed with its public part",
+                    metadata: ["file": "\(section.signingKey)"])
+            }
             let signingKey = try SigningKeyFile.open(
                 section.signingKey, outside: section.directory, mayCreate: true)
             settings.signingKey = signingKey

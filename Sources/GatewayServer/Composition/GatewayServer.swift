@@ -85,13 +85,13 @@ public struct GatewayServer: Sendable {
         let tls = try ConfiguredTLS(configuration, pool: context.threads.filePool, clocks: clocks, logger: logger)
         let stores = try StoresSubsystem(context, permissions)
         let outcome = await Self.outcome {
-            let subsystems = try await Subsystems(context, stores)
+            let subsystems = try await Subsystems(context, stores, tls: tls.backends)
             if let warning = try await Migration.warning(configuration, stores.stores.ledger) {
                 logger.warning("Registrations from before the gateway", metadata: ["detail": "\(warning)"])
             }
             await subsystems.accounts.revokeEnded()
             let reload = ReloadSubsystem(context, source: source, subsystems, tls: tls)
-            let operations = OperationsSubsystem(context, subsystems, reload, tls: tls)
+            let operations = OperationsSubsystem(context, subsystems, reload)
             let control = try await ControlSubsystem.open(context, operations)
             let outcome = await Self.outcome {
                 let console = try await ConsoleSubsystem.open(context, subsystems, operations, tls: tls)

@@ -11,7 +11,7 @@ struct OperationsSubsystem: Sendable {
     let journal: JournalSource
 
     /// Creates the operations. They reload through the given service.
-    init(_ context: ServerContext, _ subsystems: Subsystems, _ reload: ReloadSubsystem, tls: ConfiguredTLS) {
+    init(_ context: ServerContext, _ subsystems: Subsystems, _ reload: ReloadSubsystem) {
         let (stores, calls, service) = (subsystems.stores.stores, subsystems.calls, reload.service)
         let names = context.configuration.names
         verifier = JournalVerifier(context.configuration)
@@ -27,9 +27,7 @@ struct OperationsSubsystem: Sendable {
                     stores: StoreOperations(
                         ledger: stores.ledger, revocation: subsystems.accounts.revocation, names: names,
                         handles: calls.handles,
-                        hub: HubRegistrations(
-                            configuration: context.configuration, tls: tls.backends, clocks: context.clocks),
-                        clocks: context.clocks),
+                        hub: calls.hub, clocks: context.clocks),
                     history: subsystems.stores.history, calls: subsystems.stores.calls,
                     statistics: subsystems.stores.statistics,
                     node: stores.nodes.map { _ in HostName.current ?? "unknown" }, verifier: verifier,

@@ -2,6 +2,7 @@ internal import Gateway
 internal import GatewayConfiguration
 internal import GatewayConsole
 internal import GatewayCore
+internal import GatewayHTTP
 internal import GatewayOperations
 internal import GatewayStore
 internal import GatewaySupport
@@ -20,6 +21,8 @@ struct CallsSubsystem: ReloadParticipant {
     let dryRun: HotSwappable<DryRun>
     /// The grammar of device handles in the current configuration.
     let handles: HotSwappable<HandleRules>
+    /// The registrations of the notification hub in the current configuration, for operators; nil without a hub elsewhere.
+    let hub: HotSwappable<HubRegistrations?>
     /// The policy of the current configuration.
     let policy: HotSwappable<Policy>
     /// The users with access to the console in the current configuration.
@@ -32,7 +35,9 @@ struct CallsSubsystem: ReloadParticipant {
     private let makeDryRun: @Sendable (CompiledConfiguration) -> DryRun
 
     /// Creates the state and the rules of the first configuration.
-    init(_ context: ServerContext, _ stores: GatewayStores, chain: AuthenticatorChain) {
+    ///
+    /// - Parameter tls: The verification of each backend's certificate; nil without TLS.
+    init(_ context: ServerContext, _ stores: GatewayStores, chain: AuthenticatorChain, tls: [ClientTLS?]) {
         let (configuration, clocks) = (context.configuration, context.clocks)
         passwordCache = PasswordCache(clocks: clocks)
         let sharing = stores.debtKey.map(DebtSharing.init)
@@ -49,6 +54,7 @@ struct CallsSubsystem: ReloadParticipant {
             debtExchange = nil
         }
         handles = HotSwappable(configuration.backend.handles)
+        hub = HotSwappable(HubRegistrations(configuration: configuration, tls: tls, clocks: clocks))
         drain = HotSwappable(configuration.drain)
         policy = HotSwappable(configuration.policy)
         consoleAccess = HotSwappable(configuration.consoleAccess)

@@ -166,6 +166,7 @@ actor RunningGateway {
         }
         current.value = gateway
         subsystems.calls.use(rules)
+        subsystems.calls.hub.value = HubRegistrations(configuration: new, tls: tls, clocks: context.clocks)
         for old in upstreams where !next.contains(where: { $0.upstream === old.upstream }) {
             former.append(Previous(upstream: old.upstream))
         }

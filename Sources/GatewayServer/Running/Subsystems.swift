@@ -1,4 +1,5 @@
 internal import GatewayCore
+internal import GatewayHTTP
 internal import GatewayOperations
 internal import GatewaySupport
 
@@ -16,10 +17,12 @@ struct Subsystems: Sendable {
     var participants: [any ReloadParticipant] { [stores, calls, authenticators, accounts, sinks, archive, tracing] }
 
     /// Makes what depends on the open stores.
-    init(_ context: ServerContext, _ stores: StoresSubsystem) async throws {
+    ///
+    /// - Parameter tls: The verification of each backend's certificate; nil without TLS.
+    init(_ context: ServerContext, _ stores: StoresSubsystem, tls: [ClientTLS?]) async throws {
         self.stores = stores
         authenticators = try await AuthenticatorsSubsystem(context, revocations: stores.stores.sessions)
-        calls = CallsSubsystem(context, stores.stores, chain: authenticators.chain.value)
+        calls = CallsSubsystem(context, stores.stores, chain: authenticators.chain.value, tls: tls)
         sinks = AuditSinksSubsystem(context, stores.stores)
         archive = SegmentArchiveSubsystem(context, stores.stores)
         tracing = TracingSubsystem(context)

@@ -29,7 +29,7 @@ public enum DigestKeyFile {
             if known == nil, old == nil, !mayCreate {
                 throw FileFailure(unfit: path, "is missing; copy the file from a gateway that uses the store")
             }
-            if known == nil, old == nil, try hasSegments(directory) {
+            if known == nil, old == nil, try JournalFile.hasSegments(in: directory) {
                 throw FileFailure(
                     unfit: path,
                     "is missing, and the journal has records under it, by which a repeated send with an idempotency key is "
@@ -52,14 +52,5 @@ public enum DigestKeyFile {
             throw KeyFile.Failure(description: error.description)
         }
         return (try KeyFile.open(path, mayCreate: mayCreate), warning)
-    }
-
-    private static func hasSegments(_ directory: String) throws(FileFailure) -> Bool {
-        do throws(FileFailure) {
-            return !JournalSegmentName.segments(among: try SystemFileSystem().fileNames(in: directory)).isEmpty
-        } catch {
-            guard error.isMissing else { throw error }
-            return false
-        }
     }
 }

@@ -1,4 +1,4 @@
-internal import GatewaySupport
+package import GatewaySupport
 internal import Glibc
 
 /// A segment that is open for reading.
@@ -44,5 +44,17 @@ struct SegmentReader {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw FileFailure("fstat", path) }
         return Int(status.st_size)
+    }
+}
+
+extension JournalFile {
+    /// Returns whether the directory has a segment. Blocks.
+    package static func hasSegments(in directory: String) throws(FileFailure) -> Bool {
+        do throws(FileFailure) {
+            return !JournalSegmentName.segments(among: try SystemFileSystem().fileNames(in: directory)).isEmpty
+        } catch {
+            guard error.isMissing else { throw error }
+            return false
+        }
     }
 }

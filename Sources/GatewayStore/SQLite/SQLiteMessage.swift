@@ -17,7 +17,8 @@ enum SQLiteMessage {
         guard let error = error as? DatabaseError,
             error.resultCode == .SQLITE_CORRUPT || error.resultCode == .SQLITE_NOTADB
         else { return nil }
-        return text(for: error)
+        let isDatabase = error.resultCode == .SQLITE_CORRUPT
+        return text(isDatabase ? "its content is inconsistent" : "the file is not an SQLite database", error)
     }
 
     /// Returns a message that states the problem, the remedy if one is known, and the result code.
@@ -39,7 +40,11 @@ enum SQLiteMessage {
             case .SQLITE_INTERRUPT, .SQLITE_ABORT: "the database was closed during the operation"
             default: "the database cannot be used (\(error.message ?? "no reason given"))"
             }
-        return "\(reason) [SQLite \(error.extendedResultCode.rawValue)]"
+        return text(reason, error)
+    }
+
+    private static func text(_ reason: String, _ error: DatabaseError) -> String {
+        "\(reason) [SQLite \(error.extendedResultCode.rawValue)]"
     }
 }
 

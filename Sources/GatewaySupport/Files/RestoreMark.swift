@@ -25,16 +25,19 @@ package enum RestoreMark {
         try PrivateFiles.read(path(ledger), atMost: journal.count) == journal
     }
 
+    /// Returns whether a restore has begun to put files in place and has not ended.
+    package static func isSet(ofLedger ledger: String) -> Bool { access(path(ledger), F_OK) == 0 }
+
     /// Removes the mark durably, if there is one.
     package static func remove(ofLedger ledger: String) throws(FileFailure) {
-        guard access(path(ledger), F_OK) == 0 else { return }
+        guard isSet(ofLedger: ledger) else { return }
         try PrivateFiles.remove(path(ledger))
         try PrivateFiles.synchronizeDirectory(PrivateFiles.parent(of: ledger))
     }
 
     /// Throws if a restore was interrupted. Called with the lock of the ledger's files.
     package static func rejectInterrupted(ofLedger ledger: String) throws(FileFailure) {
-        guard access(path(ledger), F_OK) == 0 else { return }
+        guard isSet(ofLedger: ledger) else { return }
         throw FileFailure(
             unfit: path(ledger),
             "exists: a restore was interrupted, so files may be missing or of before; repeat it (notify-gateway restore), or "

@@ -46,7 +46,7 @@ struct BackupCommand: AsyncParsableCommand {
             throw CommandFailure.refused("\(path.printable) is not a directory. Nothing was written.")
         }
         let request = ControlRequest("backup", [.init("target", .string(directory == "-" ? "stdout" : path))])
-        if let fault = try await gateway.perform(request, mayTakeMinutes: true, onItem: { _ in }) { throw fault }
+        if let fault = try await gateway.perform(request, onItem: { _ in }) { throw fault }
         do {
             try StoresOwner.resign()
             // Each segment stays open, so that retention removes none of them before it is copied.
@@ -62,7 +62,8 @@ struct BackupCommand: AsyncParsableCommand {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure.refused("The backup failed, and left no file: \(OperatorMessage.of(error))")
+            let rest = directory == "-" ? "what was written is not complete" : "left no file"
+            throw CommandFailure.refused("The backup failed, and \(rest): \(OperatorMessage.of(error))")
         }
     }
 

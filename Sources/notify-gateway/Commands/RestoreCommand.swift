@@ -38,7 +38,10 @@ struct RestoreCommand: AsyncParsableCommand {
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            throw CommandFailure.refused("\(OperatorMessage.of(error)).")
+            let state =
+                RestoreMark.isSet(ofLedger: configuration.ledger.file)
+                ? "The restore is not complete: repeat it." : "Nothing was restored."
+            throw CommandFailure.refused("\(OperatorMessage.of(error)). \(state)")
         }
     }
 

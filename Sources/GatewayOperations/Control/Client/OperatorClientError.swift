@@ -44,7 +44,7 @@ public enum OperatorClientError: Error, Sendable, Hashable, CustomStringConverti
         case .noGateway(let path): "No gateway runs: nothing listens at \(path)."
         case .notAllowed(let path): "\(path): permission denied; use root or the gateway's own user."
         case .unusable(let path, let detail): "\(path) cannot be used: \(detail)"
-        case .timedOut: "The gateway sent no response in time."
+        case .timedOut: "The gateway sent no response in time. It may still carry the command out."
         case .incompleteResponse: "The gateway's response was incomplete; the operation may have been carried out."
         case .tooLong: "The arguments are too long. Nothing was sent."
         }

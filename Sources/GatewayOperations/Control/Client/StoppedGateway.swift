@@ -69,7 +69,8 @@ public struct StoppedGateway: Sendable {
             StoreOperations(
                 ledger: stores.ledger, revocation: revocation, names: configuration.names,
                 handles: HotSwappable(configuration.backend.handles),
-                hub: HubRegistrations(configuration: configuration, tls: tls, clocks: clocks), clocks: clocks
+                hub: HotSwappable(HubRegistrations(configuration: configuration, tls: tls, clocks: clocks)),
+                clocks: clocks
             ).all + [
                 ExportLedgerOperation(ledger: stores.ledger, texts: stores.texts),
                 ImportLedgerOperation(ledger: stores.ledger, texts: stores.texts),

@@ -10,8 +10,8 @@ struct ReconcileRegistrationsOperation: ControlOperation {
 
     let ledger: StoredLedger
     let sweeper: RegistrationSweeper
-    /// The hub; nil if the configuration has none outside the gateway's process.
-    let hub: HubRegistrations?
+    /// The hub of the current configuration; nil if it has none outside the gateway's process.
+    let hub: HotSwappable<HubRegistrations?>
     let names: NameRules
     let handles: HotSwappable<HandleRules>
     let clocks: Clocks
@@ -20,7 +20,9 @@ struct ReconcileRegistrationsOperation: ControlOperation {
     private static let batch = 200
 
     func run(_ arguments: ControlArguments, in context: ControlContext) async throws(ControlError) {
-        guard let hub else { throw .refused("The configuration has no notification hub outside of the gateway.") }
+        guard let hub = hub.value else {
+            throw .refused("The configuration has no notification hub outside of the gateway.")
+        }
         guard let connectionString = try arguments.text("connection_string") else {
             throw .malformed("connection_string is missing.")
         }

@@ -10,13 +10,13 @@ package struct StoreOperations: Sendable {
     let sweeper: RegistrationSweeper
     let names: NameRules
     let handles: HotSwappable<HandleRules>
-    let hub: HubRegistrations?
+    let hub: HotSwappable<HubRegistrations?>
     let clocks: Clocks
 
     /// Creates the dependencies. Sessions and sweeper are those of the revocation.
     package init(
         ledger: StoredLedger, revocation: UserRevocation, names: NameRules, handles: HotSwappable<HandleRules>,
-        hub: HubRegistrations?, clocks: Clocks
+        hub: HotSwappable<HubRegistrations?>, clocks: Clocks
     ) {
         self.ledger = ledger
         sessions = revocation.sessions
