@@ -101,7 +101,8 @@ class Moves:
         self.gateway.succeed("ledger", "import", str(first))
         second = self.export(self.gateway)
         self.refused(self.gateway, 1, "not empty", "ledger", "import", str(first))
-        shutil.copy(self.gateway.directory / "ledger.sqlite.key", self.gateway.directory / "back.sqlite.key")
+        for key in ("key", "digest.key"):
+            shutil.copy(self.gateway.directory / f"ledger.sqlite.{key}", self.gateway.directory / f"back.sqlite.{key}")
         self.gateway.use(None)
         text = self.gateway.configuration.read_text()
         self.gateway.configuration.write_text(text.replace("file: ledger.sqlite,", "file: back.sqlite,"))
