@@ -66,7 +66,7 @@ public final class IdempotencyStore: Sendable {
 
     /// Creates an empty store.
     ///
-    /// - Parameter isRestored: False if earlier sends are restored yet. Sends wait until ``endRestoration(_:)`` is called.
+    /// - Parameter isRestored: False if earlier sends are still to be restored. Then sends wait for ``endRestoration(_:)``.
     public convenience init(clocks: Clocks, isRestored: Bool = true) {
         self.init(clocks: clocks, capacity: Self.maximumCount, maximumPerUser: Self.maximumPerUser, isRestored)
     }

@@ -35,7 +35,8 @@ package enum RestoreMark {
         try PrivateFiles.synchronizeDirectory(PrivateFiles.parent(of: ledger))
     }
 
-    /// Throws if a restore was interrupted. Called with the lock of the ledger's files.
+    /// Throws if a restore was interrupted. A store calls it with the lock of its files; a start and commands also call it
+    /// before they look at other files, which the restore may not have put in place.
     package static func rejectInterrupted(ofLedger ledger: String) throws(FileFailure) {
         guard isSet(ofLedger: ledger) else { return }
         throw FileFailure(

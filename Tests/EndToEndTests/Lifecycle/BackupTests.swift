@@ -333,7 +333,7 @@ import Testing
             #expect(try await gateway.command("backup", backups.path).status == 0)
         }
         try directory.write("", to: "ledger.sqlite.restoring", mode: 0o600)
-        // What the restore has not put in place yet looks missing.
+        // Files that the restore has not put in place yet look missing.
         for name in ["token-keys.yaml", "ledger.sqlite"] {
             try FileManager.default.removeItem(atPath: "\(directory.path)/\(name)")
         }
